@@ -1,0 +1,63 @@
+# Everything a contributor types. `make` lists it. The virtual environment in .venv makes and renews itself.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= logical
+unexport PYTHONDONTWRITEBYTECODE
+unexport PYTHONPATH
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test lint bench test-container clean
+
+help: ## list the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
+
+demo: $(VENV)/runtime ## run the examples; no key and no network are needed
+	@rm -rf .skillgym-results/demo
+	$(BIN)/skillgym-action run examples --output .skillgym-results/demo
+
+test: $(VENV)/development ## run the tests
+	$(BIN)/pytest -n $(WORKERS)
+
+lint: $(VENV)/development ## check style, types, the import rules, the action's metadata
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+
+bench: $(VENV)/development ## measure speed and memory
+	$(BIN)/python -m bench
+
+test-container: $(VENV)/development ## build the image and run it as GitHub's runner does; starts a Docker engine if none answers
+	eval "$$(tests/container/engine.sh)" && $(BIN)/pytest tests/container
+
+clean: ## remove everything that is not a source
+	rm -rf $(VENV) .skillgym-results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What users get.
+$(VENV)/runtime: pyproject.toml | $(VENV)/bin/pip
+	$(BIN)/pip install --quiet --compile --editable .
+	@touch $@
+
+# What contributors get on top. Dependency groups came with pip 25.1.
+$(VENV)/development: $(VENV)/runtime
+	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/pip install --quiet --compile --group dev
+	@touch $@
+
+# A half-made environment has no pip and is made anew.
+$(VENV)/bin/pip:
+	@for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "$$python -m venv $(VENV)"; \
+	    exec $$python -m venv --clear $(VENV); \
+	  fi; \
+	done; \
+	echo "Python 3.11 or newer is needed, found: $$(python3 --version 2>&1 || true). Install one and run make again." >&2; \
+	exit 1

@@ -1,0 +1,76 @@
+"""Entry points. The only place that catches errors and makes exit codes of them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def main() -> None:
+    """The command line."""
+
+    def program() -> int:
+        from skillgym_action.cli import cli
+
+        return int(cli(standalone_mode=False) or 0)
+
+    sys.exit(exit_code(program))
+
+
+def action() -> None:
+    """The GitHub action: the command line with inputs for options."""
+
+    def program() -> int:
+        from skillgym_action.action import run_action
+
+        return run_action()
+
+    sys.exit(exit_code(program))
+
+
+def exit_code(program: Callable[[], int]) -> int:
+    """What ``program`` returns; an error becomes its message on stderr and its exit code."""
+    import click
+
+    from skillgym_action.errors import SkillgymError
+
+    try:
+        return program()
+    except SkillgymError as error:
+        for problem in error.problems:
+            _say(f"error: {problem}")
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        _say("cancelled")
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+    except Exception:  # noqa: BLE001 -- the last catcher: a bug of ours gets a log and words, not a traceback
+        _say(f"error: this is a bug in skillgym-action; please report it with {_bug_log()}")
+        return 70
+
+
+def _say(message: str) -> None:
+    from skillgym_action.text import log_line
+
+    print("\n".join(map(log_line, message.splitlines())), file=sys.stderr)  # noqa: T201
+
+
+def _bug_log() -> str:
+    import tempfile
+    import traceback
+
+    with tempfile.NamedTemporaryFile("w", prefix="skillgym-action-bug-", suffix=".log", delete=False) as file:
+        traceback.print_exc(file=file)
+    return file.name
+
+
+if __name__ == "__main__":
+    main()

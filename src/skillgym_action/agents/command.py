@@ -1,0 +1,197 @@
+"""Any program that stands in for an agent: its command line with placeholders, its output as text or as events.
+
+Placeholders: ``{prompt} {prompt_file} {workspace} {model} {case_id} {output_file}``; a program that takes the prompt
+by none of them finds it on stdin. With ``output: events`` each line of stdout is an event of a session report in JSON,
+or one of
+
+    {"type": "step", "id": "1", "usage": {…}, "model": "…"}             a model round, for the limits
+    {"type": "session", "usage": {…}, "cost": {…}, "finalOutput": "…"}   also model, turns, sessionId
+    {"type": "error", "class": "rate-limit", "message": "…", "retryAfter": 5}
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from skillgym_action.camel import from_json
+from skillgym_action.errors import ConfigError
+from skillgym_action.loose_json import TEXT_LIMIT, Loose, object_in, shortened
+from skillgym_action.session import Invocation, Progress
+from skillgym_action.session_report import (
+    Command,
+    Cost,
+    Event,
+    FileRead,
+    FileWrite,
+    Message,
+    Raw,
+    SkillSignal,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Trouble,
+    Usage,
+)
+from skillgym_action.troubles import brief, crashed
+from skillgym_action.verdicts import TROUBLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from skillgym_action.session import Capture, Output, Session
+
+PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|workspace|model|case_id|output_file)\}")
+OUTPUT_FILE = "output.txt"
+EVENTS: dict[str, type[Event]] = {
+    "message": Message,
+    "toolCall": ToolCall,
+    "toolResult": ToolResult,
+    "command": Command,
+    "fileRead": FileRead,
+    "fileWrite": FileWrite,
+    "skillSignal": SkillSignal,
+}
+LEAVES: dict[str, type | tuple[type, ...]] = {
+    "str": str,
+    "str | None": (str, type(None)),
+    "int | None": (int, type(None)),
+}
+
+
+def invocation(session: Session) -> Invocation:
+    """Raises ConfigError when the runner names no command."""
+    agent = session.agent
+    if not agent.command:
+        raise ConfigError("an agent of type 'command' needs a command", remedy="set agent.command in the configuration")
+    prompt_file = session.scratch / "prompt.txt"
+    values = {
+        "prompt": session.prompt,
+        "prompt_file": str(prompt_file),
+        "workspace": str(session.workspace),
+        "model": agent.model or "",
+        "case_id": session.case_id,
+        "output_file": str(session.home / OUTPUT_FILE),
+    }
+    used = {name for part in (*agent.command, *agent.command_args) for name in PLACEHOLDER.findall(part)}
+    return Invocation(
+        argv=_shell_argv(session, values) if agent.shell else _argv(session, values),
+        cwd=session.workspace,
+        timeout=session.timeout,
+        stdin=None if used & {"prompt", "prompt_file"} else session.prompt,
+        env={"HOME": str(session.home), **agent.env},
+        files={prompt_file: session.prompt} if "prompt_file" in used else {},
+        collect=(OUTPUT_FILE,) if "output_file" in used else (),
+    )
+
+
+def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - a stand-in keeps no session
+    """The program is simply started again with the new prompt."""
+    return invocation(session)
+
+
+def _argv(session: Session, values: Mapping[str, str]) -> tuple[str, ...]:
+    parts = (*session.agent.command, *session.agent.command_args)
+    return tuple(PLACEHOLDER.sub(lambda found: values[found[1]], part) for part in parts)
+
+
+def _shell_argv(session: Session, values: Mapping[str, str]) -> tuple[str, ...]:
+    """A placeholder becomes one quoted word of the line, so that no prompt can become a command."""
+    line = PLACEHOLDER.sub(lambda found: shlex.quote(values[found[1]]), " ".join(session.agent.command))
+    arguments = (PLACEHOLDER.sub(lambda found: values[found[1]], part) for part in session.agent.command_args)
+    return ("sh", "-c", " ".join([line, *map(shlex.quote, arguments)]))
+
+
+def progress(line: str) -> Progress | None:
+    """Only programs that print events tell of steps."""
+    said = object_in(line)
+    if said is None or said.text("type") not in {"step", "session"}:
+        return None
+    if said.text("type") == "session":
+        return Progress(finished=True)
+    return Progress(step=said.text("id"), usage=_usage(said.child("usage")), model=said.text("model"))
+
+
+def transcript(capture: Capture, session: Session) -> Transcript:
+    """Text becomes one final message."""
+    if session.agent.output == "events":
+        return _from_events(capture)
+    text = (
+        next((text for output in capture.collected if (text := _text(output).strip())), "")
+        or _text(capture.stdout).strip()
+    )
+    events = (Message(role="assistant", phase="final", text=text),) if text else ()
+    return Transcript(events=events, final_output=text, model=session.agent.model)
+
+
+def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
+    """What the program itself reports, else how it ended."""
+    return transcript.trouble or crashed(capture)
+
+
+def _text(output: Output) -> str:
+    lines, size = [], 0
+    for line in output.lines():
+        lines.append(line)
+        size += len(line) + 1
+        if size > TEXT_LIMIT:
+            break
+    return shortened("\n".join(lines))
+
+
+def _from_events(capture: Capture) -> Transcript:
+    events: list[Event] = []
+    told, reported = Loose({}), None
+    for line in capture.stdout.lines():
+        said = object_in(line) or Loose({})
+        match said.text("type"):
+            case "session":
+                told = said
+            case "error":
+                reported = _trouble(said)
+            case "step":
+                pass
+            case _ if line.strip():
+                events.append(_event(said) or Raw(line=shortened(line)))
+    usd = told.amount("cost", "usd")
+    return Transcript(
+        events=tuple(events),
+        final_output=told.text("finalOutput") or "",
+        session_id=told.text("sessionId"),
+        model=told.text("model"),
+        usage=_usage(told.child("usage")),
+        cost=Cost(usd=usd, source="reported") if usd is not None else Cost(),
+        turns=told.count("turns"),
+        trouble=reported,
+    )
+
+
+def _event(said: Loose) -> Event | None:
+    """None when a field is missing or of the wrong type."""
+    try:
+        event: Event = from_json(EVENTS[said.text("type") or ""], said.value)
+    except (KeyError, TypeError, ValueError):
+        return None
+    sound = all(isinstance(getattr(event, leaf.name), LEAVES.get(str(leaf.type), object)) for leaf in fields(event))
+    if isinstance(event, Message) and event.role not in {"user", "assistant"}:
+        return None
+    return event if sound else None
+
+
+def _usage(told: Loose) -> Usage:
+    return Usage(
+        input_tokens=told.count("inputTokens"),
+        output_tokens=told.count("outputTokens"),
+        reasoning_tokens=told.count("reasoningTokens"),
+        cache_tokens=told.count("cacheTokens"),
+    )
+
+
+def _trouble(said: Loose) -> Trouble:
+    kind = said.text("class")
+    message = brief(said.text("message") or "the agent reported an error")
+    return Trouble(
+        kind=kind if kind in TROUBLES else "runner-crash", message=message, retry_after=said.amount("retryAfter")
+    )

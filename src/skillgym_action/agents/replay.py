@@ -1,0 +1,78 @@
+"""Plays recorded sessions: same changes to the workspace, same session report, no agent and no model.
+
+A program, ``hosts/replay.py``, does the work, since an adapter starts nothing and touches nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillgym_action.camel import from_json
+from skillgym_action.loose_json import object_in, shortened
+from skillgym_action.session import Invocation
+from skillgym_action.session_report import Raw, SessionReport, Transcript, Trouble
+from skillgym_action.troubles import brief, crashed
+
+if TYPE_CHECKING:
+    from skillgym_action.session import Capture, Progress, Session
+
+PLAYER = Path(__file__).parent.parent / "hosts" / "replay.py"
+NO_RECORDING = 66
+
+
+def invocation(session: Session) -> Invocation:
+    """``agent.sessions`` is the folder of recordings; the session's key leads to one of them."""
+    return Invocation(
+        argv=(
+            sys.executable,
+            "-I",
+            "-S",
+            str(PLAYER),
+            session.agent.sessions or "",
+            str(session.workspace),
+            *session.key,
+        ),
+        cwd=session.workspace,
+        timeout=session.timeout,
+        env={"HOME": str(session.home), **session.agent.env},
+    )
+
+
+def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - a recording is not continued
+    """The recording once more."""
+    return invocation(session)
+
+
+def progress(line: str) -> Progress | None:  # noqa: ARG001 - a recording is printed as a whole
+    """A recording has no steps to count."""
+    return None
+
+
+def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - all is in the recording
+    """The recorded report's own account, its trouble included."""
+    printed = "\n".join(capture.stdout.lines())
+    recorded = object_in(printed)
+    if recorded is None:
+        return Transcript(events=(Raw(line=shortened(printed)),) if printed else ())
+    report = from_json(SessionReport, recorded.value)
+    return Transcript(
+        events=report.events,
+        final_output=report.final_output,
+        session_id=report.session_id,
+        model=report.model,
+        usage=report.usage,
+        cost=report.cost,
+        turns=report.turns,
+        version=report.version,
+        skills=tuple(detection.skill for detection in report.detected_skills),
+        trouble=report.trouble,
+    )
+
+
+def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
+    """A missing recording is a missing agent."""
+    if capture.exit_code == NO_RECORDING:
+        return Trouble(kind="agent-missing", message=brief(capture.stderr.tail(2000)))
+    return crashed(capture) or transcript.trouble

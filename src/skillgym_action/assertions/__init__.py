@@ -1,0 +1,100 @@
+"""SHELF: rules about what happened. One file per family.
+
+An assertion answers ``judge(subject)`` with an ``Outcome`` that explains itself. It touches nothing: the subject shows
+it the session report, the workspace as it is and as it was, and can run a command in it. To add one: a class in its
+family's file, the format that makes it, a table of cases in tests/.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from skillgym_action.domain import Judgement, Outcome
+    from skillgym_action.session_report import SessionReport
+    from skillgym_action.verdicts import FailureClass
+
+
+class Files(Protocol):
+    """The workspace after the agent, and what it was after bootstrap. Paths are relative, with ``/``; a trailing ``/`` means a directory."""
+
+    def kind(self, path: str) -> str | None:
+        """``file``, ``directory``, ``symlink`` (dangling), ``outside`` (leads out of the workspace), ``other``, or None."""
+        ...
+
+    def text(self, path: str, limit: int) -> str | None:
+        """UTF-8 text, errors replaced, CRLF as LF; None when the file is larger than ``limit`` bytes or not readable."""
+        ...
+
+    def existed(self, path: str) -> bool:
+        """Whether the path was there before the agent started."""
+        ...
+
+    def changed(self, path: str) -> bool:
+        """Whether the content differs from what it was (created counts, deleted does not); for a directory, any file below it."""
+        ...
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """Files that match, sorted; symlinks are not followed."""
+        ...
+
+
+class CommandResult(Protocol):
+    """What came of a command run in the workspace. ``exit_code`` None: ended by the time limit or a signal."""
+
+    @property
+    def exit_code(self) -> int | None: ...
+    @property
+    def timed_out(self) -> bool: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def tail(self) -> str: ...
+
+
+class Subject(Protocol):
+    """What an assertion may look at."""
+
+    @property
+    def report(self) -> SessionReport | None:
+        """None when the session gave none."""
+        ...
+
+    @property
+    def files(self) -> Files: ...
+
+    @property
+    def timeout(self) -> float:
+        """The case's time limit in seconds."""
+        ...
+
+    def run(self, command: str, timeout: float) -> CommandResult:
+        """``sh -c command`` at the workspace root: no secrets, no stdin, whole tree ended at the limit."""
+        ...
+
+    def check(self, case_id: str) -> tuple[Outcome, ...]:
+        """The suite program's own verdict on the session."""
+        ...
+
+    def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
+        """What the suite program's classifier says of a session that did not pass."""
+        ...
+
+
+class Assertion(Protocol):
+    """A rule. ``diagnostic``: worth evaluating on a session that had trouble; the others are skipped then."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def diagnostic(self) -> bool: ...
+    @property
+    def fail_fast(self) -> bool:
+        """Whether the assertions after it are not evaluated once it has failed."""
+        ...
+
+    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+        """One outcome, or for a check one per collected failure."""
+        ...

@@ -1,0 +1,69 @@
+"""Assertions that run a command in the workspace after the agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from skillgym_action.domain import Outcome
+
+if TYPE_CHECKING:
+    from skillgym_action.assertions import CommandResult, Subject
+
+SHORTEST_LIMIT = 300.0
+"""Seconds that a command without a limit of its own has at least."""
+NOT_FOUND = 127
+TAIL = 4096
+"""Bytes of output kept as evidence."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommandPasses:
+    """A command exits with 0, or as ``exits`` says; None: with anything but 0. ``timeout`` is in seconds."""
+
+    name: str
+    command: str
+    timeout: float | None = None
+    exits: int | None = 0
+    fail_fast: bool = False
+
+    type: ClassVar[str] = "command-passes"
+    diagnostic: ClassVar[bool] = False
+
+    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+        """Failed also when the command does not end in time; cannot tell when the shell does not find it."""
+        limit = self.timeout or max(SHORTEST_LIMIT, subject.timeout)
+        result = subject.run(self.command, limit)
+        missing = result.exit_code == NOT_FOUND != self.exits
+        explanation = _explanation(result, limit) + ("" if self.exits == 0 else f"; wanted: {self._wanted()}")
+        outcome = Outcome(
+            assertion=self.name,
+            type=self.type,
+            passed=None if missing else self._is_met(result),
+            explanation="exited 127: the shell did not find the command" if missing else explanation,
+            evidence=_tail(result.tail),
+            trouble="grader" if missing else None,
+        )
+        return (outcome,)
+
+    def _is_met(self, result: CommandResult) -> bool:
+        if result.timed_out:
+            return False
+        return result.exit_code != 0 if self.exits is None else result.exit_code == self.exits
+
+    def _wanted(self) -> str:
+        return "anything but 0" if self.exits is None else f"exit {self.exits}"
+
+
+def _explanation(result: CommandResult, limit: float) -> str:
+    if result.timed_out:
+        return f"did not end within {limit:g} s"
+    ended = "was ended by a signal" if result.exit_code is None else f"exited {result.exit_code}"
+    return f"{ended} after {result.seconds:.1f} s"
+
+
+def _tail(text: str) -> str | None:
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) > TAIL:
+        text = "…" + encoded[-TAIL:].decode("utf-8", "ignore")
+    return text.strip("\n") or None

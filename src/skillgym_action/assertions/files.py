@@ -1,0 +1,242 @@
+"""Assertions about files of the workspace: what is there after the agent, and what it was before.
+
+``glob``: the path is a pattern, and one file that fulfils the assertion is enough (for ``FileAbsent``: none may match).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from skillgym_action.domain import Outcome
+
+if TYPE_CHECKING:
+    import regex
+
+    from skillgym_action.assertions import Assertion, Files, Subject
+
+LARGEST = 8 * 1024 * 1024
+"""Bytes of a file that are searched."""
+MATCH_SECONDS = 2.0
+"""The file is the agent's: it may be made to keep a pattern busy for ever."""
+
+_SHOWN_LINES, _SHOWN_WIDTH, _SHOWN_FILES = 5, 160, 5
+_INSTEAD = {
+    "directory": "is a directory, not a file",
+    "file": "is a file, not a directory",
+    "symlink": "is a symbolic link that leads nowhere",
+    "outside": "is a symbolic link that leads out of the workspace",
+    "other": "is neither a file nor a directory",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileExists:
+    """A regular file is there; a directory, if the path ends in ``/``."""
+
+    name: str
+    path: str
+    glob: bool = False
+    fail_fast: bool = False
+
+    type: ClassVar[str] = "file-exists"
+    diagnostic: ClassVar[bool] = True
+
+    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+        """Passed also if it was there before; the explanation then says that this measures nothing."""
+        paths = _candidates(subject.files, self.path, glob=self.glob)
+        if missing := _why_missing(subject.files, self.path, paths):
+            return _failed(self, missing)
+        if any(_is_new(subject.files, path) for path in paths):
+            return _passed(self, f"{paths[0]} exists")
+        warning = "preexisting: it was there, unchanged, before the agent started, so this measures nothing"
+        return _passed(self, f"{paths[0]} exists ({warning})")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileContains:
+    """The text of a file has ``text`` in it; upper and lower case differ, CRLF is LF."""
+
+    name: str
+    path: str
+    text: str
+    glob: bool = False
+    fail_fast: bool = False
+
+    type: ClassVar[str] = "file-contains"
+    diagnostic: ClassVar[bool] = True
+
+    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+        """Failed also for a file that is missing or too large."""
+        paths = _candidates(subject.files, self.path, glob=self.glob)
+        if missing := _why_missing(subject.files, self.path, paths):
+            return _failed(self, missing)
+        found: list[tuple[str, str | None]] = [(path, subject.files.text(path, LARGEST)) for path in paths]
+        for path, content in found:
+            if content is not None and (at := content.find(self.text)) >= 0:
+                return _passed(self, f"{path} contains it in line {_line(content, at)}")
+        path, content = found[0]
+        if content is None:
+            return _failed(self, _unreadable(path))
+        explanation = f"{_shown(paths)} {'do' if len(paths) > 1 else 'does'} not contain {self.text!r}"
+        if (at := content.lower().find(self.text.lower())) >= 0:
+            explanation += f"; line {_line(content.lower(), at)} of {path} differs in upper and lower case only"
+        return _failed(self, explanation, evidence=_beginning(content))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileMatches:
+    """A regular expression is found in the text of a file; CRLF is LF."""
+
+    name: str
+    path: str
+    pattern: regex.Pattern[str]
+    glob: bool = False
+    fail_fast: bool = False
+
+    type: ClassVar[str] = "file-matches"
+    diagnostic: ClassVar[bool] = True
+
+    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+        """Failed also for a file that is missing or too large; cannot tell when the search takes too long."""
+        paths = _candidates(subject.files, self.path, glob=self.glob)
+        if missing := _why_missing(subject.files, self.path, paths):
+            return _failed(self, missing)
+        for path in paths:
+            if (content := subject.files.text(path, LARGEST)) is None:
+                return _failed(self, _unreadable(path))
+            try:
+                match = self.pattern.search(content, timeout=MATCH_SECONDS)
+            except TimeoutError:
+                why = f"the pattern was searched in {path} for more than {MATCH_SECONDS:g} s"
+                return (Outcome(assertion=self.name, type=self.type, passed=None, explanation=why, trouble="grader"),)
+            if match:
+                return _passed(self, f"{path} matches in line {_line(content, match.start())}")
+        explanation = f"no match in {_shown(paths)}"
+        return _failed(self, explanation, evidence=_beginning(subject.files.text(paths[0], LARGEST) or ""))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileChanged:
+    """A file's content, or that of any file below a directory, is not what it was; created counts, deleted does not."""
+
+    name: str
+    path: str
+    glob: bool = False
+    fail_fast: bool = False
+
+    type: ClassVar[str] = "file-changed"
+    diagnostic: ClassVar[bool] = True
+
+    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+        """Permissions and times do not count."""
+        files = subject.files
+        paths = files.glob(self.path) if self.glob else (self.path.rstrip("/"),)
+        for path in paths:
+            if files.changed(path) and files.kind(path) in {"file", "directory"}:
+                return _passed(self, f"{path} was {'modified' if files.existed(path) else 'created'}")
+        if self.glob:
+            return _failed(self, f"no file that matches {self.path} was changed ({len(paths)} match)")
+        return _failed(self, f"{self.path} {_why_unchanged(files, paths[0])}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileAbsent:
+    """Nothing is at the path; a file may be, if the path ends in ``/``."""
+
+    name: str
+    path: str
+    glob: bool = False
+    fail_fast: bool = False
+
+    type: ClassVar[str] = "file-absent"
+    diagnostic: ClassVar[bool] = True
+
+    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+        """Passed also if it was never there; the explanation then says that this measures nothing."""
+        if self.glob:
+            if paths := subject.files.glob(self.path):
+                return _failed(self, f"still there: {_shown(paths)}")
+            return _passed(self, f"no file matches {self.path}")
+        path = self.path.rstrip("/")
+        kind = subject.files.kind(path)
+        if kind is not None and not (kind == "file" and path != self.path):
+            what = {"symlink": "symbolic link", "outside": "symbolic link", "other": "special file"}.get(kind, kind)
+            return _failed(self, f"{self.path} is still there: a {what}")
+        if subject.files.existed(path):
+            return _passed(self, f"{self.path} was deleted")
+        warning = "vacuous: it was not there before the agent started either, so this measures nothing"
+        return _passed(self, f"{self.path} does not exist ({warning})")
+
+
+def _passed(assertion: Assertion, explanation: str) -> tuple[Outcome, ...]:
+    return (Outcome(assertion=assertion.name, type=assertion.type, passed=True, explanation=explanation),)
+
+
+def _failed(assertion: Assertion, explanation: str, evidence: str | None = None) -> tuple[Outcome, ...]:
+    outcome = Outcome(
+        assertion=assertion.name, type=assertion.type, passed=False, explanation=explanation, evidence=evidence
+    )
+    return (outcome,)
+
+
+def _candidates(files: Files, path: str, *, glob: bool) -> tuple[str, ...]:
+    return files.glob(path) if glob else (path,)
+
+
+def _why_missing(files: Files, wanted: str, paths: tuple[str, ...]) -> str | None:
+    """What is there instead of the wanted file, or None if it is there. Files that a pattern found are there."""
+    if paths != (wanted,):
+        return None if paths else f"no file matches {wanted}"
+    kind = files.kind(wanted.rstrip("/"))
+    if kind == ("directory" if wanted.endswith("/") else "file"):
+        return None
+    if kind is None:
+        return f"{wanted} does not exist{_nearest(files, wanted.rstrip('/'))}"
+    remedy = f"; write {wanted}/ to ask for a directory" if kind == "directory" else ""
+    return f"{wanted} {_INSTEAD[kind]}{remedy}"
+
+
+def _nearest(files: Files, path: str) -> str:
+    if files.existed(path):
+        return "; it was deleted"
+    folder = path.rpartition("/")[0]
+    while folder and files.kind(folder) != "directory":
+        folder = folder.rpartition("/")[0]
+    return f"; the nearest directory that does is {folder}/" if folder else ""
+
+
+def _is_new(files: Files, path: str) -> bool:
+    plain = path.rstrip("/")
+    return not files.existed(plain) or files.changed(plain)
+
+
+def _why_unchanged(files: Files, path: str) -> str:
+    kind, existed = files.kind(path), files.existed(path)
+    if kind is None:
+        missing = "was deleted, which is no change: ask for that with no-file:"
+        return missing if existed else "does not exist, and did not before the agent started"
+    if kind in {"file", "directory"}:
+        return "is what it was before the agent started" if existed or kind == "file" else "is new, but has no files"
+    return _INSTEAD[kind]
+
+
+def _unreadable(path: str) -> str:
+    return f"{path} is too large to be searched (more than {LARGEST // 1024**2} MiB), or cannot be read"
+
+
+def _line(content: str, at: int) -> int:
+    return content.count("\n", 0, at) + 1
+
+
+def _beginning(content: str) -> str:
+    if not content:
+        return "(the file is empty)"
+    lines = content.split("\n", _SHOWN_LINES)
+    shown = [line if len(line) <= _SHOWN_WIDTH else f"{line[:_SHOWN_WIDTH]}…" for line in lines[:_SHOWN_LINES]]
+    return "\n".join([*shown, "…"] if len(lines) > _SHOWN_LINES and lines[-1] else shown)
+
+
+def _shown(paths: tuple[str, ...]) -> str:
+    more = len(paths) - _SHOWN_FILES
+    return ", ".join(paths[:_SHOWN_FILES]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,198 @@
+"""Stage, part of execute: one session, from an empty directory to a judgement.
+
+prepare -> run -> normalise -> judge -> clean up. Trouble on the way travels as a value.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from skillgym_action.agents import agent_named
+from skillgym_action.camel import to_json
+from skillgym_action.domain import Attempt, Judgement
+from skillgym_action.effects.clock import iso
+from skillgym_action.effects.outputs import OutputFile
+from skillgym_action.judge import errored, judge
+from skillgym_action.limits import Limits
+from skillgym_action.normalise import session_report
+from skillgym_action.session import Ending, Invocation, Session
+from skillgym_action.session_report import AgentRef, RunnerRef, SessionReport, Trouble
+from skillgym_action.subject import SessionSubject
+from skillgym_action.verdicts import GREEN, Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.domain import Execution
+    from skillgym_action.effects.workspace import Workspace
+    from skillgym_action.session import Capture
+    from skillgym_action.world import World
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempted:
+    """What one session came to. ``trouble`` stands beside the judgement, since retries depend on it."""
+
+    attempt: Attempt
+    judgement: Judgement
+    report: SessionReport | None = None
+    trouble: Trouble | None = None
+
+
+class _NotPreparedError(Exception):
+    """A workspace could not be made ready."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.trouble = Trouble(kind=kind, message=message)
+
+
+def attempt(world: World, execution: Execution, repetition: int, number: int, max_steps: int | None) -> Attempted:
+    """Hold one session and judge it. ``number`` counts the sessions of the repetition from 1."""
+    directory = f"{execution.directory}/repeat-{repetition}" + (f"/session-{number}" if number > 1 else "")
+    folder = world.directory.folder(directory)
+    began = world.clock.seconds()
+    report: SessionReport | None = None
+    try:
+        workspace = _prepared(world, execution, folder)
+    except _NotPreparedError as error:
+        trouble: Trouble | None = error.trouble
+        judgement = errored(error.trouble)
+    else:
+        report, trouble = _held(world, execution, workspace, folder, (repetition, max_steps))
+        judgement = _judged(world, execution, workspace, folder, (report, trouble))
+        workspace.discard() if judgement.status in GREEN else workspace.keep(world.directory.path / "workspaces" / directory)
+    if judgement.failure:
+        world.directory.write(folder / "error.json", json.dumps(to_json(judgement.failure)))
+    duration = round((world.clock.seconds() - began) * 1000)
+    return Attempted(judgement=judgement, report=report, trouble=trouble, attempt=Attempt(
+        repetition=repetition,
+        session=number,
+        status=judgement.status,
+        duration_ms=report.duration_ms if report and report.duration_ms is not None else duration,
+        directory=directory,
+        failure_class=judgement.failure_class,
+        message=judgement.failure.message if judgement.failure else None,
+    ))  # fmt: skip
+
+
+def _prepared(world: World, execution: Execution, folder: Path) -> Workspace:
+    """A workspace after bootstrap. Raises _NotPreparedError."""
+    suite = execution.suite
+
+    def bootstrapped(workspace: Workspace) -> None:
+        _bootstrap(world, execution, workspace, folder)
+
+    try:
+        if suite.workspace.mode == "shared":
+            return world.workspaces.shared(suite, bootstrapped)
+        workspace = world.workspaces.fresh(suite.workspace)
+    except OSError as error:
+        raise _NotPreparedError("workspace", f"the workspace could not be made: {error}") from error
+    bootstrapped(workspace)
+    return workspace
+
+
+def _bootstrap(world: World, execution: Execution, workspace: Workspace, folder: Path) -> None:
+    bootstrap = execution.suite.workspace.bootstrap
+    if bootstrap is None:
+        workspace.remember()
+        return
+    env = {
+        "SKILLGYM_WORKSPACE": str(workspace.path),
+        "SKILLGYM_OUTPUT_DIR": str(world.directory.path),
+        "SKILLGYM_ARTIFACT_DIR": str(folder),
+    }
+    if execution.suite.workspace.mode == "isolated":
+        env |= {"SKILLGYM_CASE_ID": execution.case.id, "SKILLGYM_RUNNER_ID": execution.runner.id}
+    logs = folder / "bootstrap.stdout.log", folder / "bootstrap.stderr.log"
+    with workspace.bootstrapping():
+        capture = world.processes.run(
+            Invocation(argv=bootstrap.argv, cwd=workspace.path, timeout=bootstrap.timeout,
+                       env={**workspace.grader_env(), **env, **dict(bootstrap.env)}),
+            stdout=logs[0], stderr=logs[1],
+        )  # fmt: skip
+    world.directory.redact(*logs)
+    if capture.ending is not Ending.EXITED or capture.exit_code:
+        how = capture.error or (f"exit code {capture.exit_code}" if capture.ending is Ending.EXITED else capture.ending)
+        tail = capture.stderr.tail(500).strip()
+        raise _NotPreparedError("workspace-bootstrap", f"{bootstrap.argv[0]}: {how}" + (f"\n{tail}" if tail else ""))
+
+
+def _held(
+    world: World, execution: Execution, workspace: Workspace, folder: Path, settings: tuple[int, int | None]
+) -> tuple[SessionReport | None, Trouble | None]:
+    """The session: what the agent did, and why that cannot be judged, if so."""
+    repetition, max_steps = settings
+    runner, agent = execution.runner, agent_named(execution.runner.agent.type)
+    suite, case, own = execution.directory.split("/")
+    session = Session(
+        agent=replace(runner.agent, model=execution.model),
+        prompt=execution.case.prompt,
+        case_id=execution.case.id,
+        key=(suite, case, own, f"repeat-{repetition}"),
+        workspace=workspace.path,
+        home=workspace.home,
+        scratch=workspace.scratch,
+        timeout=execution.timeout,
+        max_steps=max_steps,
+        budget=execution.budget,
+    )
+    invocation = agent.invocation(session)
+    invocation = replace(invocation, env={**workspace.agent_env(), **runner.agent.env, **invocation.env})
+    watched = max_steps is not None or execution.budget is not None
+    limits = Limits(agent, max_steps=max_steps, budget=execution.budget, model=execution.model) if watched else None
+    began = world.clock.now()
+    workspace.write(invocation.files)
+    capture = world.processes.run(invocation, stdout=folder / "stdout.log", stderr=folder / "stderr.log", watch=limits)
+    ended = world.clock.now()
+    collected = workspace.collected(invocation.collect)
+    capture = replace(capture, collected=tuple(map(OutputFile, collected)))
+    try:
+        transcript = agent.transcript(capture, session)
+        report = session_report(transcript, capture, session, _reference(execution), started_at=iso(began), ended_at=iso(ended))
+        trouble = _trouble(capture, execution) or agent.trouble(capture, transcript)
+    except Exception as error:  # noqa: BLE001 -- foreign output must cost its own execution only, whatever it holds
+        return None, Trouble(kind="normalization", message=f"{type(error).__name__}: {error}")
+    finally:
+        world.directory.redact(folder / "stdout.log", folder / "stderr.log")
+        world.directory.take((path for path in collected if path.suffix == ".jsonl"), folder)
+    return replace(report, trouble=trouble), trouble
+
+
+def _trouble(capture: Capture, execution: Execution) -> Trouble | None:
+    """Trouble that needs no knowledge of the agent."""
+    match capture.ending:
+        case Ending.NOT_STARTED:
+            return Trouble(kind="agent-missing", message=capture.error or "the agent did not start")
+        case Ending.TIMED_OUT:
+            return Trouble(kind="timeout", message=f"no end after {execution.timeout:g} s; the session was ended")
+        case Ending.STOPPED:
+            return capture.stopped_for
+        case _:
+            return None
+
+
+def _judged(
+    world: World, execution: Execution, workspace: Workspace, folder: Path, held: tuple[SessionReport | None, Trouble | None]
+) -> Judgement:
+    report, trouble = held
+    if world.cancelled:
+        return Judgement(status=Status.SKIPPED, reason="the run was cancelled")
+    changes = workspace.changes()
+    complete = workspace.save(changes, folder / "changes")
+    summary = {"path": "workspace", **to_json(changes), "complete": complete}
+    world.directory.write(folder / "workspace.json", json.dumps(summary))
+    if report:
+        world.directory.write(folder / "report.json", json.dumps(to_json(report)))
+    subject = SessionSubject(world, execution, workspace, folder)
+    subject.report = report
+    return judge(execution.case, subject, trouble)
+
+
+def _reference(execution: Execution) -> RunnerRef:
+    runner = execution.runner
+    agent = AgentRef(type=runner.agent.type, model=execution.model)
+    return RunnerRef(id=runner.id, path_key=runner.path_key, agent=agent)

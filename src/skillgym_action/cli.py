@@ -1,0 +1,157 @@
+"""The command line: arguments -> settings, and one function per command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from skillgym_action import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PREFIX = "SKILLGYM_"
+
+
+class Option(click.Option):
+    """An option whose environment twin is one value, however many words it holds."""
+
+    def value_from_envvar(self, ctx: click.Context) -> Any:
+        """The twin's value."""
+        value = self.resolve_envvar_value(ctx)
+        return (value,) if value and self.multiple else value
+
+
+def option(name: str, metavar: str, text: str, *, multiple: bool = False) -> Callable[[Any], Any]:
+    """An option with a value, and its environment twin."""
+    twin = PREFIX + name.upper().replace("-", "_")
+    return click.option(f"--{name}", cls=Option, metavar=metavar, multiple=multiple, help=text, envvar=twin)
+
+
+def flag(name: str, text: str) -> Callable[[Any], Any]:
+    """An option without a value."""
+    return click.option(f"--{name}", cls=Option, is_flag=True, help=text, envvar=PREFIX + name.upper().replace("-", "_"))
+
+
+def together(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several decorators as one, in reading order."""
+
+    def decorate(function: Any) -> Any:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+SELECTION = together(
+    click.argument("paths", nargs=-1, metavar="[PATH]..."),
+    option("config", "FILE", "Configuration file; default: skillgym.config.* found upward."),
+    option("format", "F", "Only suites of this format.", multiple=True),
+    option("case", "GLOB", "Only cases whose id matches.", multiple=True),
+    option("tag", "T[,T]", "Only cases with one of these tags.", multiple=True),
+    option("runner", "ID|AGENT[:MODEL]", "A configured runner, or an agent by name.", multiple=True),
+    option("model", "M", "The model of every execution."),
+    option("shard", "I/N", "Only the I-th of N parts."),
+)
+RUNNING = together(
+    option("jobs", "N", "Executions at once; more than one implies --schedule parallel."),
+    option("schedule", "S", "serial, parallel or isolated-by-runner."),
+    option("repeat", "N", "Successful repetitions an execution needs."),
+    option("retry", "N", "Extra sessions for a repetition that failed."),
+    option("timeout", "SECONDS", "Time limit of every session."),
+    option("max-steps", "N", "Model rounds a session may have."),
+    option("max-cost", "USD", "Money the run may spend; then nothing more is started."),
+    option("fail-on", "LIST", "Words of: failed, unexpected-passed, errored, skipped, no-cases, budget, warnings; or none."),
+    option("min-pass-rate", "R", "Red below this share of green among the judged, 0 to 1."),
+    option("max-error-rate", "R", "Share of errored executions that is tolerated, 0 to 1."),
+    option("record", "DIR", "Store the sessions there, to be played by the replay agent."),
+)
+OUTPUT = together(
+    option("output", "DIR", "The run directory; default: .skillgym-results/<UTC time>-<random>."),
+    option("report", "KIND=PATH", "One more report: results, junit, summary, comment, annotations, x-bench.", multiple=True),
+    flag("verbose", "Show final outputs of what is not green."),
+    flag("quiet", "Show nothing but errors and the verdict."),
+    flag("no-color", "No colours."),
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="skillgym-action")
+def cli() -> None:
+    """Benchmark suites for coding agents: run them, judge them, and say honestly what happened.
+
+    Exit codes: 0 green; 1 judged and red; 2 usage, configuration or suite error; 3 some could not be judged;
+    130 interrupted; 70 a bug of ours.
+    """
+
+
+@cli.command()
+@SELECTION
+@RUNNING
+@OUTPUT
+@flag("dry-run", "Show what would run, start nothing.")
+def run(**given: Any) -> int:
+    """Discover suites, run them on agents, judge, report, gate."""
+    from skillgym_action import commands
+
+    return commands.run(_settings(given), _here())
+
+
+@cli.command(name="list")
+@SELECTION
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--matrix", type=click.IntRange(1, 256), metavar="N", help="A workflow matrix of N shards, as JSON.")
+def list_(*, as_json: bool, matrix: int | None, **given: Any) -> int:
+    """What would run, as a table."""
+    from skillgym_action import commands
+
+    return commands.list_(_settings(given), _here(), as_json=as_json, matrix=matrix)
+
+
+@cli.command()
+@SELECTION
+def check(**given: Any) -> int:
+    """Load and validate everything, start nothing."""
+    from skillgym_action import commands
+
+    return commands.check(_settings(given), _here())
+
+
+@cli.command()
+@click.argument("run_directory", metavar="RUN", type=click.Path(exists=True, path_type=Path))
+@OUTPUT
+@option("fail-on", "LIST", "As for run.")
+def rejudge(run_directory: Path, **given: Any) -> int:
+    """Judge the stored sessions of RUN again with today's assertions; no agent is started, nothing is spent."""
+    from skillgym_action import commands
+
+    return commands.rejudge(run_directory, _settings(given), _here())
+
+
+@cli.command()
+@click.argument("name", required=False, metavar="[NAME]")
+def schema(name: str | None) -> int:
+    """JSON Schema of config, x-bench, results."""
+    from skillgym_action import commands
+
+    return commands.schema(name)
+
+
+def _settings(given: dict[str, Any]) -> Any:
+    from skillgym_action.options import settings
+
+    given["no_color"] = given.get("no_color") or bool(os.environ.get("NO_COLOR")) or not sys.stderr.isatty()
+    return settings(given, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
+
+
+def _here() -> Any:
+    from skillgym_action.composition import forget_keys, place
+
+    here = place(Path.cwd(), dict(os.environ))
+    forget_keys()
+    return here

@@ -1,0 +1,188 @@
+"""What each command does, once its settings are known. Returns exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from skillgym_action import composition
+from skillgym_action.effects.clock import Clock
+from skillgym_action.effects.terminal import Terminal
+from skillgym_action.errors import UsageError, did_you_mean
+from skillgym_action.pipeline import planned
+from skillgym_action.pipeline import run as run_pipeline
+from skillgym_action.redaction import Redactor
+from skillgym_action.reporters.terminal import render
+from skillgym_action.resolve import options as resolved
+from skillgym_action.text import plain
+from skillgym_action.verdicts import GREEN
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.composition import Place
+    from skillgym_action.domain import Runner, RunReport
+    from skillgym_action.options import Options, Settings
+    from skillgym_action.plan import Plan
+
+
+def run(given: Settings, here: Place) -> int:
+    """``run``."""
+    config = composition.configuration(given, here)
+    runners = composition.runners(given, config, here)
+    options = resolved(given, config, cwd=here.cwd, runners=len(runners))
+    directory = composition.run_directory(given, config, here, Clock())
+    if given.dry_run:
+        return _dry_run(given, here, runners, options)
+    return executed(given, here, runners, options, directory, command="run")
+
+
+def executed(
+    given: Settings, here: Place, runners: tuple[Runner, ...], options: Options, directory: Path, *, command: str
+) -> int:
+    """Run the line and show it; the decision's exit code."""
+    terminal = _terminal(given, here)
+    with composition.opened(here, directory, terminal) as world, terminal:
+        report = run_pipeline(world, runners, options, command=command, say=terminal.say)
+        _show(terminal, report, directory, given)
+    if report.decision is None:
+        raise ValueError("a run ends with a decision")
+    return report.decision.exit_code
+
+
+def _terminal(given: Settings, here: Place) -> Terminal:
+    redactor = Redactor(composition.secret_values(here.environment))
+    return Terminal(redactor=redactor, color=not given.no_color, quiet=given.quiet, live=sys.stderr.isatty())
+
+
+def _show(terminal: Terminal, report: RunReport, directory: Path, given: Settings) -> None:
+    pieces = tuple(render(report, color=not given.no_color))
+    terminal.show(pieces[-1:] if given.quiet else ("\n", *pieces))
+    if given.verbose:
+        for result in report.results:
+            if result.status not in GREEN and result.final_output:
+                terminal.progress(f"{plain(result.case_id)}: final output")
+                terminal.untrusted(result.final_output)
+    if not given.quiet:
+        terminal.progress(f"reports: {plain(str(directory))}")
+
+
+def _plan(given: Settings, here: Place, runners: tuple[Runner, ...], options: Options) -> Plan:
+    """What would run; suite programs are loaded, hence the doors. Nothing is kept."""
+    import tempfile
+    from pathlib import Path
+
+    terminal = _terminal(given, here)
+    with tempfile.TemporaryDirectory(prefix="skillgym-") as folder:
+        with composition.opened(here, Path(folder) / "run", terminal) as world:
+            return planned(world, runners, options)
+
+
+def _dry_run(given: Settings, here: Place, runners: tuple[Runner, ...], options: Options) -> int:
+    todo = _plan(given, here, runners, options)
+    for execution in todo.executions:
+        budget = f", ${execution.budget:.2f}" if execution.budget is not None else ""
+        names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]"
+        print(plain(f"{names}  {execution.timeout:g} s{budget}"))  # noqa: T201 -- what the command is for
+    return _problems(todo) or (0 if todo.executions else 2)
+
+
+def list_(given: Settings, here: Place, *, as_json: bool, matrix: int | None) -> int:
+    """``list``."""
+    if matrix:
+        print(json.dumps({"include": [{"shard": f"{number}/{matrix}"} for number in range(1, matrix + 1)]}))  # noqa: T201
+        return 0
+    config = composition.configuration(given, here)
+    runners = composition.runners(given, config, here)
+    todo = _plan(given, here, runners, resolved(given, config, cwd=here.cwd, runners=len(runners)))
+    rows = [
+        {"suite": one.suite.path, "format": one.suite.format, "case": one.case.id, "runner": one.runner.id,
+         "tags": list(one.case.tags), "timeout": one.timeout, "budget": one.budget, "model": one.model}
+        for one in todo.executions
+    ]  # fmt: skip
+    if as_json:
+        print(json.dumps(rows, indent=2))  # noqa: T201
+        return _problems(todo)
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("suite", "case", "runner", "model", "tags"):
+        table.add_column(name, overflow="fold")
+    for one in todo.executions:
+        cells = (one.suite.path, one.case.id, one.runner.id, one.model or "", ", ".join(one.case.tags))
+        table.add_row(*(plain(cell).replace("[", r"\[") for cell in cells))
+    Console(no_color=given.no_color).print(table)
+    return _problems(todo)
+
+
+def check(given: Settings, here: Place) -> int:
+    """``check``."""
+    config = composition.configuration(given, here)
+    runners = composition.runners(given, config, here) if given.runner or config.file.runners else ()
+    todo = _plan(given, here, runners, resolved(given, config, cwd=here.cwd, runners=len(runners)))
+    if code := _problems(todo):
+        return code
+    if not todo.suites:
+        raise UsageError("no suite was found", remedy="name a suite file or a folder that holds one")
+    cases = sum(len(suite.cases) for suite in todo.suites)
+    print(f"fine: {len(todo.suites)} suites, {cases} cases, {len(runners)} runners")  # noqa: T201
+    return 0
+
+
+def _problems(todo: Plan) -> int:
+    """Print what is wrong with the suites; 2 if anything is."""
+    for suite in todo.suites:
+        for warning in suite.warnings:
+            print(plain(f"warning: {warning}"), file=sys.stderr)  # noqa: T201
+        for invalid in suite.invalid:
+            print(plain(f"error: {invalid.problem}"), file=sys.stderr)  # noqa: T201
+    return 2 if any(suite.invalid for suite in todo.suites) else 0
+
+
+def rejudge(run_directory: Path, given: Settings, here: Place) -> int:
+    """``rejudge``: the same plan, every runner replaced by one that plays what was stored."""
+    from skillgym_action.stored import stored_run
+
+    stored = stored_run(run_directory)
+    config = composition.configuration(given, here)
+    settings = given.model_copy(update={"paths": tuple(str(here.root / path) for path in stored.suites)})
+    options = resolved(settings, config, cwd=here.cwd, runners=len(stored.runners))
+    execution = replace(options.execute, repeat=stored.repeat, retry=0, max_cost=None)
+    options = replace(options, execute=execution, plan=replace(options.plan, cases=(), tags=()))
+    directory = composition.run_directory(given, config, here, Clock())
+    return executed(settings, here, stored.runners, options, directory, command="rejudge")
+
+
+def schema(name: str | None) -> int:
+    """``schema``."""
+    if name is None:
+        print("\n".join(SCHEMAS))  # noqa: T201
+        return 0
+    if name not in SCHEMAS:
+        raise UsageError(f"unknown schema {name!r}", remedy=did_you_mean(name, SCHEMAS))
+    print(json.dumps(SCHEMAS[name](), indent=2))  # noqa: T201
+    return 0
+
+
+def _config_schema() -> dict[str, object]:
+    from skillgym_action.config import ConfigFile
+
+    return ConfigFile.model_json_schema(by_alias=True)
+
+
+def _suite_schema() -> dict[str, object]:
+    from skillgym_action.formats.xbench import suite_schema
+
+    return suite_schema()
+
+
+def _results_schema() -> dict[str, object]:
+    from skillgym_action.schemas import results_schema
+
+    return results_schema()
+
+
+SCHEMAS = {"config": _config_schema, "x-bench": _suite_schema, "results": _results_schema}

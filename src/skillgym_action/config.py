@@ -1,0 +1,175 @@
+"""The configuration file: found, read, validated; every problem with file, line and key path."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import indent
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+
+from skillgym_action.agents import AGENTS
+from skillgym_action.documents import read_document, validated
+from skillgym_action.errors import ConfigError, Location, Problem, did_you_mean
+from skillgym_action.options import Schedule
+from skillgym_action.redaction import looks_like_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KINDS: dict[str, Literal["yaml", "json", "toml"]] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
+PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
+REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=lambda name: _camel(name), populate_by_name=True)
+
+
+def _camel(name: str) -> str:
+    head, *tail = name.split("_")
+    return head + "".join(part.title() for part in tail)
+
+
+def _agent_type(value: object) -> object:
+    if value not in AGENTS:
+        raise ValueError(f"unknown agent {value!r}; {did_you_mean(str(value), AGENTS)}")
+    return value
+
+
+def _without_keys(value: object) -> object:
+    """Secrets are named, never written down."""
+    if isinstance(value, list):
+        return {str(name): f"${{{{ {name} }}}}" for name in value}
+    for name, text in value.items() if isinstance(value, dict) else ():
+        if looks_like_key(str(text)):
+            raise ValueError(f"{name} holds what looks like a key; name it instead: {name}: ${{{{ {name} }}}}")
+    return value
+
+
+class AgentSection(_Model):
+    """``runners.<id>.agent``."""
+
+    type: Annotated[str, BeforeValidator(_agent_type)]
+    model: str | None = None
+    command: str | tuple[str, ...] | None = None
+    command_args: tuple[str, ...] = ()
+    env: Annotated[dict[str, str], BeforeValidator(_without_keys)] = {}
+    budget: PositiveFloat | None = None
+    output: Literal["text", "events"] = "text"
+    sessions: str | None = None
+
+
+class RunnerSection(_Model):
+    """``runners.<id>``."""
+
+    agent: AgentSection
+
+
+class BootstrapSection(_Model):
+    """``run.workspace.bootstrap``; milliseconds."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    timeout_ms: PositiveInt = 300_000
+    env: dict[str, str] = {}
+
+
+class WorkspaceSection(_Model):
+    """``run.workspace``: for suites that do not say how they work."""
+
+    mode: Literal["none", "shared", "isolated"]
+    cwd: str | None = None
+    template_dir: str | None = None
+    bootstrap: BootstrapSection | None = None
+
+
+class RunSection(_Model):
+    """``run``."""
+
+    cwd: str | None = None
+    output_dir: str | None = None
+    schedule: Schedule | None = None
+    max_parallel: PositiveInt | None = None
+    repeat: PositiveInt | None = None
+    repeat_failure: Annotated[NonNegativeInt | None, Field(
+        validation_alias=AliasChoices("repeatFailure", "retryFailed", "repeat_failure"))] = None  # fmt: skip
+    max_steps: PositiveInt | None = None
+    workspace: WorkspaceSection | None = None
+    tags: tuple[str, ...] = ()
+    fail_on: tuple[str, ...] | None = None
+    max_cost: PositiveFloat | None = None
+    min_pass_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class DefaultsSection(_Model):
+    """``defaults``; milliseconds."""
+
+    timeout_ms: PositiveInt | None = None
+
+
+class ConfigFile(_Model):
+    """A whole configuration file."""
+
+    run: RunSection = RunSection()
+    defaults: DefaultsSection = DefaultsSection()
+    runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Config:
+    """A configuration and the folder its relative paths resolve from."""
+
+    file: ConfigFile = field(default_factory=ConfigFile)
+    folder: Path | None = None
+
+    def with_runners(self, text: str) -> Config:
+        """This configuration with the runners of an action input: the YAML that ``runners`` holds in the file."""
+        whole = "runners:\n" + indent(text, "  ")
+        document = read_document(whole, path="input runners", kind="yaml", error=ConfigError)
+        given = validated(document, ConfigFile, error=ConfigError)
+        return Config(file=self.file.model_copy(update={"runners": given.runners}), folder=self.folder)
+
+
+def find_config(start: Path, stop: Path) -> Path | None:
+    """The closest ``skillgym.config.*`` from ``start`` upward to ``stop``. Raises ConfigError for two in one folder."""
+    for folder in (start, *start.parents):
+        here = [path for ending in (*KINDS, *PROGRAMS) if (path := folder / f"skillgym.config{ending}").is_file()]
+        if len(here) > 1:
+            raise ConfigError(f"two configuration files in {folder}: {', '.join(path.name for path in here)}",
+                              remedy="keep one of them, or name it with --config")  # fmt: skip
+        if here:
+            return here[0]
+        if folder == stop:
+            return None
+    return None
+
+
+def read_config(path: Path, shown: str) -> Config:
+    """The configuration in ``path``; ``shown`` is how messages name it. Raises ConfigError with every problem."""
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        remedy = "write it as YAML, JSON or TOML"
+        raise ConfigError.of(Problem(message=f"configuration in {path.suffix} is not supported yet",
+                                     location=Location(path=shown), remedy=remedy))  # fmt: skip
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{shown}: cannot be read: {error}", remedy="check the path given by --config") from error
+    document = read_document(text, path=shown, kind=kind, error=ConfigError)
+    return Config(file=validated(document, ConfigFile, error=ConfigError), folder=path.parent)
+
+
+def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], runner: str) -> dict[str, str]:
+    """Values for the names a runner's ``env`` mentions. Raises ConfigError for a name that is not set."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        if not environment.get(name):
+            raise ConfigError(f"runners.{runner}.agent.env: {name} is not set in the environment",
+                              remedy=f"set {name}, or pass it to the job as a secret")  # fmt: skip
+        return environment[name]
+
+    return {name: REFERENCE.sub(value, text) for name, text in env.items()}

@@ -1,0 +1,51 @@
+"""Stage: a decided run report -> files, job summary, annotations, step outputs. Never changes the decision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from skillgym_action.effects.github_files import append_outputs, append_summary
+from skillgym_action.reporters import reporter_named
+from skillgym_action.verdicts import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from skillgym_action.domain import RunReport
+    from skillgym_action.effects.run_directory import RunDirectory
+    from skillgym_action.options import DeliverOptions
+
+ALWAYS = (("results", "results.json"), ("junit", "junit.xml"), ("summary", "summary.md"), ("comment", "comment.md"))
+
+
+def deliver(directory: RunDirectory, report: RunReport, options: DeliverOptions, say: Callable[[str], None]) -> None:
+    """Write every report, then tell GitHub where the action runs there. ``say`` prints a line on stdout."""
+    for kind, path in (*((kind, directory.path / name) for kind, name in ALWAYS), *options.reports):
+        directory.write_whole(path, reporter_named(kind)(report))
+    if options.annotations:
+        for piece in reporter_named("annotations")(report):
+            say(directory.redactor.text(piece).rstrip("\n"))
+    if options.step_summary:
+        append_summary(options.step_summary, (directory.path / "summary.md").read_text(encoding="utf-8"))
+    if options.step_outputs:
+        append_outputs(options.step_outputs, outputs(report, directory, dict(options.reports)))
+
+
+def outputs(report: RunReport, directory: RunDirectory, reports: dict[str, Path]) -> dict[str, str]:
+    """The action's outputs: numbers, words of ours and paths, never an agent's text. Unknown is empty."""
+    totals, decision = report.totals(), report.decision
+    if decision is None:
+        raise ValueError("the gate decides before anything is delivered")
+    rate, cost = totals.pass_rate, totals.cost_usd
+    return {
+        "verdict": decision.verdict,
+        "exit-code": str(decision.exit_code),
+        "executions": str(totals.executions),
+        **{status.value: str(totals.counts[status]) for status in Status},
+        "pass-rate": "" if rate is None else f"{rate:.4f}",
+        "cost-usd": "" if cost is None or not totals.cost_complete else f"{cost:.6f}",
+        "tokens": "" if totals.tokens.total_tokens is None else str(totals.tokens.total_tokens),
+        "duration-seconds": f"{report.duration_ms / 1000:.3f}",
+        **{f"{kind}-path": str(reports.get(kind, directory.path / name)) for kind, name in ALWAYS if kind != "comment"},
+    }

@@ -1,0 +1,98 @@
+"""Stage: paths -> suite files. A named file is always taken; folders are searched for what looks like a suite."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillgym_action.errors import UsageError
+from skillgym_action.formats import format_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from skillgym_action.effects.repository import Repository
+    from skillgym_action.options import DiscoverOptions
+
+HEAD = 64 * 1024
+EXTENSIONS = {
+    ".json": ("x-bench",),
+    ".py": ("python",),
+    **dict.fromkeys((".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"), ("typescript",)),
+    **dict.fromkeys((".yaml", ".yml"), ("agentv",)),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A suite file. ``path`` is relative to the repository root with ``/``, or absolute outside of it."""
+
+    path: str
+    file: Path
+    format: str
+
+
+def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tuple[Found, ...]:
+    """The suite files below ``options.paths``, sorted and without doubles. Raises UsageError for a path that is not there."""
+    wanted = [path for path in options.paths if not path.startswith("!")]
+    unwanted = [path.removeprefix("!") for path in options.paths if path.startswith("!")]
+    found: dict[str, Found] = {}
+    for path in wanted or [os.fspath(repository.root if not options.paths else cwd)]:
+        for suite in _below(repository, cwd, path, options):
+            found.setdefault(suite.path, suite)
+    return tuple(found[path] for path in sorted(found) if not any(_matches(path, pattern) for pattern in unwanted))
+
+
+def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOptions) -> Iterator[Found]:
+    target = Path(os.path.normpath(cwd / path))
+    if target.is_file():
+        yield _named(repository, target, options)
+    elif target.is_dir():
+        yield from _searched(repository, repository.files(target), options)
+    elif any(sign in path for sign in "*?["):
+        pattern = _relative(repository, target)
+        yield from _searched(repository, (p for p in repository.files(repository.root) if _matches(p, pattern)), options)
+    else:
+        raise UsageError(f"no such file or folder: {path}", remedy="name a suite file, a folder or a glob; !PATH excludes")
+
+
+def _named(repository: Repository, file: Path, options: DiscoverOptions) -> Found:
+    path = _relative(repository, file)
+    formats = options.formats or EXTENSIONS.get(file.suffix.lower(), ())
+    if not formats:
+        raise UsageError(f"{path}: no suite format has files ending in {file.suffix or file.name!r}",
+                         remedy=f"suites end in {', '.join(EXTENSIONS)}")  # fmt: skip
+    return Found(path=path, file=file, format=formats[0])
+
+
+def _searched(repository: Repository, paths: Iterable[str], options: DiscoverOptions) -> Iterator[Found]:
+    for path in paths:
+        for name in EXTENSIONS.get(os.path.splitext(path)[1].lower(), ()):
+            if options.formats and name not in options.formats:
+                continue
+            file = repository.root / path
+            if file.is_file() and format_named(name).accepts(path, _head(file)):
+                yield Found(path=path, file=file, format=name)
+
+
+def _head(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(HEAD).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _relative(repository: Repository, target: Path) -> str:
+    return target.relative_to(repository.root).as_posix() if target.is_relative_to(repository.root) else target.as_posix()
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """Shell patterns over the whole path; a folder's name matches what is below it."""
+    pattern = pattern.removeprefix("./").rstrip("/")
+    return fnmatch(path, pattern) or fnmatch(path, pattern + "/*") or fnmatch(path, pattern.replace("**/", ""))
+
+

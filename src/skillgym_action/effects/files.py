@@ -1,0 +1,64 @@
+"""The workspace as assertions see it: paths stay inside, whatever symlinks an agent made."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.effects.workspace import Workspace
+
+
+class WorkspaceFiles:
+    """Fulfils ``assertions.Files``."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        """The workspace after the agent has ended."""
+        self._workspace = workspace
+        self._root = workspace.path
+
+    def kind(self, path: str) -> str | None:
+        """What is at ``path``; symlinks are followed, but never out of the workspace."""
+        target = self._root / path
+        try:
+            mode = os.lstat(target).st_mode
+            if not self._inside(target):
+                return "outside"
+            if stat.S_ISLNK(mode):
+                mode = os.stat(target).st_mode
+        except FileNotFoundError:
+            return "symlink" if target.is_symlink() else None
+        except OSError:
+            return None
+        return "directory" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other"
+
+    def text(self, path: str, limit: int) -> str | None:
+        """The content of a regular file of at most ``limit`` bytes."""
+        if self.kind(path) != "file":
+            return None
+        try:
+            with (self._root / path).open("rb") as file:
+                content = file.read(limit + 1)
+        except OSError:
+            return None
+        return None if len(content) > limit else content.decode("utf-8", "replace").replace("\r\n", "\n")
+
+    def existed(self, path: str) -> bool:
+        """Whether the path was there before the agent."""
+        return self._workspace.existed(path)
+
+    def changed(self, path: str) -> bool:
+        """Whether its content differs from what it was."""
+        return self._workspace.changed(path.rstrip("/"))
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """Files that match, inside the workspace."""
+        found = (path for path in self._root.glob(pattern) if path.is_file() and self._inside(path))
+        return tuple(sorted(path.relative_to(self._root).as_posix() for path in found))
+
+    def _inside(self, target: Path) -> bool:
+        root = os.path.realpath(self._root)
+        return os.path.realpath(target).startswith(root + os.sep) or os.path.realpath(target) == root

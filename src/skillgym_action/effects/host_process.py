@@ -1,0 +1,119 @@
+"""One suite host: a child process that answers one call at a time, within a time limit or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action.effects.outputs import OutputFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.effects.cancellation import Cancellation
+
+REPLY_LIMIT = 16 * 1024 * 1024
+LOG_LIMIT = 64 * 1024 * 1024
+LOG_SHOWN = 4 * 1024
+CHUNK = 64 * 1024
+TICK = 0.2
+
+
+class HostLostError(Exception):
+    """A suite host that gave no answer. ``reason`` is a predicate; ``printed`` the end of what the suite printed."""
+
+    def __init__(self, reason: str, log: Path) -> None:
+        """Shown as ``the check did not answer within 60 s``."""
+        super().__init__(reason)
+        self.reason = reason
+        self.log = log
+        self.printed = OutputFile(log).tail(LOG_SHOWN)
+
+
+class HostProcess:
+    """A child with one suite file. Nothing it sends or fails to send holds us longer than the limit."""
+
+    def __init__(self, file: Path, child: subprocess.Popen[bytes], log: Path) -> None:
+        """``child`` has pipes as stdin and stdout, and ``log`` as stderr."""
+        if child.stdin is None or child.stdout is None:
+            raise TypeError("a suite host is talked to through pipes")
+        self.file = file
+        self.child = child
+        self.log = log
+        self._pipes = (child.stdin, child.stdout)
+        for pipe in self._pipes:
+            os.set_blocking(pipe.fileno(), False)
+
+    def call(self, request: dict[str, Any], limit: float, cancelled: Cancellation) -> dict[str, Any]:
+        """The answer to a request; ``limit`` is in seconds. Raises HostLostError: then the host is of no more use."""
+        line = self._exchange(json.dumps(request).encode() + b"\n", time.monotonic() + limit, cancelled)
+        if line is None:
+            raise self._lost(f"did not answer within {limit:g} s")
+        try:
+            reply = json.loads(line)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict) or not isinstance(reply.get("ok"), bool):
+            raise self._lost("wrote something of its own into the suite host's protocol")
+        return reply
+
+    def close(self) -> None:
+        """Give the pipes back; the child has ended."""
+        for pipe in self._pipes:
+            with suppress(OSError):
+                pipe.close()
+
+    def _exchange(self, request: bytes, deadline: float, cancelled: Cancellation) -> bytes | None:
+        """Write the request, read one line; None at the deadline."""
+        stdin, stdout = self._pipes
+        unsent, reply = memoryview(request), bytearray()
+        with DefaultSelector() as selector:
+            selector.register(stdin, EVENT_WRITE)
+            selector.register(stdout, EVENT_READ)
+            while (left := deadline - time.monotonic()) > 0:
+                for key, _ in selector.select(min(left, TICK)):
+                    if key.fileobj is stdin:
+                        unsent = self._sent(unsent)
+                        if not unsent:
+                            selector.unregister(stdin)
+                    elif chunk := os.read(stdout.fileno(), CHUNK):
+                        reply += chunk
+                    else:
+                        raise self._lost(self._ending())
+                if reply.endswith(b"\n"):
+                    return bytes(reply)
+                self._refuse_excess(reply)
+                if cancelled:
+                    raise self._lost("was cancelled")
+        return None
+
+    def _sent(self, unsent: memoryview) -> memoryview:
+        try:
+            return unsent[os.write(self._pipes[0].fileno(), unsent[:CHUNK]) :]
+        except BlockingIOError:
+            return unsent
+        except BrokenPipeError:
+            raise self._lost(self._ending()) from None
+
+    def _refuse_excess(self, reply: bytearray) -> None:
+        if len(reply) > REPLY_LIMIT:
+            raise self._lost(f"answered with more than {REPLY_LIMIT // 1024**2} MiB")
+        if self.log.stat().st_size > LOG_LIMIT:
+            raise self._lost(f"printed more than {LOG_LIMIT // 1024**2} MiB")
+
+    def _ending(self) -> str:
+        with suppress(subprocess.TimeoutExpired):
+            code = self.child.wait(TICK)
+            if code < 0:
+                return f"was ended by {signal.Signals(-code).name}"
+            return f"ended its process with exit code {code}"
+        return "closed its connection"
+
+    def _lost(self, reason: str) -> HostLostError:
+        return HostLostError(reason, self.log)

@@ -1,0 +1,186 @@
+"""The process door: the only place that starts programs.
+
+A program gets its own session, an allow-listed environment, /dev/null or a given text as stdin, and files for its
+output. However it ends, its whole tree ends with it: grandchildren that left the session come back to us, because we
+are their subreaper, and are recognised by a random mark in their environment.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from skillgym_action.effects.outputs import OutputFile, Tail
+from skillgym_action.effects.process_tree import TICK, Exit, end_tree
+from skillgym_action.session import Capture, Ending
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from skillgym_action.effects.cancellation import Cancellation
+    from skillgym_action.session import Invocation
+    from skillgym_action.session_report import Trouble
+
+# What any program may see of our environment: no key, no token, no GitHub file command.
+ALLOWED = frozenset({
+    "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ",
+    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO",
+})  # fmt: skip
+MARK = "SKILLGYM_SESSION"
+GRACE = 2.0
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Processes:
+    """Starts programs and sees them end. Use as a context manager: nothing it started survives it."""
+
+    def __init__(self, *, environment: Mapping[str, str], cancelled: Cancellation) -> None:
+        """``environment`` is ours; programs see the allow-listed part of it."""
+        self.environment = {name: value for name, value in environment.items() if name in ALLOWED}
+        self.cancelled = cancelled
+        self._lock = threading.Lock()
+        self._known: set[int] = set()
+        self._adopts = _become_subreaper()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end_orphans("", 0)
+
+    def spawn(self, argv: Iterable[str], **settings: Any) -> subprocess.Popen[bytes]:
+        """A child in its own session, for doors that talk to it; ``release`` it when it has been waited for."""
+        with self._lock:
+            child = subprocess.Popen(tuple(argv), start_new_session=True, **settings)
+            self._known.add(child.pid)
+        return child
+
+    def release(self, child: subprocess.Popen[bytes]) -> None:
+        """Forget a child that has been waited for."""
+        with self._lock:
+            self._known.discard(child.pid)
+
+    def end(self, child: subprocess.Popen[bytes], grace: float = GRACE) -> None:
+        """End a spawned child and its tree, and forget it."""
+        end_tree(child.pid, grace)
+        child.wait()
+        self.release(child)
+
+    def output(self, argv: tuple[str, ...], *, cwd: Path, env: Mapping[str, str]) -> bytes:
+        """What a short, trusted program prints. Raises OSError, subprocess.CalledProcessError."""
+        child = self.spawn(argv, cwd=cwd, env={**self.environment, **env}, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+        try:
+            out, err = child.communicate()
+        finally:
+            self.release(child)
+        if child.returncode:
+            raise subprocess.CalledProcessError(child.returncode, argv, out, err)
+        return out
+
+    def run(
+        self, invocation: Invocation, *, stdout: Path, stderr: Path, watch: Callable[[str], Trouble | None] | None = None
+    ) -> Capture:
+        """Run to the end and say what happened; never raises for what the program did.
+
+        ``watch`` sees each line of stdout while the program runs, and may answer with the reason to stop it.
+        """
+        began = time.monotonic()
+        out, err = OutputFile(stdout), OutputFile(stderr)
+        mark = token_hex(16)
+        try:
+            child = self._start(invocation, mark, stdout, stderr)
+        except (OSError, ValueError) as error:
+            reason = f"cannot start {invocation.argv[0]!r}: {getattr(error, 'strerror', None) or error}"
+            return Capture(ending=Ending.NOT_STARTED, exit_code=None, stdout=out, stderr=err, seconds=0.0, error=reason)
+        ending, trouble = self._wait(child, began + invocation.timeout, Tail(stdout, watch) if watch else None)
+        if ending is not Ending.EXITED:
+            end_tree(child.pid, GRACE)
+        code = child.wait()
+        self.release(child)
+        # Process ids grow, so what a short program left behind has a higher one; they may wrap while a long one runs.
+        self._end_orphans(mark, child.pid if time.monotonic() - began < 1.0 else 0)
+        if ending is Ending.EXITED and code < 0:
+            ending = Ending.SIGNALLED
+        return Capture(ending=ending, exit_code=code, stdout=out, stderr=err,
+                       seconds=time.monotonic() - began, stopped_for=trouble)  # fmt: skip
+
+    def _start(self, invocation: Invocation, mark: str, stdout: Path, stderr: Path) -> subprocess.Popen[bytes]:
+        with stdout.open("wb") as out, stderr.open("wb") as err:
+            child = self.spawn(
+                invocation.argv,
+                cwd=invocation.cwd,
+                env={**self.environment, **invocation.env, MARK: mark},
+                stdin=subprocess.DEVNULL if invocation.stdin is None else subprocess.PIPE,
+                stdout=out,
+                stderr=err,
+            )
+        if invocation.stdin is not None:
+            threading.Thread(target=_feed, args=(child.stdin, invocation.stdin.encode()), daemon=True).start()
+        return child
+
+    def _wait(self, child: subprocess.Popen[bytes], deadline: float, tail: Tail | None) -> tuple[Ending, Trouble | None]:
+        with Exit(child) as exited, tail or nullcontext():
+            while True:
+                left = deadline - time.monotonic()
+                done = exited.within(max(0.0, min(left, TICK) if tail else left), self.cancelled)
+                if tail and (trouble := tail.trouble()):
+                    return Ending.STOPPED, trouble
+                if done:
+                    return Ending.EXITED, None
+                if self.cancelled:
+                    return Ending.CANCELLED, None
+                if time.monotonic() >= deadline:
+                    return Ending.TIMED_OUT, None
+
+    def _orphans(self, mark: str, since: int) -> list[int]:
+        """Children that came to us from ended programs; those that have ended themselves are reaped on the way."""
+        candidates = [pid for pid in _pids() if pid > since and pid not in self._known]
+        if not candidates:
+            return []
+        import psutil
+
+        found = []
+        for pid in candidates:
+            # The lock keeps a child that is just being started, and not yet known, out of sight.
+            with self._lock, suppress(psutil.Error, ChildProcessError):
+                process = psutil.Process(pid)
+                if pid in self._known or process.ppid() != os.getpid() or os.waitpid(pid, os.WNOHANG)[0]:
+                    continue
+                if not mark or process.environ().get(MARK) == mark:
+                    found.append(pid)
+        return found
+
+    def _end_orphans(self, mark: str, since: int) -> None:
+        """A killed orphan's own children come to us next, hence the rounds."""
+        deadline = time.monotonic() + 2 * GRACE
+        while self._adopts and (orphans := self._orphans(mark, since)) and time.monotonic() < deadline:
+            for pid in orphans:
+                end_tree(pid, GRACE)
+
+
+def _feed(pipe: IO[bytes] | None, text: bytes) -> None:
+    with suppress(OSError):
+        if pipe:
+            pipe.write(text)
+            pipe.close()
+
+
+def _become_subreaper() -> bool:
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    return bool(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]

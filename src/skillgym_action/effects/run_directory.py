@@ -1,0 +1,110 @@
+"""The run directory door: artifacts and the journal, redacted as they are written.
+
+A file that must be whole is written beside its place and renamed. Any failure to write raises OutputError, once and
+in words, since a full disk or a read-only folder is nobody's bug.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+from skillgym_action.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from skillgym_action.redaction import Redactor
+
+JOURNAL = "journal.jsonl"
+CHUNK = 4 * 1024 * 1024
+
+
+class RunDirectory:
+    """One run's folder."""
+
+    def __init__(self, path: Path, redactor: Redactor) -> None:
+        """``path`` is absolute; it is made on first use."""
+        self.path = path
+        self.redactor = redactor
+        self._lock = threading.Lock()
+        self._journal: IO[str] | None = None
+
+    def __enter__(self) -> RunDirectory:
+        with _writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            if self.path.parent.name == ".skillgym-results" and not (ignore := self.path.parent / ".gitignore").exists():
+                ignore.write_text("*\n")
+            self._journal = (self.path / JOURNAL).open("a", encoding="utf-8", errors="backslashreplace")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._journal:
+            self._journal.close()
+
+    def folder(self, relative: str) -> Path:
+        """A folder for artifacts, made if need be."""
+        path = self.path / relative
+        with _writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def note(self, entry: Mapping[str, object]) -> None:
+        """One line in the journal, flushed, so that a run that is killed loses nothing that was finished."""
+        line = self.redactor.text(json.dumps(entry, ensure_ascii=True)) + "\n"
+        with self._lock, _writing(self.path / JOURNAL):
+            if self._journal:
+                self._journal.write(line)
+                self._journal.flush()
+
+    def write(self, path: Path, text: str) -> None:
+        """A small artifact."""
+        with _writing(path):
+            path.write_text(self.redactor.text(text), encoding="utf-8", errors="backslashreplace")
+
+    def redact(self, *paths: Path) -> None:
+        """Rewrite what programs wrote there themselves, where it holds a secret."""
+        for path in paths:
+            if not path.is_file() or not (size := path.stat().st_size):
+                continue
+            with _writing(path), path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+                if size > CHUNK:
+                    self._replace(path, self.redactor.stream(iter(lambda: file.read(CHUNK), "")))
+                elif (clean := self.redactor.text(text := file.read())) != text:
+                    self._replace(path, [clean])
+
+    def take(self, files: Iterable[Path], folder: Path) -> None:
+        """Keep the agent's own record of a session as ``session.jsonl``."""
+        for file in files:
+            with _writing(folder):
+                shutil.copyfile(file, folder / "session.jsonl")
+            self.redact(folder / "session.jsonl")
+
+    def write_whole(self, path: Path, pieces: Iterable[str]) -> None:
+        """A report: complete or not there at all."""
+        with _writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._replace(path, map(self.redactor.text, pieces))
+
+    def _replace(self, path: Path, pieces: Iterable[str]) -> None:
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with beside.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+                file.writelines(pieces)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}",
+                          remedy="free space there, or choose another folder with --output") from error  # fmt: skip

@@ -1,0 +1,225 @@
+"""The workspace door: fresh directories for agents, what they were before, and what became of them.
+
+An agent sees ``<temporary>/<number>/workspace``: a neutral path, since agents have read answers out of directory names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillgym_action.effects.files import WorkspaceFiles
+from skillgym_action.effects.snapshot import Changes, Entry, Snapshot, digest, entry_at, is_special, snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from skillgym_action.domain import Suite, WorkspaceSpec
+    from skillgym_action.effects.repository import Repository
+
+SAVED_BYTES = 16 * 1024 * 1024
+SAVED_FILES = 2000
+
+
+class Template:
+    """A directory that is copied into workspaces; each file in it is hashed at most once."""
+
+    def __init__(self, root: Path | None) -> None:
+        """None: workspaces start empty."""
+        self.root = root
+        self._digests: dict[str, str | None] = {}
+
+    def copy_to(self, target: Path) -> None:
+        """A full copy: dotfiles and ``.git`` too, symlinks as symlinks; devices, sockets and FIFOs are left out."""
+        if self.root is None:
+            target.mkdir()
+        else:
+            shutil.copytree(self.root, target, symlinks=True, ignore=_special)
+
+    def digest(self, path: str) -> str | None:
+        """The hash of a template's file."""
+        if path not in self._digests:
+            self._digests[path] = digest(self.root / path) if self.root else None
+        return self._digests[path]
+
+
+def _special(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if is_special(Path(folder, name))]
+
+
+class Workspace:
+    """One session's directory: ``path`` is where the agent works, ``home`` and ``scratch`` are private to the session."""
+
+    def __init__(self, folder: Path, path: Path, template: Template | None) -> None:
+        """``template`` None: the directory is not the session's own; its content is neither watched nor removed."""
+        self.folder, self.path = folder, path
+        self.home, self.scratch = folder / "home", folder / "tmp"
+        self.files = WorkspaceFiles(self)
+        self._template = template
+        self._before: Snapshot = {}
+        self._digests: dict[str, str | None] = {}
+        for private in (self.home, self.scratch):
+            private.mkdir(parents=True)
+
+    def agent_env(self) -> dict[str, str]:
+        """A home that holds nothing of the operator's."""
+        return {"HOME": os.fspath(self.home), "TMPDIR": os.fspath(self.scratch)}
+
+    def grader_env(self) -> dict[str, str]:
+        """A home that holds nothing the agent put there."""
+        home = self.folder / "grader-home"
+        home.mkdir(exist_ok=True)
+        return {"HOME": os.fspath(home), "TMPDIR": os.fspath(self.scratch)}
+
+    def write(self, files: Mapping[Path, str]) -> None:
+        """Put an invocation's files where it wants them."""
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+    def collected(self, patterns: tuple[str, ...]) -> tuple[Path, ...]:
+        """Files below the private home that match."""
+        return tuple(path for pattern in patterns for path in sorted(self.home.glob(pattern)) if path.is_file())
+
+    # --- what it was before ---------------------------------------------------------------------
+
+    def remember(self) -> None:
+        """Take the state the agent starts from."""
+        if self._template is not None:
+            self._before = snapshot(self.path)
+
+    @contextmanager
+    def bootstrapping(self) -> Iterator[None]:
+        """Around the bootstrap: what it writes is hashed now, since no template has it."""
+        copied = snapshot(self.path) if self._template is not None else {}
+        yield
+        self.remember()
+        changed = (path for path, entry in self._before.items() if copied.get(path) != entry)
+        self._digests = {path: digest(self.path / path) for path in changed}
+
+    def existed(self, path: str) -> bool:
+        """Whether ``path`` was there before the agent."""
+        return path.rstrip("/") in self._before
+
+    def changed(self, path: str) -> bool:
+        """Whether the content is not what it was; created counts, deleted does not; a directory: any file below it."""
+        now = entry_at(self.path / path)
+        if now is None:
+            return False
+        if now.kind == "directory":
+            below = snapshot(self.path / path)
+            return any(self._differs(f"{path}/{name}", entry) for name, entry in below.items())
+        return self._differs(path, now)
+
+    def _differs(self, path: str, now: Entry) -> bool:
+        if now.kind == "directory":
+            return False
+        before = self._before.get(path)
+        if before is None or before.kind != now.kind:
+            return True
+        return before.stamp != now.stamp and self._digest_before(path) != digest(self.path / path)
+
+    def _digest_before(self, path: str) -> str | None:
+        if path in self._digests:
+            return self._digests[path]
+        return self._template.digest(path) if self._template else None
+
+    # --- what became of it ----------------------------------------------------------------------
+
+    def changes(self) -> Changes:
+        """Everything that differs from the state before the agent."""
+        if self._template is None:
+            return Changes()
+        after = snapshot(self.path)
+        changed = [path for path, entry in after.items() if self._differs(path, entry)]
+        return Changes(
+            created=tuple(sorted(path for path in changed if path not in self._before)),
+            modified=tuple(sorted(path for path in changed if path in self._before)),
+            deleted=tuple(sorted(path for path in self._before if path not in after)),
+        )
+
+    def save(self, changes: Changes, target: Path) -> bool:
+        """Copy what changed below ``target``, so that it can be played again; False when it is too much to keep."""
+        paths = [path for path in (*changes.created, *changes.modified) if not is_special(self.path / path)]
+        if len(paths) > SAVED_FILES or sum(os.lstat(self.path / path).st_size for path in paths) > SAVED_BYTES:
+            return False
+        for path in paths:
+            copy = target / "files" / path
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(self.path / path, copy, follow_symlinks=False)
+        if changes.deleted:
+            target.mkdir(exist_ok=True)
+            (target / "deleted.json").write_text(json.dumps(changes.deleted))
+        return True
+
+    def discard(self) -> None:
+        """Remove the session's directories."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def keep(self, target: Path) -> None:
+        """Move the workspace to ``target``, for people to look at; remove the rest."""
+        if self._template is not None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(shutil.Error, OSError):
+                shutil.move(self.path, target)
+        self.discard()
+
+
+class Workspaces:
+    """Makes workspaces below one temporary folder; a context manager, since that folder goes with the run."""
+
+    def __init__(self, repository: Repository) -> None:
+        """Templates resolve by themselves; ``repository`` is what suites without one work in a copy of."""
+        self.repository = repository
+        self._hidden: list[str] = []
+        self.root = Path(tempfile.mkdtemp(prefix="skillgym-"))
+        self._numbers = count(1)
+        self._lock = threading.Lock()
+        self._templates: dict[Path | str, Template] = {}
+        self._shared: dict[str, Path] = {}
+
+    def __enter__(self) -> Workspaces:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def hide(self, paths: Iterable[str]) -> None:
+        """Leave files or folders, relative to the repository, out of its copies: an agent must not read its own checks."""
+        self._hidden += paths
+
+    def fresh(self, spec: WorkspaceSpec) -> Workspace:
+        """A directory for one session, as the suite wants it, before bootstrap. Raises OSError."""
+        folder = self.root / str(next(self._numbers))
+        if spec.mode == "none":
+            return Workspace(folder, spec.cwd or self.repository.root, None)
+        template = self._template_of(spec)
+        workspace = Workspace(folder, folder / "workspace", template)
+        template.copy_to(workspace.path)
+        return workspace
+
+    def shared(self, suite: Suite, prepare: Callable[[Workspace], None]) -> Workspace:
+        """The suite's one directory, made and prepared by whoever comes first; private folders are each session's own."""
+        with self._lock:
+            if suite.path not in self._shared:
+                first = self.fresh(suite.workspace)
+                prepare(first)
+                self._shared[suite.path] = first.path
+        return Workspace(self.root / str(next(self._numbers)), self._shared[suite.path], None)
+
+    def _template_of(self, spec: WorkspaceSpec) -> Template:
+        key = spec.template or spec.source
+        if key not in self._templates:
+            root = spec.template
+            if spec.source == "repository":
+                root = self.root / "repository"
+                self.repository.copy_to(root, self._hidden)
+            self._templates[key] = Template(root)
+        return self._templates[key]

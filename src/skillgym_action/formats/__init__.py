@@ -1,0 +1,58 @@
+"""SHELF: suite formats. One file per format.
+
+A format says whether a file is a suite of its kind, and reads it. It raises ``SuiteError`` for a file that cannot be
+used at all; a case that cannot be used becomes an ``Invalid``, and its siblings still run. To add one: a file here,
+a line in ``FORMATS``, a golden in tests/.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from skillgym_action.domain import Suite
+
+FORMATS = {
+    "x-bench": "xbench",
+    "python": "python_suite",
+    "typescript": "typescript_suite",
+    "agentv": "agentv",
+}
+
+
+class SuiteFile(Protocol):
+    """A file that may hold a suite. ``path`` is relative to the repository root, ``file`` absolute."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def file(self) -> Path: ...
+    @property
+    def text(self) -> Callable[[], str]:
+        """The content. Raises SuiteError when it is not UTF-8 or too large."""
+        ...
+    @property
+    def program(self) -> Callable[[], dict[str, object]]:
+        """The cases as data, from the suite host that runs the file. Raises SuiteError when it cannot be loaded."""
+        ...
+
+
+class Format(Protocol):
+    """What every module of this shelf offers."""
+
+    def accepts(self, path: str, head: str) -> bool:
+        """Whether the file looks like a suite of this format. ``path`` is relative with ``/``, ``head`` its first 64 KiB."""
+        ...
+
+    def suite(self, source: SuiteFile) -> Suite:
+        """The suite. Raises SuiteError."""
+        ...
+
+
+def format_named(name: str) -> Format:
+    """The module of a format; imported on first use."""
+    return cast("Format", import_module(f"{__name__}.{FORMATS[name]}"))

@@ -1,0 +1,297 @@
+"""x-bench suites: JSON files with cases whose expectations are strings, or objects that say the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+from skillgym_action.documents import Document, checked, read_document
+from skillgym_action.domain import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
+from skillgym_action.errors import Problem, SuiteError
+from skillgym_action.formats.xbench_grammar import (
+    LONGEST_WAIT,
+    ExpectationSection,
+    GrammarError,
+    expectation,
+    inside,
+    object_expectation,
+)
+from skillgym_action.notations import key_path_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from skillgym_action.assertions import Assertion
+    from skillgym_action.formats import SuiteFile
+    from skillgym_action.formats.xbench_grammar import Reading
+    from skillgym_action.notations import KeyPath
+
+DEFAULT_BUDGET = 5.0
+"""US dollars for a case, where neither it nor the suite says."""
+DEFAULT_TIMEOUT = 600.0
+"""Seconds for a case, where neither it nor the suite says."""
+
+_UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
+
+Text = Annotated[str, Field(min_length=1)]
+Dollars = Annotated[float, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0, le=LONGEST_WAIT)]
+Expectation = Annotated[
+    Annotated[Text, Tag("text")] | Annotated[ExpectationSection, Tag("object")],
+    Discriminator(lambda value: _shape(value)),
+]
+
+
+# --- what a file holds ------------------------------------------------------------------------------
+
+
+def _shape(value: object) -> str:
+    return "object" if isinstance(value, dict) else "text"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class DefaultsSection(_Section):
+    """``defaults``: for cases that do not say."""
+
+    budget: Dollars | None = None
+    timeout: Seconds | None = None
+
+
+class BootstrapSection(_Section):
+    """``workspace.bootstrap`` as an object; words that start with ``./`` or ``../`` are relative to the suite file."""
+
+    command: Text
+    args: list[str] = []
+    timeout: Seconds = 300.0
+    env: dict[str, str] = {}
+
+
+class WorkspaceSection(_Section):
+    """``workspace``. Without ``templateDir`` it is a copy of the repository; ``bootstrap`` may be one shell line."""
+
+    template_dir: Text | None = Field(default=None, alias="templateDir")
+    bootstrap: Annotated[Annotated[Text, Tag("text")] | Annotated[BootstrapSection, Tag("object")], Discriminator(_shape)] | None = None
+
+
+class CaseSection(_Section):
+    """``cases[]``. ``budget`` is in US dollars, ``timeout`` in seconds."""
+
+    id: Text
+    prompt: Text
+    expect: Annotated[list[Expectation], Field(min_length=1)]
+    budget: Dollars | None = None
+    timeout: Seconds | None = None
+    model: Text | None = None
+    tags: list[Text] = []
+    expected_fail: bool = Field(default=False, alias="expectedFail")
+    runners: list[Text] = []
+
+
+class SuiteSection(_Section):
+    """A whole suite file."""
+
+    name: Text | None = None
+    description: str | None = None
+    model: Text | None = None
+    defaults: DefaultsSection = DefaultsSection()
+    cases: list[CaseSection]
+    tags: list[Text] = []
+    workspace: WorkspaceSection = WorkspaceSection()
+    runners: list[Text] = []
+
+
+def suite_schema() -> dict[str, object]:
+    """The JSON Schema of a suite file."""
+    return SuiteSection.model_json_schema(by_alias=True)
+
+
+# --- is it one? -------------------------------------------------------------------------------------
+
+
+def accepts(path: str, head: str) -> bool:
+    """Whether it is ``*.bench.json``, or JSON in a folder ``bench``, with cases that have a prompt and expectations."""
+    if not path.endswith(".json") or not (path.endswith(".bench.json") or "bench" in PurePosixPath(path).parts[:-1]):
+        return False
+    try:
+        value = json.loads(head.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        # Broken, or longer than the head: a suite with a syntax error must not vanish.
+        return all(f'"{key}"' in head for key in ("cases", "prompt", "expect"))
+    cases = value.get("cases") if isinstance(value, dict) else None
+    if not isinstance(cases, list):
+        return False
+    if not cases:
+        return all(key in SuiteSection.model_fields for key in value)
+    return any(isinstance(case, dict) and "prompt" in case and _has_expectations(case) for case in cases)
+
+
+def _has_expectations(case: dict[str, object]) -> bool:
+    """A misspelt ``expect`` counts, so that its case is reported; ``expected`` is a word of other formats."""
+    return bool(get_close_matches("expect", case.keys() - {"expected"}, n=1, cutoff=0.8))
+
+
+# --- the suite --------------------------------------------------------------------------------------
+
+
+def suite(source: SuiteFile) -> Suite:
+    """The suite. Raises SuiteError for what concerns the whole file; a case that cannot be used becomes an Invalid."""
+    document = read_document(source.text(), path=source.path, kind="json", error=SuiteError)
+    section, indexes, wrong = _sections(document)
+    workspace = _workspace(document, section.workspace, source)
+    cases: list[Case] = []
+    warnings: list[Problem] = []
+    for index, case in zip(indexes, section.cases, strict=True):
+        readings, problems = _readings(document, index, case)
+        if problems := [*_unusable(document, index, case), *problems]:
+            wrong[index] = problems
+            continue
+        cases.append(_case(document, index, case, section, tuple(reading.assertion for reading in readings)))
+        warnings.extend(_warnings(document, index, readings))
+    return Suite(
+        path=source.path,
+        file=source.file,
+        name=section.name or PurePosixPath(source.path).name.removesuffix(".json").removesuffix(".bench"),
+        format="x-bench",
+        cases=tuple(cases),
+        invalid=tuple(_invalid(document, index, wrong[index]) for index in sorted(wrong)),
+        workspace=workspace,
+        warnings=tuple(warnings),
+        default_timeout=section.defaults.timeout or DEFAULT_TIMEOUT,
+    )
+
+
+def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, list[Problem]]]:
+    """The file with its usable cases only, their indexes, and what is wrong with the other cases."""
+    section, misfits = checked(document, SuiteSection, extensions=True)
+    raw = document.value if isinstance(document.value, dict) else {}
+    cases = raw.get("cases")
+    cases = cases if isinstance(cases, list) else []
+    own: list[Problem] = []
+    wrong = _doubles(document, cases)
+    for key_path, problem in misfits:
+        index = key_path[1] if len(key_path) > 1 and key_path[0] == "cases" else None
+        (wrong.setdefault(index, []) if isinstance(index, int) else own).append(problem)
+    if not cases and not own:
+        own.append(_problem(document, ("cases",), "has no cases", remedy="a suite that judges nothing must not be green"))
+    if own:
+        raise SuiteError.of(*own, *(problem for index in sorted(wrong) for problem in wrong[index]))
+    indexes = [index for index in range(len(cases)) if index not in wrong]
+    if section is None or wrong:
+        usable = replace(document, value={**raw, "cases": [cases[index] for index in indexes]})
+        section, misfits = checked(usable, SuiteSection, extensions=True)
+    if section is None:
+        raise SuiteError.of(*(problem for _, problem in misfits))
+    return section, indexes, wrong
+
+
+def _doubles(document: Document, cases: list[object]) -> dict[int, list[Problem]]:
+    first: dict[str, int] = {}
+    wrong: dict[int, list[Problem]] = {}
+    for index, case in enumerate(cases):
+        case_id = case.get("id") if isinstance(case, dict) else None
+        if isinstance(case_id, str) and first.setdefault(case_id, index) != index:
+            place = document.locate(("cases", first[case_id], "id"))
+            message = f"the id {case_id!r} is already that of cases[{first[case_id]}] at {place}"
+            wrong[index] = [_problem(document, ("cases", index, "id"), message, remedy="rename one of them")]
+    return wrong
+
+
+def _case(
+    document: Document, index: int, case: CaseSection, suite: SuiteSection, assertions: tuple[Assertion, ...]
+) -> Case:
+    return Case(
+        id=case.id,
+        prompt=case.prompt,
+        location=document.locate(("cases", index)),
+        assertions=assertions,
+        tags=tuple(dict.fromkeys([*suite.tags, *case.tags])),
+        timeout=case.timeout or suite.defaults.timeout or DEFAULT_TIMEOUT,
+        budget=case.budget or suite.defaults.budget or DEFAULT_BUDGET,
+        model=case.model or suite.model,
+        expected_fail=case.expected_fail,
+        runners=tuple(case.runners or suite.runners),
+    )
+
+
+def _readings(document: Document, index: int, case: CaseSection) -> tuple[list[Reading], list[Problem]]:
+    readings: list[Reading] = []
+    problems: list[Problem] = []
+    for number, written in enumerate(case.expect):
+        try:
+            readings.append(expectation(written) if isinstance(written, str) else object_expectation(written))
+        except GrammarError as error:
+            place = ("cases", index, "expect", number)
+            problems.append(_problem(document, place, error.message, remedy=error.remedy))
+    return readings, problems
+
+
+def _warnings(document: Document, index: int, readings: list[Reading]) -> Iterator[Problem]:
+    for number, reading in enumerate(readings):
+        if reading.warning:
+            yield _problem(document, ("cases", index, "expect", number), reading.warning)
+
+
+def _unusable(document: Document, index: int, case: CaseSection) -> Iterator[Problem]:
+    """Characters that no program can be given."""
+    texts: list[tuple[KeyPath, str | None]] = [(("id",), case.id), (("prompt",), case.prompt), (("model",), case.model)]
+    for number, written in enumerate(case.expect):
+        objects = () if isinstance(written, str) else (written.file, written.test, written.diff, written.no_file)
+        texts += [(("expect", number), text) for text in (objects or (written,)) if isinstance(text, str)]
+    for key_path, text in texts:
+        if text and (found := _UNUSABLE.search(text)):
+            message = f"holds a character that no program can be given: U+{ord(found[0]):04X}"
+            yield _problem(document, ("cases", index, *key_path), message)
+
+
+def _invalid(document: Document, index: int, problems: list[Problem]) -> Invalid:
+    """One Invalid a case, with everything that is wrong with it."""
+    first, *others = problems
+    also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
+    raw = document.value["cases"][index]  # type: ignore[index]
+    case_id = raw.get("id") if isinstance(raw, dict) else None
+    named = case_id if isinstance(case_id, str) and case_id else f"cases[{index}]"
+    return Invalid(problem=replace(first, message=first.message + also), case_id=named)
+
+
+def _workspace(document: Document, section: WorkspaceSection, source: SuiteFile) -> WorkspaceSpec:
+    folder = source.file.parent
+    if section.template_dir and not PurePosixPath(source.path).is_absolute():
+        try:
+            inside(section.template_dir if section.template_dir.startswith("/") else
+                   f"{PurePosixPath(source.path).parent}/{section.template_dir}")  # fmt: skip
+        except GrammarError as error:
+            remedy = "template directories are relative to the suite file, and inside the repository"
+            problem = _problem(document, ("workspace", "templateDir"), error.message, remedy=remedy)
+            raise SuiteError.of(problem) from error
+    return WorkspaceSpec(
+        mode="isolated",
+        source="template" if section.template_dir else "repository",
+        template=folder / section.template_dir if section.template_dir else None,
+        bootstrap=_bootstrap(section.bootstrap, folder),
+    )
+
+
+def _bootstrap(section: str | BootstrapSection | None, folder: Path) -> Bootstrap | None:
+    if section is None:
+        return None
+    if isinstance(section, str):
+        return Bootstrap(argv=("sh", "-c", section))
+    words = (section.command, *section.args)
+    argv = tuple(str(folder / word) if word.startswith(("./", "../")) else word for word in words)
+    return Bootstrap(argv=argv, timeout=section.timeout, env=tuple(section.env.items()))
+
+
+def _problem(document: Document, key_path: KeyPath, message: str, *, remedy: str | None = None) -> Problem:
+    return Problem(
+        message=message, location=document.locate(key_path), key_path=key_path_text(key_path), remedy=remedy
+    )

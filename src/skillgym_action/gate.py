@@ -1,0 +1,66 @@
+"""Stage: a run report -> a decision. Infrastructure failures and the agent's own are never mixed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from skillgym_action.domain import Decision
+from skillgym_action.verdicts import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.domain import RunReport, Totals
+    from skillgym_action.options import GateOptions
+
+RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
+
+
+def gate(report: RunReport, options: GateOptions) -> Decision:
+    """Green or red, in words. 1: judged and red; 2: a suite is invalid, or nothing was there to judge; 3: inconclusive."""
+    totals = report.totals()
+    if report.cancelled:
+        return Decision(verdict="inconclusive", exit_code=130, reasons=("the run was cancelled", *_red(report, totals, options)))
+    red = (*_red(report, totals, options), *_rates(totals, options))
+    if red:
+        return Decision(verdict="failed", exit_code=1, reasons=(*red, *_unclear(report, totals, options)))
+    unclear = tuple(_unclear(report, totals, options))
+    if not unclear:
+        return Decision(verdict="passed", exit_code=0)
+    mistaken = not totals.executions or any(_invalid(report))
+    return Decision(verdict="inconclusive", exit_code=2 if mistaken else 3, reasons=unclear)
+
+
+def _red(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:
+    for status in RED:
+        if totals.counts[status] and status in options.fail_on:
+            yield f"{totals.counts[status]} {status}"
+    if "warnings" in options.fail_on and report.warnings:
+        yield f"{len(report.warnings)} warnings"
+
+
+def _rates(totals: Totals, options: GateOptions) -> Iterator[str]:
+    if options.min_pass_rate is not None and (totals.pass_rate or 0.0) < options.min_pass_rate and totals.judged:
+        yield f"pass rate {totals.pass_rate:.1%} is below {options.min_pass_rate:.1%}"
+
+
+def _unclear(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:
+    if not totals.executions:
+        if "no-cases" in options.fail_on:
+            yield "no case was left to run: no suite was found, or the filters leave none"
+        return
+    errored, skipped = totals.counts[Status.ERRORED], totals.counts[Status.SKIPPED]
+    if errored and "errored" in options.fail_on and not _tolerated(errored, totals, options):
+        yield f"{errored} of {totals.executions} could not be judged"
+    elif not totals.judged and "no-cases" in options.fail_on:
+        yield "nothing was judged"
+    if skipped and options.fail_on & {"skipped", "budget"}:
+        yield f"{skipped} skipped"
+
+
+def _tolerated(errored: int, totals: Totals, options: GateOptions) -> bool:
+    return options.max_error_rate is not None and totals.judged > 0 and errored / totals.executions <= options.max_error_rate
+
+
+def _invalid(report: RunReport) -> Iterator[bool]:
+    return (r.judgement.failure_class is not None and r.judgement.failure_class.id == "suite-invalid" for r in report.results)

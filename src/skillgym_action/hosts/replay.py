@@ -1,0 +1,141 @@
+"""The player of recorded sessions; run as a program: ``replay.py SESSIONS WORKSPACE KEY...``.
+
+Applies what a recorded session changed to the workspace, then prints its session report with the recorded workspace's
+path replaced by the present one; over many lines, since readers cut long ones. The last part of KEY is ``repeat-N``,
+the one before it the runner.
+Standard library only. Exit codes: 66 no such recording, 65 a recording that cannot be played.
+"""
+
+# pathlib would add to the time this takes to start, and it starts once for each session.
+# ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH112, PTH113, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH211
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NO_RECORDING, UNPLAYABLE = 66, 65
+
+
+def main(argv: list[str]) -> int:
+    """The exit code."""
+    sessions, workspace, *key = argv
+    try:
+        folder = recording(sessions, key)
+        report = read_json(os.path.join(folder, "report.json"))
+        apply(os.path.join(folder, "changes"), os.path.realpath(workspace))
+    except LookupError as error:
+        sys.stderr.write(f"{error.args[0]}\n")
+        return NO_RECORDING
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"the recording cannot be played: {error}\n")
+        return UNPLAYABLE
+    sys.stdout.write(json.dumps(moved(report, report.get("cwd"), workspace), indent=0) + "\n")
+    return 0
+
+
+def recording(sessions: str, key: list[str]) -> str:
+    """The folder of a recording. Raises LookupError, naming the folder looked for.
+
+    Another runner's recording is played where it is the only one, the first repetition where there are not as many,
+    and the last session of a repetition, which decided it.
+    """
+    *above, runner, repetition = key
+    case = os.path.join(sessions, *above)
+    wanted = os.path.join(case, runner, repetition)
+    if not sessions:
+        raise LookupError("no folder of recorded sessions is set (agent.sessions)")
+    runners = folders(case)
+    if runner not in runners and len(runners) == 1:
+        runner = runners[0]
+    for name in (repetition, "repeat-1"):
+        found = os.path.join(case, runner, name)
+        retries = sorted(folders(found, r"session-\d+"), key=lambda name: int(name.rpartition("-")[2]))
+        found = os.path.join(found, *retries[-1:])
+        if os.path.isfile(os.path.join(found, "report.json")):
+            return found
+    raise LookupError(f"no recorded session in {wanted}")
+
+
+def folders(path: str, pattern: str = ".+") -> list[str]:
+    """Names of the folders in a folder; none when there is no such folder."""
+    if not os.path.isdir(path):
+        return []
+    return [entry.name for entry in os.scandir(path) if entry.is_dir() and re.fullmatch(pattern, entry.name)]
+
+
+def apply(changes: str, workspace: str) -> None:
+    """Delete, then copy; symbolic links are copied as such. Raises ValueError for a path that leads out."""
+    deleted = os.path.join(changes, "deleted.json")
+    for path in read_json(deleted) if os.path.isfile(deleted) else ():
+        remove(inside(workspace, path))
+    files = os.path.join(changes, "files")
+    for folder, names, others in os.walk(files):
+        links = [name for name in names if os.path.islink(os.path.join(folder, name))]
+        for name in sorted([*others, *links]):
+            source = os.path.join(folder, name)
+            copy(source, inside(workspace, os.path.relpath(source, files)))
+
+
+def inside(workspace: str, path: str) -> str:
+    """A path's place in the workspace; only its last part may be a symbolic link."""
+    place = os.path.normpath(os.path.join(workspace, path))
+    parent = os.path.realpath(os.path.dirname(place))
+    if not place.startswith(workspace + os.sep) or os.path.commonpath([parent, workspace]) != workspace:
+        raise ValueError(f"{path} leads out of the workspace")
+    return place
+
+
+def copy(source: str, target: str) -> None:
+    """One file or symbolic link, with its permissions, in place of whatever is there."""
+    remove(target)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if os.path.islink(source):
+        os.symlink(os.readlink(source), target)
+        return
+    with open(source, "rb") as recorded, open(target, "xb") as file:
+        while chunk := recorded.read(1024 * 1024):
+            file.write(chunk)
+    os.chmod(target, os.stat(source).st_mode & 0o777)
+
+
+def remove(path: str) -> None:
+    """A file, a symbolic link or a folder; nothing where there is nothing."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        for entry in list(os.scandir(path)):
+            remove(entry.path)
+        os.rmdir(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
+
+
+def moved(value: object, before: object, after: str) -> object:
+    """The value with the folder ``before`` renamed to ``after`` in all its strings."""
+    if not isinstance(before, str) or len(before) <= 1:
+        return value
+    folder = re.compile(re.escape(before) + r"(?![\w-])")
+
+    def renamed(value: object) -> object:
+        if isinstance(value, str):
+            return folder.sub(lambda _: after, value)
+        if isinstance(value, list):
+            return [renamed(item) for item in value]
+        return {key: renamed(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+    return renamed(value)
+
+
+def read_json(path: str) -> Any:
+    """The value a file holds. Raises OSError, ValueError."""
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,47 @@
+"""The limits of a session that are watched while it streams: model rounds and money."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from skillgym_action.session_report import Trouble, Usage
+
+if TYPE_CHECKING:
+    from skillgym_action.agents import Agent
+
+
+class Limits:
+    """Sees each line of an agent's output; answers with the reason to stop it, once a limit is passed.
+
+    Tokens of a round that still runs are lower bounds, so a budget stops a session late rather than wrongly.
+    """
+
+    def __init__(self, agent: Agent, *, max_steps: int | None, budget: float | None, model: str | None) -> None:
+        """``budget`` in US dollars; ``model`` as far as known before the agent says it."""
+        self._agent, self._max_steps, self._budget, self._model = agent, max_steps, budget, model
+        self._rounds: dict[str, Usage | None] = {}
+        self._spent = 0.0
+
+    def __call__(self, line: str) -> Trouble | None:
+        """The trouble, if ``line`` passes a limit."""
+        progress = self._agent.progress(line)
+        if progress is None or progress.step is None:
+            return None
+        self._model = progress.model or self._model
+        new = progress.step not in self._rounds
+        if new or progress.usage != self._rounds[progress.step]:
+            self._spent += self._cost(progress.usage) - (0.0 if new else self._cost(self._rounds[progress.step]))
+            self._rounds[progress.step] = progress.usage
+        if self._max_steps is not None and len(self._rounds) > self._max_steps:
+            return Trouble(kind="max-steps", message=f"more than {self._max_steps} model rounds; the session was ended")
+        if self._budget is not None and self._spent > self._budget:
+            spent = f"${self._spent:.2f} of ${self._budget:.2f}"
+            return Trouble(kind="budget-exceeded", message=f"at least {spent} spent; the session was ended")
+        return None
+
+    def _cost(self, usage: Usage | None) -> float:
+        if usage is None or self._budget is None or self._model is None:
+            return 0.0
+        from skillgym_action.prices import cost_usd
+
+        return cost_usd(self._model, usage) or 0.0

@@ -1,0 +1,67 @@
+"""Stage: suite files -> suites. A file that cannot be used becomes a suite with one ``Invalid``: reported, never dropped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from skillgym_action.domain import Invalid, Suite
+from skillgym_action.errors import Location, Problem, SkillgymError, SuiteError
+from skillgym_action.formats import format_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from skillgym_action.discover import Found
+    from skillgym_action.effects.suite_host import SuiteHosts
+
+LARGEST = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Source:
+    """A suite file as formats see it; fulfils ``formats.SuiteFile``."""
+
+    path: str
+    file: Path
+    hosts: SuiteHosts
+
+    @cached_property
+    def _text(self) -> str:
+        try:
+            if (size := self.file.stat().st_size) > LARGEST:
+                raise self._error(f"the file has {size:,} bytes; suites have at most {LARGEST:,}")
+            return self.file.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise self._error(f"not UTF-8 at byte {error.start}", remedy="save the file as UTF-8") from error
+        except OSError as error:
+            raise self._error(f"cannot be read: {error.strerror}") from error
+
+    def text(self) -> str:
+        """The content."""
+        return self._text
+
+    def program(self) -> dict[str, object]:
+        """The cases of a suite program, as data."""
+        return self.hosts.load(self.file)
+
+    def _error(self, message: str, remedy: str | None = None) -> SkillgymError:
+        return SuiteError.of(Problem(message=message, location=Location(path=self.path), remedy=remedy))
+
+
+def load(found: Iterable[Found], hosts: SuiteHosts) -> tuple[Suite, ...]:
+    """One suite per file, in the same order; names are made unique by their paths."""
+    suites = [_suite(file, Source(path=file.path, file=file.file, hosts=hosts)) for file in found]
+    names = Counter(suite.name for suite in suites)
+    return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
+
+
+def _suite(found: Found, source: Source) -> Suite:
+    try:
+        return format_named(found.format).suite(source)
+    except SuiteError as error:
+        invalid = tuple(Invalid(problem=problem) for problem in error.problems)
+        return Suite(path=found.path, file=found.file, name=found.path, format=found.format, invalid=invalid)

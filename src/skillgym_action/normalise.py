@@ -1,0 +1,146 @@
+"""From a transcript, in an agent's own terms, to a session report in everybody's.
+
+Paths become absolute; observed reads, detected skills, totals and cost are worked out.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from skillgym_action.prices import cost_usd
+from skillgym_action.session_report import (
+    Command,
+    Cost,
+    Event,
+    FileRead,
+    FileWrite,
+    Message,
+    ObservedFiles,
+    SessionReport,
+    Transcript,
+    Usage,
+)
+from skillgym_action.shell_reads import files_read
+from skillgym_action.skill_detection import detected_skills, skill_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from skillgym_action.session import Capture, Session
+    from skillgym_action.session_report import RunnerRef
+
+
+def session_report(  # noqa: PLR0913 - each is a noun of its own
+    transcript: Transcript,
+    capture: Capture,
+    session: Session,
+    runner: RunnerRef,
+    *,
+    started_at: str | None,
+    ended_at: str | None,
+) -> SessionReport:
+    """Times are ISO 8601 in UTC. The prompt is the first event, whether the agent printed it or not."""
+    cwd, home = str(session.workspace), str(session.home)
+    events = _with_prompt(tuple(_settled(event, cwd, home) for event in transcript.events), session.prompt)
+    reads = _reads(events, cwd, home)
+    from_workspace = {_from_folder(path, cwd, home): how for path, how in reads.items()}
+    model = transcript.model or session.agent.model
+    usage = _usage(transcript.usage, events)
+    return SessionReport(
+        runner=runner,
+        prompt=session.prompt,
+        cwd=cwd,
+        session_id=transcript.session_id,
+        usage=usage,
+        files=ObservedFiles(
+            observed_reads=tuple(reads),
+            observed_skill_reads=tuple(path for path in reads if skill_of(_from_folder(path, cwd, home))),
+        ),
+        detected_skills=detected_skills(events, from_workspace, transcript.skills),
+        events=events,
+        final_output=transcript.final_output or _last_words(events),
+        started_at=started_at,
+        ended_at=ended_at,
+        duration_ms=round(capture.seconds * 1000),
+        cost=_cost(transcript.cost, model, usage),
+        model=model,
+        turns=transcript.turns,
+        version=transcript.version,
+        exit_code=capture.exit_code,
+        trouble=transcript.trouble,
+    )
+
+
+def _with_prompt(events: tuple[Event, ...], prompt: str) -> tuple[Event, ...]:
+    if any(isinstance(event, Message) and event.role == "user" for event in events):
+        return events
+    return (Message(role="user", text=prompt), *events)
+
+
+def _settled(event: Event, cwd: str, home: str) -> Event:
+    """Files with absolute, normalised paths."""
+    return replace(event, path=_absolute(event.path, cwd, home)) if isinstance(event, FileRead | FileWrite) else event
+
+
+def _absolute(path: str, cwd: str, home: str) -> str:
+    if path.startswith("~/"):
+        path = posixpath.join(home, path[2:])
+    return posixpath.normpath(posixpath.join(cwd, path))
+
+
+def _reads(events: Iterable[Event], cwd: str, home: str) -> dict[str, str]:
+    """Absolute path -> how it was read first. A command that failed shows nothing."""
+    reads: dict[str, str] = {}
+    for event in events:
+        if isinstance(event, FileRead):
+            reads.setdefault(event.path, f"read: {_from_folder(event.path, cwd, home)}")
+        elif isinstance(event, Command) and not event.exit_code:
+            for path in files_read(event.command):
+                reads.setdefault(_absolute(path, cwd, home), f"command: {event.command[:200]}")
+    return reads
+
+
+def _from_folder(path: str, *folders: str) -> str:
+    """The path below the first folder that holds it: what lies above a workspace says nothing of skills."""
+    for folder in folders:
+        if path.startswith(f"{folder}/"):
+            return path.removeprefix(f"{folder}/")
+    return path
+
+
+def _usage(usage: Usage, events: Iterable[Event]) -> Usage:
+    total = usage.total_tokens
+    if usage.input_tokens is not None and usage.output_tokens is not None:
+        gross = usage.input_tokens + usage.output_tokens + (usage.reasoning_tokens or 0)
+        total = max(0, gross - (usage.cache_tokens or 0))
+    messages = [event for event in events if isinstance(event, Message)]
+    thought = [message for message in messages if message.phase == "thinking"]
+    said = [message for message in messages if message.role == "assistant" and message.phase != "thinking"]
+    return replace(
+        usage,
+        total_tokens=total,
+        input_chars=_length(message for message in messages if message.role == "user"),
+        output_chars=_length(said),
+        reasoning_chars=_length(thought),
+    )
+
+
+def _length(messages: Iterable[Message]) -> int:
+    return sum(len(message.text) for message in messages)
+
+
+def _cost(cost: Cost, model: str | None, usage: Usage) -> Cost:
+    """What the agent reports wins; else tokens times prices; else unknown, which is not zero."""
+    if cost.usd is not None or model is None:
+        return cost
+    usd = cost_usd(model, usage)
+    return cost if usd is None else Cost(usd=usd, source="computed")
+
+
+def _last_words(events: tuple[Event, ...]) -> str:
+    for event in reversed(events):
+        if isinstance(event, Message) and event.role == "assistant" and event.phase != "thinking":
+            return event.text
+    return ""

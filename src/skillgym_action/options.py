@@ -1,0 +1,184 @@
+"""What a user may set: one validated ``Settings`` for command line, action inputs and environment; a slice for each stage.
+
+Precedence: option or input, then environment, then configuration file, then the default written here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
+
+from skillgym_action.errors import Problem, UsageError, did_you_mean
+from skillgym_action.formats import FORMATS
+from skillgym_action.reporters import REPORTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+Schedule = Literal["serial", "parallel", "isolated-by-runner"]
+FAIL_ON = ("failed", "unexpected-passed", "errored", "skipped", "no-cases", "budget", "warnings")
+DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
+DEFAULT_TIMEOUT = 120.0
+
+
+def _words(value: object) -> object:
+    """Lists may come as lists, or as text with commas or line ends."""
+    lists = value if isinstance(value, list | tuple) else [value]
+    return tuple(word.strip() for item in lists for word in re.split(r"[,\n]", str(item)) if word.strip())
+
+
+def _known(known: tuple[str, ...]) -> BeforeValidator:
+    def check(value: object) -> object:
+        for word in value if isinstance(value, tuple) else (value,):
+            if word not in known:
+                raise ValueError(f"unknown word {word!r}; {did_you_mean(str(word), known)}")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _report(value: object) -> object:
+    """``KIND=PATH`` items."""
+    pairs = []
+    for item in value if isinstance(value, list | tuple) else str(value).splitlines():
+        kind, separator, path = str(item).partition("=")
+        if kind not in REPORTERS:
+            raise ValueError(f"unknown report kind {kind!r}; {did_you_mean(kind, REPORTERS)}")
+        if not separator or not path:
+            raise ValueError(f"{item!r} is not KIND=PATH")
+        pairs.append((kind, path))
+    return tuple(pairs)
+
+
+def _shard(value: object) -> object:
+    match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", str(value).strip())
+    if not match or int(match[1]) > int(match[2]):
+        raise ValueError(f"{value!r} is not I/N with 1 <= I <= N, such as 2/4")
+    return int(match[1]), int(match[2])
+
+
+def _lines(value: object) -> object:
+    return tuple(line.strip() for line in value.splitlines() if line.strip()) if isinstance(value, str) else value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
+Rate = Annotated[float, Field(ge=0, le=1)]
+
+
+class Settings(BaseModel):
+    """Everything that can be given; None or empty means: not given. Times in seconds, money in US dollars."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    paths: Lines = ()
+    config: str | None = None
+    runner: Words = ()
+    runners: str | None = None
+    format: Annotated[tuple[str, ...], _known(tuple(FORMATS)), BeforeValidator(_words)] = ()
+    case: Words = ()
+    tag: Words = ()
+    model: str | None = None
+    jobs: PositiveInt | None = None
+    schedule: Annotated[Schedule | None, _known(get_args(Schedule))] = None
+    repeat: PositiveInt | None = None
+    retry: Annotated[int, Field(ge=0)] | None = None
+    timeout: PositiveFloat | None = None
+    max_steps: PositiveInt | None = None
+    max_cost: PositiveFloat | None = None
+    output: str | None = None
+    report: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_report)] = ()
+    fail_on: Annotated[tuple[str, ...] | None, _known((*FAIL_ON, "none")), BeforeValidator(_words)] = None
+    min_pass_rate: Rate | None = None
+    max_error_rate: Rate | None = None
+    shard: Annotated[tuple[int, int] | None, BeforeValidator(_shard)] = None
+    record: str | None = None
+    dry_run: bool = False
+    verbose: bool = False
+    quiet: bool = False
+    no_color: bool = False
+
+
+def settings(given: Mapping[str, Any], named: Callable[[str], str]) -> Settings:
+    """Validated settings; ``named`` turns a field into what the user wrote (``--max-cost``, ``input max-cost``).
+
+    Raises UsageError with every problem.
+    """
+    try:
+        return Settings(**{name: value for name, value in given.items() if value not in (None, (), "")})
+    except ValidationError as error:
+        problems = (
+            Problem(message=f"{named(str(item['loc'][0]))}: {item['msg'].removeprefix('Value error, ')}")
+            for item in error.errors(include_url=False)
+        )
+        raise UsageError.of(*problems) from None
+
+
+# --- one slice per stage ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DiscoverOptions:
+    """``paths`` relative to the working directory; ``!PATH`` excludes."""
+
+    paths: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanOptions:
+    """Filters; ``timeout`` in seconds is for cases without one of their own, unless ``override_timeout``."""
+
+    cases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    model: str | None = None
+    timeout: float | None = None
+    default_timeout: float = DEFAULT_TIMEOUT
+    shard: tuple[int, int] = (1, 1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExecuteOptions:
+    """How executions run. ``jobs`` at once; ``retry`` extra sessions for a repetition that failed."""
+
+    jobs: int = 1
+    schedule: Schedule = "serial"
+    repeat: int = 1
+    retry: int = 0
+    max_steps: int | None = None
+    max_cost: float | None = None
+    record: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GateOptions:
+    """What turns a run red."""
+
+    fail_on: frozenset[str] = DEFAULT_FAIL_ON
+    min_pass_rate: float | None = None
+    max_error_rate: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeliverOptions:
+    """Where texts go besides the run directory: (kind, absolute path) pairs, and GitHub's files where the action runs."""
+
+    reports: tuple[tuple[str, Path], ...] = ()
+    annotations: bool = False
+    step_summary: Path | None = None
+    step_outputs: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """All slices of one run."""
+
+    discover: DiscoverOptions
+    plan: PlanOptions
+    execute: ExecuteOptions
+    gate: GateOptions
+    deliver: DeliverOptions

@@ -1,0 +1,38 @@
+"""SHELF: reporters. One file per output: a pure function from a run report to text.
+
+``render(report)`` yields the text in pieces, so that memory stays flat. To add one: a file here, a line in
+``REPORTERS``, a golden in tests/.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.domain import RunReport
+
+REPORTERS = {
+    "results": "results.render",
+    "junit": "junit.render",
+    "summary": "markdown.summary",
+    "comment": "markdown.comment",
+    "annotations": "annotations.render",
+    "x-bench": "xbench.render",
+}
+
+
+class Reporter(Protocol):
+    """What every line of this shelf's table names."""
+
+    def __call__(self, report: RunReport) -> Iterator[str]:
+        """The text of the report, in pieces."""
+        ...
+
+
+def reporter_named(name: str) -> Reporter:
+    """The function of a reporter; its module is imported on first use."""
+    module, function = REPORTERS[name].split(".")
+    return cast("Reporter", getattr(import_module(f"{__name__}.{module}"), function))

@@ -1,0 +1,64 @@
+"""Reporter: annotations, as workflow commands. GitHub shows ten of a kind for each step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from skillgym_action.text import clipped, one_line, workflow_message, workflow_property
+from skillgym_action.verdicts import Status
+from skillgym_action.wording import RED, cause, counted, place, runner_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.domain import Result, RunReport
+    from skillgym_action.errors import Location, Problem
+
+OF_A_KIND = 10
+MESSAGE = 4_096  # characters
+TITLE = 255
+_ELSEWHERE = "the job summary and the results file list all of them"
+
+
+def render(report: RunReport) -> Iterator[str]:
+    """One line each: what is red as errors, failed before errored; warnings as warnings."""
+    red = sorted(
+        (result for result in report.results if result.status in RED), key=lambda result: RED.index(result.status)
+    )
+    yield from map(_red, red[: _shown(len(red))])
+    if rest := len(red) - _shown(len(red)):
+        yield _command("error", None, f"{rest:,} more", f"{counted(rest, 'more execution')} not green: {_ELSEWHERE}")
+    warnings = report.warnings
+    yield from map(_warning, warnings[: _shown(len(warnings))])
+    if rest := len(warnings) - _shown(len(warnings)):
+        yield _command("warning", None, f"{rest:,} more", f"{counted(rest, 'more warning')}: {_ELSEWHERE}")
+
+
+def _shown(found: int) -> int:
+    """How many get a line of their own; the last place goes to one that says how many more there are."""
+    return found if found <= OF_A_KIND else OF_A_KIND - 1
+
+
+def _red(result: Result) -> str:
+    reason = cause(result)
+    message = f"{reason.assertion}: {reason.message}" if reason.assertion else reason.message
+    inside = reason.location if reason.location.path == result.suite.path else place(result)
+    if result.status is Status.UNEXPECTED_PASSED:
+        message += "; remove the expectation from the case if this is to stay"
+    return _command("error", inside, f"{result.case_id} on {runner_id(result)}: {reason.label}", message)
+
+
+def _warning(problem: Problem) -> str:
+    message = f"{problem.key_path}: {problem.message}" if problem.key_path else problem.message
+    return _command(
+        "warning", problem.location, "skillgym-action", f"{message}; {problem.remedy}" if problem.remedy else message
+    )
+
+
+def _command(kind: str, location: Location | None, title: str, message: str) -> str:
+    places = {"file": location.path, "line": location.line, "col": location.column} if location else {}
+    given = {**places, "title": clipped(one_line(title), TITLE)}
+    properties = ",".join(
+        f"{name}={workflow_property(str(value))}" for name, value in given.items() if value is not None
+    )
+    return f"::{kind} {properties}::{workflow_message(clipped(message, MESSAGE))}\n"

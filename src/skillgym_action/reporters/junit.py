@@ -1,0 +1,149 @@
+"""Reporter: JUnit XML. A suite per suite and runner, a test case per execution, one result element at most each.
+
+junit-xml builds each suite's tree; what it cannot say (properties of a case, a time of zero, types of skips, retried
+sessions) is completed here, and the tree is serialised and dropped before the next one is built.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, cast
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from junit_xml import TestCase, TestSuite
+
+from skillgym_action.text import clipped, tail, xml_text
+from skillgym_action.verdicts import GREEN, Status
+from skillgym_action.wording import cause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.domain import Result, RunReport
+
+MESSAGE = 1_000  # characters
+BODY = 8_000
+SYSTEM_OUT = 16_000
+
+
+def render(report: RunReport) -> Iterator[str]:
+    """XML text, a piece for each suite and runner."""
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for result in report.results:
+        groups.setdefault((result.suite.path, result.runner.id if result.runner else ""), []).append(result)
+    root = Element("testsuites", {"name": "skillgym-action", **_sums(report.results)})
+    yield "<?xml version='1.0' encoding='utf-8'?>\n" + tostring(root, "unicode").removesuffix(" />") + ">\n"
+    names = Counter(suite.name for suite in report.suites)
+    for (path, runner_id), results in groups.items():
+        suite = results[0].suite
+        label = suite.name if names[suite.name] <= 1 else path
+        tree = _suite(xml_text(f"{label}.{runner_id}" if runner_id else label), results, report.started_at)
+        yield tostring(tree, "unicode") + "\n"
+    yield "</testsuites>\n"
+
+
+def _sums(results: tuple[Result, ...] | list[Result]) -> dict[str, str]:
+    counts = Counter(result.status for result in results)
+    return {
+        "tests": str(len(results)),
+        "failures": str(counts[Status.FAILED] + counts[Status.UNEXPECTED_PASSED]),
+        "errors": str(counts[Status.ERRORED]),
+        "time": _seconds(sum(result.duration_ms for result in results)),
+    }
+
+
+def _suite(name: str, results: list[Result], timestamp: str) -> Element:
+    cases = [_case(name, result) for result in results]
+    path = xml_text(results[0].suite.path)
+    suite = TestSuite(name, cases, timestamp=xml_text(timestamp), file=path)
+    tree = cast("Element", suite.build_xml_doc())
+    del tree.attrib["disabled"]
+    tree.set("time", _seconds(sum(result.duration_ms for result in results)))
+    for element, result in zip(tree.iter("testcase"), results, strict=True):
+        _complete(element, result)
+    return tree
+
+
+def _case(classname: str, result: Result) -> TestCase:
+    location = result.location
+    case = TestCase(
+        xml_text(result.case_id),
+        classname=classname,
+        file=xml_text(location.path if location else result.suite.path),
+        line=location.line if location else None,
+        stdout=xml_text(tail(result.final_output or "", SYSTEM_OUT)),
+    )
+    if result.status is Status.PASSED:
+        return case
+    message = xml_text(clipped(cause(result).message, MESSAGE)).strip() or result.status
+    if result.status is Status.ERRORED:
+        case.add_error_info(message, _body(result), _type(result))
+    elif result.status in (Status.FAILED, Status.UNEXPECTED_PASSED):
+        case.add_failure_info(message, _body(result), _type(result))
+    else:
+        case.add_skipped_info(message)
+    return case
+
+
+def _type(result: Result) -> str:
+    failure_class = result.judgement.failure_class
+    name = xml_text(failure_class.id) if failure_class else ""
+    if result.status is Status.FAILED:
+        return "assertion" if name in ("", "assertion") else f"assertion.{name}"
+    if result.status is Status.ERRORED and name:
+        return f"skillgym.{name}"
+    return f"skillgym.{result.status}"
+
+
+def _body(result: Result) -> str:
+    """The message, its place, and every assertion that does not hold."""
+    reason = cause(result)
+    lines = [reason.message, f"at {reason.location}"]
+    for outcome in result.judgement.outcomes:
+        if outcome.passed is not True:
+            lines += ["", f"{outcome.assertion}: {outcome.explanation}"]
+            lines += [outcome.evidence] if outcome.evidence else []
+    return xml_text(clipped("\n".join(lines), BODY))
+
+
+def _complete(element: Element, result: Result) -> None:
+    """Add what junit-xml leaves out."""
+    element.set("time", _seconds(result.duration_ms))
+    for skipped in element.iter("skipped"):
+        skipped.set("type", _type(result))
+    properties = Element("properties")
+    for name, value in _properties(result):
+        if value is not None:
+            SubElement(properties, "property", {"name": f"skillgym.{name}", "value": xml_text(str(value))})
+    element.insert(0, properties)
+    tag = "flakyFailure" if result.status in GREEN else "rerunFailure"
+    for kind, message in _retried(result):
+        SubElement(element, tag, {"type": f"skillgym.{xml_text(kind)}", "message": xml_text(clipped(message, MESSAGE))})
+
+
+def _properties(result: Result) -> Iterator[tuple[str, object]]:
+    yield "status", result.status
+    yield "cost_usd", result.cost.usd
+    usage = result.usage
+    yield "tokens.input", usage.input_tokens
+    yield "tokens.output", usage.output_tokens
+    yield "tokens.reasoning", usage.reasoning_tokens
+    yield "tokens.cache", usage.cache_tokens
+    yield "tokens.total", usage.total_tokens
+    yield "model", result.model
+    yield "agent", result.runner.agent.type if result.runner else None
+    yield "attempts", len(result.attempts)
+    yield "session", result.session_id
+
+
+def _retried(result: Result) -> Iterator[tuple[str, str]]:
+    """Class and message of each session that was followed by another try of the same repetition."""
+    last = {attempt.repetition: attempt.session for attempt in result.attempts}
+    for attempt in result.attempts:
+        if attempt.session < last[attempt.repetition]:
+            failure_class = attempt.failure_class
+            yield failure_class.id if failure_class else attempt.status, attempt.message or attempt.status
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.3f}"

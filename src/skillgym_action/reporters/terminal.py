@@ -1,0 +1,93 @@
+"""Reporter: what a terminal or a job log shows: a line per finished execution, then what is red, then the verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from skillgym_action.text import clipped, plain
+from skillgym_action.verdicts import Status
+from skillgym_action.wording import (
+    RED,
+    cause,
+    cost,
+    counted,
+    duration,
+    money,
+    place,
+    retries,
+    runner_id,
+    tally,
+    verdict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.domain import Result, RunReport
+
+MESSAGE = 600  # characters
+SIGNS = {
+    Status.PASSED: ("✓", "32"),
+    Status.FAILED: ("✗", "31"),
+    Status.EXPECTED_FAILED: ("✓", "32"),
+    Status.UNEXPECTED_PASSED: ("✗", "31"),
+    Status.ERRORED: ("!", "33"),
+    Status.SKIPPED: ("-", "2"),
+}
+_VERDICTS = {"passed": "32", "failed": "31", "inconclusive": "33"}
+
+
+def finished_line(result: Result, done: int, total: int, *, color: bool = False) -> str:
+    """`` 3/40 ✓ edit [claude] passed  12 s  $0.20``."""
+    sign, shade = SIGNS[result.status]
+    facts = [f"{plain(result.case_id)} [{plain(runner_id(result))}]", str(result.status)]
+    if result.attempts:
+        facts += [duration(result.duration_ms), cost(result)]
+    if result.status not in (Status.PASSED, Status.EXPECTED_FAILED):
+        facts.append(plain(cause(result).label) if result.judgement.failure_class else "")
+    if tries := retries(result):
+        facts.append(f"after {counted(tries, 'retry', 'retries')}")
+    line = "  ".join(filter(None, facts))
+    return f"{done:>{len(str(total))}}/{total} {_styled(sign, shade, color=color)} {line}"
+
+
+def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
+    """What is red with cause and place, the warnings, one line with the verdict."""
+    for status in RED:
+        for result in report.results:
+            if result.status is status:
+                yield from _red(result, color=color)
+    for problem in report.warnings:
+        yield f"{_styled('warning', '33', color=color)} {plain(str(problem))}\n"
+    if report.warnings:
+        yield "\n"
+    yield _verdict_line(report, color=color)
+
+
+def _red(result: Result, *, color: bool) -> Iterator[str]:
+    sign, shade = SIGNS[result.status]
+    reason = cause(result)
+    title = f"{sign} {plain(result.case_id)} [{plain(runner_id(result))}] {result.status}"
+    yield f"{_styled(title, shade, color=color)}: {plain(reason.label)}\n"
+    if reason.assertion:
+        yield f"    {plain(reason.assertion)}\n"
+    yield f"    {plain(clipped(reason.message, MESSAGE))}\n"
+    where = [plain(str(place(result)))]
+    if result.directory:
+        where.append(f"artifacts: {plain(result.directory)}")
+    yield _styled(f"    {', '.join(where)}", "2", color=color) + "\n\n"
+
+
+def _verdict_line(report: RunReport, *, color: bool) -> str:
+    word, totals = verdict(report), report.totals()
+    parts = [f"{tally(totals)} of {totals.executions}" if totals.executions else tally(totals)]
+    parts.append(f"in {duration(report.duration_ms)}")
+    if totals.cost_usd is not None or not totals.cost_complete:
+        parts.append(f"cost {money(totals.cost_usd, complete=totals.cost_complete)}")
+    reasons = "; ".join(plain(reason) for reason in report.decision.reasons) if report.decision else ""
+    title = _styled(f"{'cancelled, ' if report.cancelled else ''}{word}", f"1;{_VERDICTS[word]}", color=color)
+    return f"{title}: {', '.join(parts)}{f' ({reasons})' if reasons else ''}\n"
+
+
+def _styled(text: str, code: str, *, color: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if color else text

@@ -1,0 +1,69 @@
+"""Reporter: results as ``x bench`` writes them, for each suite; a list when there are several."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from skillgym_action.domain import totals
+from skillgym_action.text import visible
+from skillgym_action.verdicts import GREEN, Status
+from skillgym_action.wording import cause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.domain import Result, RunReport, Suite
+
+
+def render(report: RunReport) -> Iterator[str]:
+    """JSON text, a piece for each suite. ``duration`` is in whole seconds; a cost that is not known is null."""
+    by_suite: dict[str, list[Result]] = {suite.path: [] for suite in report.suites}
+    for result in report.results:
+        by_suite.setdefault(result.suite.path, []).append(result)
+    suites = {suite.path: suite for suite in (*report.suites, *(result.suite for result in report.results))}
+    several = len(by_suite) != 1
+    yield "[\n" if several else ""
+    for number, (path, results) in enumerate(by_suite.items()):
+        yield ",\n" if number else ""
+        yield json.dumps(_suite(suites[path], results), indent=2)
+    yield "\n]\n" if several else "\n"
+
+
+def _suite(suite: Suite, results: list[Result]) -> dict[str, object]:
+    sums = totals(results)
+    return {
+        "suite": visible(suite.name),
+        "passed": sums.green,
+        "failed": sums.executions - sums.green - sums.counts[Status.SKIPPED],
+        "total": sums.executions,
+        "totalCost": sums.cost_usd,
+        "costComplete": sums.cost_complete,
+        "cases": [_case(result) for result in results],
+        "schemaVersion": 1,
+    }
+
+
+def _case(result: Result) -> dict[str, object]:
+    green = result.status in GREEN
+    return {
+        "id": visible(result.case_id),
+        "pass": green,
+        "cost": result.cost.usd,
+        "duration": round(result.duration_ms / 1000),
+        "tokens": {"input": result.usage.input_tokens, "output": result.usage.output_tokens},
+        "durationMs": result.duration_ms,
+        "status": result.status,
+        "runner": result.runner.id if result.runner else None,
+        "model": result.model,
+        "attempts": len(result.attempts),
+        "expectations": [
+            {
+                "expectation": visible(outcome.assertion),
+                "pass": outcome.passed,
+                "explanation": visible(outcome.explanation),
+            }
+            for outcome in result.judgement.outcomes
+        ],
+        "error": None if green else visible(cause(result).message),
+    }

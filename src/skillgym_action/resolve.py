@@ -1,0 +1,69 @@
+"""Settings and configuration -> the options of each stage. A setting wins over the configuration, which wins over the default."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from skillgym_action.options import (
+    DEFAULT_FAIL_ON,
+    DEFAULT_TIMEOUT,
+    DeliverOptions,
+    DiscoverOptions,
+    ExecuteOptions,
+    GateOptions,
+    Options,
+    PlanOptions,
+    Settings,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.config import Config
+
+
+def options(given: Settings, config: Config, *, cwd: Path, runners: int) -> Options:
+    """The options of a run in ``cwd`` on that many runners."""
+    run = config.file.run
+    milliseconds = config.file.defaults.timeout_ms
+    return Options(
+        discover=DiscoverOptions(paths=given.paths, formats=given.format),
+        plan=PlanOptions(
+            cases=given.case,
+            tags=given.tag or run.tags,
+            model=given.model,
+            timeout=given.timeout,
+            default_timeout=milliseconds / 1000 if milliseconds else DEFAULT_TIMEOUT,
+            shard=given.shard or (1, 1),
+        ),
+        execute=_execute_options(given, config, cwd, runners),
+        gate=GateOptions(
+            fail_on=_fail_on(given.fail_on or run.fail_on),
+            min_pass_rate=given.min_pass_rate if given.min_pass_rate is not None else run.min_pass_rate,
+            max_error_rate=given.max_error_rate,
+        ),
+        deliver=DeliverOptions(reports=tuple((kind, cwd / path) for kind, path in given.report)),
+    )
+
+
+def _execute_options(given: Settings, config: Config, cwd: Path, runners: int) -> ExecuteOptions:
+    """More than one job means parallel, unless a schedule is named."""
+    run = config.file.run
+    schedule = given.schedule or run.schedule or ("parallel" if (given.jobs or 1) > 1 else "serial")
+    default = {"serial": 1, "parallel": run.max_parallel or os.cpu_count() or 2, "isolated-by-runner": max(runners, 1)}
+    return ExecuteOptions(
+        jobs=1 if schedule == "serial" else given.jobs or default[schedule],
+        schedule=schedule,
+        repeat=given.repeat or run.repeat or 1,
+        retry=given.retry if given.retry is not None else run.repeat_failure or 0,
+        max_steps=given.max_steps or run.max_steps,
+        max_cost=given.max_cost or run.max_cost,
+        record=cwd / given.record if given.record else None,
+    )
+
+
+def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:
+    if words is None:
+        return DEFAULT_FAIL_ON
+    return frozenset() if words == ("none",) else frozenset(words)

@@ -1,0 +1,117 @@
+"""What passes between us and an agent: what we want started, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from skillgym_action.session_report import Trouble, Usage
+
+
+# --- what we want -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentConfig:
+    """One agent as a runner configures it. ``env`` holds resolved values, hence is never printed."""
+
+    type: str
+    model: str | None = None
+    command: tuple[str, ...] = ()
+    shell: bool = False
+    command_args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    output: Literal["text", "events"] = "text"
+    sessions: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
+    """One conversation we want to have with an agent. Paths are absolute.
+
+    ``key`` names the repetition in artifacts: (suite, case, runner, repetition).
+    ``budget`` is in US dollars, ``timeout`` in seconds.
+    """
+
+    agent: AgentConfig
+    prompt: str
+    case_id: str
+    key: tuple[str, str, str, str]
+    workspace: Path
+    home: Path
+    scratch: Path
+    timeout: float
+    max_steps: int | None = None
+    budget: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Invocation:
+    """A process we want started; data, not yet an effect.
+
+    ``env`` is added to the allow-listed environment. ``files`` are written before the start (absolute path -> text).
+    ``collect`` are glob patterns below the private home; what matches is kept as the raw session export.
+    """
+
+    argv: tuple[str, ...]
+    cwd: Path
+    timeout: float
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    stdin: str | None = None
+    files: Mapping[Path, str] = field(default_factory=dict, repr=False)
+    collect: tuple[str, ...] = ()
+
+
+# --- what came of it --------------------------------------------------------------------------------
+
+
+class Ending(StrEnum):
+    """How a process ended."""
+
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    TIMED_OUT = "timed-out"
+    STOPPED = "stopped"
+    CANCELLED = "cancelled"
+    NOT_STARTED = "not-started"
+
+
+class Output(Protocol):
+    """What a process wrote to a file: read lazily, never held as a whole."""
+
+    def lines(self) -> Iterator[str]:
+        """Lines without their ends; bytes that are not UTF-8 replaced; over-long lines cut."""
+        ...
+
+    def tail(self, size: int) -> str:
+        """The last ``size`` bytes as text."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capture:
+    """What the operating system saw of a process. ``stopped_for`` is why we ended it ourselves, ``error`` why it did not start."""
+
+    ending: Ending
+    exit_code: int | None
+    stdout: Output
+    stderr: Output
+    seconds: float
+    collected: tuple[Output, ...] = ()
+    stopped_for: Trouble | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """What one line of output says while an agent still runs: the model round it belongs to, tokens so far in that round."""
+
+    step: str | None = None
+    usage: Usage | None = None
+    model: str | None = None
+    finished: bool = False

@@ -1,0 +1,204 @@
+"""What an agent did, in one form for all agents.
+
+Standard library only: the Python suite host shows these classes to checks. On disk and in the suite host protocol the
+same names are written in camelCase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """Something said. ``phase`` is None for the user."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    phase: Literal["thinking", "commentary", "final"] | None = None
+    at: str | None = None
+    type: Literal["message"] = "message"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolCall:
+    """A tool the agent called, under the agent's own name for it."""
+
+    tool: str
+    args: Any = None
+    at: str | None = None
+    type: Literal["toolCall"] = "toolCall"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolResult:
+    """What a tool answered."""
+
+    output: str
+    tool: str | None = None
+    at: str | None = None
+    type: Literal["toolResult"] = "toolResult"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """A shell command the agent ran. ``exit_code`` is None where the agent does not tell."""
+
+    command: str
+    exit_code: int | None = None
+    at: str | None = None
+    type: Literal["command"] = "command"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileRead:
+    """A file the agent read; an absolute path."""
+
+    path: str
+    at: str | None = None
+    type: Literal["fileRead"] = "fileRead"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileWrite:
+    """A file the agent wrote; an absolute path."""
+
+    path: str
+    at: str | None = None
+    type: Literal["fileWrite"] = "fileWrite"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkillSignal:
+    """A skill the agent loaded explicitly; ``signal`` says how."""
+
+    skill: str
+    signal: str
+    at: str | None = None
+    type: Literal["skillSignal"] = "skillSignal"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Raw:
+    """A line no adapter knows: kept, never fatal."""
+
+    line: str
+    type: Literal["raw"] = "raw"
+
+
+Event = Message | ToolCall | ToolResult | Command | FileRead | FileWrite | SkillSignal | Raw
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """Tokens on one scale for all agents: input is gross (cached included), output excludes reasoning,
+    cache is cached input reused, total = input + output + reasoning - cache. Unknown is None, not zero.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cache_tokens: int | None = None
+    total_tokens: int | None = None
+    input_chars: int = 0
+    output_chars: int = 0
+    reasoning_chars: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cost:
+    """US dollars. ``source``: reported by the agent, or computed by us from tokens and a price table."""
+
+    usd: float | None = None
+    source: Literal["reported", "computed", "unknown"] = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trouble:
+    """Why a session cannot be judged. ``kind`` is a key of ``verdicts.TROUBLES``; ``retry_after`` is in seconds."""
+
+    kind: str
+    message: str
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Transcript:
+    """What an adapter could read out of a capture; ``normalise`` makes a ``SessionReport`` of it."""
+
+    events: tuple[Event, ...] = ()
+    final_output: str = ""
+    session_id: str | None = None
+    model: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    cost: Cost = field(default_factory=Cost)
+    turns: int | None = None
+    version: str | None = None
+    skills: tuple[str, ...] = ()
+    trouble: Trouble | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkillDetection:
+    """A skill the session used, how sure we are, and what shows it."""
+
+    skill: str
+    confidence: Literal["explicit", "strong", "medium", "weak"]
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObservedFiles:
+    """Absolute paths of files read, by a tool or by a shell command."""
+
+    observed_reads: tuple[str, ...] = ()
+    observed_skill_reads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentRef:
+    """Which agent ran."""
+
+    type: str
+    model: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunnerRef:
+    """Which runner ran; ``path_key`` is its folder in the artifacts."""
+
+    id: str
+    path_key: str
+    agent: AgentRef
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionReport:
+    """What the agent did, in one form for all agents; with the workspace, the only thing assertions see.
+
+    Times are ISO 8601 in UTC; ``cwd`` is the absolute path of the workspace.
+    """
+
+    runner: RunnerRef
+    prompt: str
+    cwd: str
+    session_id: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    files: ObservedFiles = field(default_factory=ObservedFiles)
+    detected_skills: tuple[SkillDetection, ...] = ()
+    events: tuple[Event, ...] = ()
+    final_output: str = ""
+    started_at: str | None = None
+    ended_at: str | None = None
+    duration_ms: int | None = None
+    raw_artifacts: Mapping[str, str] = field(default_factory=dict)
+    cost: Cost = field(default_factory=Cost)
+    model: str | None = None
+    turns: int | None = None
+    version: str | None = None
+    exit_code: int | None = None
+    trouble: Trouble | None = None

@@ -1,0 +1,79 @@
+"""The words a run can end in: statuses, classes of failure, and what follows from each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """What became of an execution. *failed* means the agent did wrong, *errored* that nobody can tell."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    EXPECTED_FAILED = "expected-failed"
+    UNEXPECTED_PASSED = "unexpected-passed"
+    ERRORED = "errored"
+    SKIPPED = "skipped"
+
+
+JUDGED = frozenset({Status.PASSED, Status.FAILED, Status.EXPECTED_FAILED, Status.UNEXPECTED_PASSED})
+GREEN = frozenset({Status.PASSED, Status.EXPECTED_FAILED})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TroubleKind:
+    """What follows from one class of infrastructure failure.
+
+    ``origin`` is skillgym's word for it; ``retries`` how often the session is tried again;
+    ``stops_runner``: the runner's other executions are errored at once.
+    """
+
+    label: str
+    origin: str
+    remedy: str
+    retries: int = 0
+    stops_runner: bool = False
+
+
+TROUBLES: dict[str, TroubleKind] = {
+    "auth": TroubleKind(label="Authentication failed", origin="runner", stops_runner=True,
+                        remedy="check the runner's API key and that the job may read the secret"),
+    "rate-limit": TroubleKind(label="Rate limit", origin="runner", retries=2,
+                              remedy="run fewer sessions at once (--jobs) or raise the quota"),
+    "provider": TroubleKind(label="Provider error", origin="runner", retries=2,
+                            remedy="the model's service failed; run again later"),
+    "network": TroubleKind(label="Network error", origin="runner", retries=2,
+                           remedy="check name resolution, proxy and firewall of the machine"),
+    "model-rejected": TroubleKind(label="Rejected model", origin="model-rejected", stops_runner=True,
+                                  remedy="name a model this agent and key may use"),
+    "agent-missing": TroubleKind(label="Agent missing", origin="runner", stops_runner=True,
+                                 remedy="install the agent's CLI, or give its path as agent.command"),
+    "timeout": TroubleKind(label="Timeout", origin="timeout", remedy="raise the case's timeout, or ask for less"),
+    "max-steps": TroubleKind(label="Max steps exceeded", origin="max-steps", remedy="raise --max-steps, or ask for less"),
+    "budget-exceeded": TroubleKind(label="Budget exceeded", origin="runner", remedy="raise the case's budget, or ask for less"),
+    "runner-crash": TroubleKind(label="Runner crash", origin="runner", retries=1,
+                                remedy="read stdout.log and stderr.log of the session"),
+    "workspace": TroubleKind(label="Workspace", origin="workspace", remedy="check the suite's workspace settings"),
+    "workspace-bootstrap": TroubleKind(label="Workspace bootstrap", origin="workspace-bootstrap",
+                                       remedy="read the bootstrap's logs in the execution's artifacts"),
+    "collection": TroubleKind(label="Artifact collection", origin="collection", remedy="read the session's artifacts"),
+    "normalization": TroubleKind(label="Report normalization", origin="normalization",
+                                 remedy="the agent's output was not understood; compare its version with the verified one"),
+    "snapshot": TroubleKind(label="Snapshot verification", origin="snapshot", remedy="update the snapshots, or spend less"),
+    "assert-hook": TroubleKind(label="Assert hook crash", origin="assert-hook", remedy="mend the suite: its check raised an error"),
+    "grader": TroubleKind(label="Grader error", origin="grader", remedy="mend the grader: it could not say yes or no"),
+    "suite-invalid": TroubleKind(label="Invalid suite", origin="suite", remedy="run `skillgym-action check`"),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FailureClass:
+    """A stable id that groups failures with one cause."""
+
+    id: str
+    label: str
+
+
+ASSERTION_FAILURE = FailureClass(id="assertion", label="Assertion failure")
+UNEXPECTED_PASS = FailureClass(id="unexpected-passed", label="Unexpected pass")

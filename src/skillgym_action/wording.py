@@ -1,0 +1,138 @@
+"""What all reporters say in the same words: numbers, places, causes, the verdict. Nothing here is escaped yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillgym_action.errors import Location
+from skillgym_action.verdicts import Status
+
+if TYPE_CHECKING:
+    from skillgym_action.domain import Decision, Result, RunReport, Totals
+
+RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
+_NOUNS = {
+    Status.PASSED: ("passed", "passed"),
+    Status.FAILED: ("failed", "failed"),
+    Status.EXPECTED_FAILED: ("failed as expected", "failed as expected"),
+    Status.UNEXPECTED_PASSED: ("unexpected pass", "unexpected passes"),
+    Status.ERRORED: ("could not be judged", "could not be judged"),
+    Status.SKIPPED: ("skipped", "skipped"),
+}
+
+
+def money(usd: float | None, *, complete: bool = True) -> str:
+    """US dollars. What is not known is never shown as nothing: ``unknown``, or ``≥`` the known part."""
+    if usd is None:
+        return "—" if complete else "unknown"
+    digits = 2 if usd == 0 or usd >= 0.01 else 4  # noqa: PLR2004 - a cent
+    return f"{'' if complete else '≥ '}${usd:,.{digits}f}"
+
+
+def cost(result: Result) -> str:
+    """What one execution cost."""
+    return money(result.cost.usd, complete=result.cost.usd is not None or not result.attempts)
+
+
+def duration(milliseconds: int) -> str:
+    """A time in at most two units."""
+    seconds = milliseconds / 1000
+    if milliseconds < 1000:  # noqa: PLR2004
+        return f"{milliseconds} ms"
+    if seconds < 9.95:  # noqa: PLR2004
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    for unit, below, part in ((3600, "h", (60, "min")), (60, "min", (1, "s"))):
+        if whole >= unit:
+            rest = whole % unit // part[0]
+            return f"{whole // unit} {below} {rest} {part[1]}" if rest else f"{whole // unit} {below}"
+    return f"{whole} s"
+
+
+def amount(number: int | None) -> str:
+    """A count of tokens: ``950``, ``12.4k``, ``3.1M``, ``unknown``."""
+    if number is None:
+        return "unknown"
+    for unit, letter in ((1_000_000, "M"), (1_000, "k")):
+        if number >= unit:
+            return f"{number / unit:.1f}{letter}"
+    return str(number)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 case``, ``2 cases``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def percent(rate: float) -> str:
+    """A rate that says 100 % only when it is."""
+    shown = round(rate * 100)
+    if shown == 100 and rate < 1:  # noqa: PLR2004
+        shown = 99
+    return f"{1 if shown == 0 and rate > 0 else shown} %"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cause:
+    """Why an execution is not green, ``assertion`` being the first that does not hold."""
+
+    label: str
+    message: str
+    assertion: str | None = None
+    evidence: str | None = None
+    location: Location
+
+
+def cause(result: Result) -> Cause:
+    """The one reason worth showing first."""
+    judgement = result.judgement
+    broken = next((outcome for outcome in judgement.outcomes if outcome.passed is not True), None)
+    if judgement.status not in (Status.FAILED, Status.EXPECTED_FAILED) and broken and broken.passed is False:
+        broken = None  # evaluated for diagnosis only: it is not why nobody can tell
+    failure = judgement.failure
+    message = (failure.message if failure else None) or judgement.reason or (broken.explanation if broken else None)
+    return Cause(
+        label=judgement.failure_class.label if judgement.failure_class else judgement.status,
+        message=message or "no reason given",
+        assertion=broken.assertion if broken else None,
+        evidence=broken.evidence if broken else None,
+        location=(failure.location if failure else None) or place(result),
+    )
+
+
+def place(result: Result) -> Location:
+    """Where the case is written; its suite file when nothing closer is known."""
+    return result.location or Location(path=result.suite.path)
+
+
+def runner_id(result: Result) -> str:
+    """The runner's id; a dash for what never had one."""
+    return result.runner.id if result.runner else "—"
+
+
+def retries(result: Result) -> int:
+    """Sessions that were tried again."""
+    return sum(attempt.session > 1 for attempt in result.attempts)
+
+
+def tallied(totals: Totals) -> list[tuple[Status, str]]:
+    """``2 failed``, ``37 passed``, ``1 could not be judged``: what is red first, no zeros."""
+    order = (*RED, Status.PASSED, Status.EXPECTED_FAILED, Status.SKIPPED)
+    return [(status, counted(totals.counts[status], *_NOUNS[status])) for status in order if totals.counts[status]]
+
+
+def tally(totals: Totals) -> str:
+    """The counts in one phrase."""
+    return ", ".join(words for _, words in tallied(totals)) or "nothing ran"
+
+
+def verdict(report: RunReport) -> str:
+    """``passed``, ``failed`` or ``inconclusive``: the gate's decision, or before the gate what the counts say."""
+    decision: Decision | None = report.decision
+    if decision:
+        return decision.verdict
+    totals = report.totals()
+    if totals.counts[Status.FAILED] or totals.counts[Status.UNEXPECTED_PASSED]:
+        return "failed"
+    return "inconclusive" if totals.counts[Status.ERRORED] or not totals.judged else "passed"

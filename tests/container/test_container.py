@@ -1,0 +1,175 @@
+"""The image as GitHub's runner uses it. Needs a Docker engine: ``make test-container``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from junitparser import JUnitXml
+
+from container.runner import ROOT, run_step
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.container
+
+RUNNER_USER = 1001  # who the checkout belongs to on GitHub's machines
+
+CONFIG = """\
+runners:
+  script:
+    agent: {type: command, command: [sh, ./agent.sh, "{prompt}"]}
+"""
+# Its output tries to speak to the runner; the agent's text is not for the log.
+AGENT = """\
+echo '::error::from the agent'
+echo '##[error]from the agent'
+env >environment.txt
+case $1 in
+  write) echo hello >hello.txt ;;
+  crash) exit 9 ;;
+esac
+"""
+WRITES = {"id": "writes", "prompt": "write", "expect": ["file:hello.txt contains 'hello'"]}
+IDLES = {"id": "idles", "prompt": "idle", "expect": ["file:hello.txt exists"]}
+CRASHES = {"id": "crashes", "prompt": "crash", "expect": ["file:hello.txt exists"]}
+
+
+def docker(*arguments: str) -> str:
+    finished = subprocess.run(["docker", *arguments], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return finished.stdout
+
+
+@pytest.fixture(scope="session")
+def image() -> str:
+    docker("build", "--quiet", "--tag", "skillgym-action:test", str(ROOT))
+    return "skillgym-action:test"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A repository with an agent, as actions/checkout leaves it: it belongs to the runner's user, not to root."""
+    repository = tmp_path / "checkout"
+    (repository / "bench").mkdir(parents=True)
+    (repository / "skillgym.config.yaml").write_text(CONFIG)
+    (repository / "agent.sh").write_text(AGENT)
+    return repository
+
+
+def check_out(repository: Path, *cases: dict[str, object]) -> None:
+    """Write the suite and make a checkout of it all."""
+    (repository / "bench" / "files.json").write_text(json.dumps({"name": "files", "cases": cases}))
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "suite"]):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    if os.geteuid() == 0:
+        for path in (repository, *repository.rglob("*")):
+            os.chown(path, RUNNER_USER, RUNNER_USER, follow_symlinks=False)
+
+
+@pytest.mark.parametrize(
+    ("cases", "exit_code", "outputs"),
+    [
+        pytest.param(
+            [WRITES],
+            0,
+            {"verdict": "passed", "executions": "1", "passed": "1", "failed": "0", "errored": "0"},
+            id="all cases passed: green",
+        ),
+        pytest.param(
+            [WRITES, IDLES],
+            1,
+            {"verdict": "failed", "executions": "2", "passed": "1", "failed": "1", "errored": "0"},
+            id="a case failed: red",
+        ),
+        pytest.param(
+            [WRITES, CRASHES],
+            3,
+            {"verdict": "inconclusive", "executions": "2", "passed": "1", "failed": "0", "errored": "1"},
+            id="a case could not be judged: inconclusive",
+        ),
+    ],
+)
+def test_verdict_outputs_and_reports_agree(image, checkout, cases, exit_code, outputs):
+    check_out(checkout, *cases)
+
+    step = run_step(image, checkout, inputs={"junit-path": "reports/junit.xml", "report-dir": "reports/run"})
+
+    assert step.exit_code == exit_code, step.log
+    assert step.outputs | outputs == step.outputs
+    assert step.outputs["exit-code"] == str(exit_code)
+    assert step.outputs["junit-path"] == "reports/junit.xml"
+    junit = JUnitXml.fromfile(str(checkout / step.outputs["junit-path"]))
+    assert sum(suite.tests for suite in junit) == len(cases)
+    results = json.loads((checkout / step.outputs["results-path"]).read_text())
+    assert results["run"]["decision"]["exitCode"] == exit_code
+    assert (checkout / step.outputs["summary-path"]).read_text() == step.summary != ""
+
+
+def test_every_output_of_the_action_is_written_and_no_other(image, checkout):
+    check_out(checkout, WRITES)
+    declared = yaml.safe_load((ROOT / "action.yml").read_text())["outputs"]
+    assert set(run_step(image, checkout).outputs) == set(declared)
+
+
+def test_what_the_run_leaves_belongs_to_the_owner_of_the_checkout(image, checkout):
+    check_out(checkout, WRITES, IDLES)
+    run_step(image, checkout, inputs={"junit-path": "reports/junit.xml", "results-path": "results.json"})
+    owner = checkout.stat().st_uid
+    assert {str(path) for path in checkout.rglob("*") if path.lstat().st_uid != owner} == set()
+
+
+def test_an_agent_reaches_neither_the_log_nor_the_environment_of_later_steps(image, checkout):
+    check_out(checkout, WRITES, IDLES)
+    step = run_step(image, checkout)
+    assert "from the agent" not in step.log
+    assert (step.env, step.path) == ("", "")
+
+
+def test_an_agent_sees_nothing_that_the_job_gives_to_the_action(image, checkout):
+    seen = "! grep -E '^(ACTIONS_|INPUT_|GITHUB_)|runtime-token|token-of-the-user' environment.txt"
+    check_out(checkout, {"id": "looks", "prompt": "write", "expect": [f"test:{seen}"]})
+    step = run_step(image, checkout, env={"GITHUB_TOKEN": "token-of-the-user"})
+    assert step.exit_code == 0, step.log
+
+
+def test_a_mistake_in_an_input_is_told_without_a_traceback(image, checkout):
+    check_out(checkout, WRITES)
+    step = run_step(image, checkout, inputs={"fail-on": "faild"})
+    assert step.exit_code == 2
+    assert "faild" in step.log
+    assert "failed" in step.log
+    assert "Traceback" not in step.log
+
+
+def test_nothing_in_the_checkout_becomes_a_module_of_ours(image, checkout):
+    hostile = "import pathlib\npathlib.Path('/github/workspace/taken-over').touch()\n"
+    for name in ("click.py", "json.py", "sitecustomize.py", "usercustomize.py", "skillgym_action/__init__.py"):
+        (checkout / name).parent.mkdir(exist_ok=True)
+        (checkout / name).write_text(hostile)
+    check_out(checkout, WRITES)
+    step = run_step(image, checkout, env={"PYTHONPATH": ".:/github/workspace", "PYTHONSTARTUP": "click.py"})
+    assert step.exit_code == 0, step.log
+    assert not (checkout / "taken-over").exists()
+
+
+def test_the_image_carries_node_npm_and_git_and_no_agent(image):
+    def inside(command: str) -> str:
+        return docker("run", "--rm", "--entrypoint", "sh", image, "-c", command)
+
+    assert inside("node --version").startswith("v24.")
+    assert inside("npm --version && npx --version").split() != []
+    assert inside("git --version").startswith("git version 2.")
+    assert inside("for agent in claude codex opencode copilot gemini pi qwen; do command -v $agent; done; true") == ""
+
+
+def test_agents_have_a_user_of_their_own_that_nobody_can_log_in_as(image):
+    assert docker("run", "--rm", "--entrypoint", "getent", image, "passwd", "agent").split(":")[2:] == [
+        "10001", "10001", "", "/nonexistent", "/usr/sbin/nologin\n",
+    ]  # fmt: skip

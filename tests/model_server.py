@@ -1,0 +1,166 @@
+"""A scripted model on loopback: real agent CLIs run against it, no model is asked and no key is needed.
+
+A script is a tuple of steps; every model call plays the step whose position is the number of assistant turns the
+request already holds, so the server keeps no conversation. Steps that name a tool are put into the words of the tools
+the request offers.
+
+    with ModelServer() as server:
+        base_url = server.script(Shell("ls"), Say("done"))
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Self
+
+from model_protocols import PROTOCOLS
+from model_script import SCENARIOS, Cut, Fail, Forever, Hang, Say, Together, call_for
+
+if TYPE_CHECKING:
+    from model_protocols import Ask, ModelProtocol
+    from model_script import Call, Step, Think
+
+
+@dataclass(frozen=True)
+class Request:
+    script: str
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass
+class Script:
+    """Steps, and how often each failure was already played."""
+
+    steps: tuple[Step, ...]
+    failed: dict[int, int] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def step(self, position: int) -> Step:
+        """The step of a position; past the end the last one. Failures that are used up no longer count."""
+        with self.lock:
+            steps = [(index, step) for index, step in enumerate(self.steps) if not self._used_up(index, step)]
+            index, step = steps[min(position, len(steps) - 1)]
+            if isinstance(step, Fail):
+                self.failed[index] = self.failed.get(index, 0) + 1
+            return step
+
+    def _used_up(self, index: int, step: Step) -> bool:
+        return isinstance(step, Fail) and step.times is not None and self.failed.get(index, 0) >= step.times
+
+
+class ModelServer:
+    """Listens on a free port of 127.0.0.1 between ``with`` and its end; ``requests`` is the log."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.scripts: dict[str, Script] = {}
+        self.closing = threading.Event()
+        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http.owner = self
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05})
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def script(self, *steps: Step) -> str:
+        """The base URL under which ``steps`` are played."""
+        name = f"script-{len(self.scripts) + 1}"
+        self.scripts[name] = Script(steps)
+        return f"http://127.0.0.1:{self._http.server_port}/{name}"
+
+    def scenario(self, name: str) -> str:
+        """The base URL of a fresh play of a named scenario."""
+        return self.script(*SCENARIOS[name])
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    owner: ModelServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is part of the game."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Http
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Requests are in ``ModelServer.requests``."""
+
+    def do_HEAD(self) -> None:
+        self._json({})
+
+    def do_GET(self) -> None:
+        self._json({"data": []})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+        _, name, path = self.path.partition("?")[0].split("/", 2)
+        self.server.owner.requests.append(Request(name, f"/{path}", dict(self.headers), body))
+        if path.endswith("/count_tokens"):
+            return self._json({"input_tokens": 100})
+        protocol = PROTOCOLS.get(f"/{path}")
+        script = self.server.owner.scripts.get(name)
+        if protocol is None or script is None:
+            return self._json({"error": {"message": f"nothing is scripted for {self.path}"}}, 404)
+        return self._play(protocol, protocol.ask(body), script)
+
+    def _play(self, protocol: ModelProtocol, ask: Ask, script: Script) -> None:
+        step = script.step(ask.position) if ask.tools else Say("side call")
+        match step:
+            case Fail(status):
+                self._json(protocol.error(status), status)
+            case Hang():
+                self.server.owner.closing.wait(120)
+            case Cut() if ask.stream:
+                self._events(protocol, ask, [Say("never said")], cut=True)
+            case Cut():
+                self._head(200, "application/json", length=1000)
+            case Together(steps):
+                self._answer(protocol, ask, [call_for(part, ask.tools) for part in steps])
+            case Forever(part) | part:
+                self._answer(protocol, ask, [call_for(part, ask.tools)])
+
+    def _answer(self, protocol: ModelProtocol, ask: Ask, parts: list[Call | Say | Think]) -> None:
+        if ask.stream:
+            self._events(protocol, ask, parts)
+        else:
+            self._json(protocol.whole(ask, parts))
+
+    def _events(self, protocol: ModelProtocol, ask: Ask, parts: list[Call | Say | Think], *, cut: bool = False) -> None:
+        self._head(200, "text/event-stream")
+        for name, event in protocol.stream(ask, parts):
+            self.wfile.write(f"event: {name}\ndata: {json.dumps({'type': name, **event})}\n\n".encode())
+            self.wfile.flush()
+            if cut:
+                break
+
+    def _json(self, value: dict[str, Any], status: int = 200) -> None:
+        body = json.dumps(value).encode()
+        self._head(status, "application/json", len(body))
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _head(self, status: int, kind: str, length: int | None = None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Connection", "close")
+        if length is not None:
+            self.send_header("Content-Length", str(length))
+        if status == 429:
+            self.send_header("Retry-After", "1")
+        self.end_headers()
+        self.close_connection = True

@@ -1,0 +1,470 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sessions import SESSION, Printed, capture_of, jsonl, session_with
+from skillgym_action.agents import claude_code
+from skillgym_action.camel import to_json
+from skillgym_action.normalise import session_report
+from skillgym_action.session import AgentConfig, Ending, Progress
+from skillgym_action.session_report import (
+    AgentRef,
+    Command,
+    Cost,
+    FileRead,
+    FileWrite,
+    Message,
+    Raw,
+    RunnerRef,
+    SessionReport,
+    SkillSignal,
+    ToolCall,
+    ToolResult,
+    Trouble,
+    Usage,
+)
+
+CAPTURES = Path(__file__).parent / "captures" / "claude-code"
+SCENARIOS = ("shell", "skill", "fail", "err401", "maxturns")
+RUNNER = RunnerRef(id="claude", path_key="claude", agent=AgentRef(type="claude-code"))
+TOKENS = {"input_tokens": 1000, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 300, "output_tokens": 1}
+RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "ready", "num_turns": 2}
+
+
+def report_of(scenario: str) -> SessionReport:
+    folder = CAPTURES / scenario
+    exit_code = json.loads((folder / "exit.json").read_text())["exit"]
+    capture = capture_of((folder / "stdout.jsonl").read_text(), exit_code=exit_code)
+    return session_report(
+        claude_code.transcript(capture, SESSION),
+        capture,
+        SESSION,
+        RUNNER,
+        started_at="2025-01-02T03:04:05Z",
+        ended_at="2025-01-02T03:04:06Z",
+    )
+
+
+def said(*parts: dict[str, Any], message: str = "msg_1", **line: Any) -> dict[str, Any]:
+    content = {"id": message, "model": "claude-x", "content": list(parts), "usage": TOKENS}
+    return {"type": "assistant", "message": content, "parent_tool_use_id": None} | line
+
+
+def called(tool: str, call: str = "call_1", **given: Any) -> dict[str, Any]:
+    return said({"type": "tool_use", "id": call, "name": tool, "input": given})
+
+
+def answered(content: Any, call: str = "call_1", **part: Any) -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": call, "content": content} | part
+    return {"type": "user", "message": {"role": "user", "content": [block]}, "tool_use_result": "whatever"}
+
+
+def read(*lines: dict[str, Any], **changes: Any) -> Any:
+    return claude_code.transcript(capture_of(jsonl(*lines), **changes), SESSION)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_recorded_session_becomes_the_expected_report(scenario):
+    assert to_json(report_of(scenario)) == json.loads((CAPTURES / scenario / "report.json").read_text())
+
+
+# --- starting ---------------------------------------------------------------------------------------
+
+
+def test_the_prompt_goes_to_stdin_so_that_it_may_be_long_or_look_like_an_option():
+    prompt = "--version" + "x" * 200_000
+    invocation = claude_code.invocation(session_with(prompt=prompt))
+    assert invocation.stdin == prompt
+    assert prompt not in invocation.argv
+
+
+def test_the_command_line_carries_model_budget_and_the_runner_s_arguments():
+    agent = AgentConfig(type="claude-code", model="sonnet", command=("npx", "claude"), command_args=("--effort", "low"))
+    assert claude_code.invocation(session_with(agent, budget=0.5)).argv == (
+        *("npx", "claude", "-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
+        *("--model", "sonnet", "--max-budget-usd", "0.500000", "--effort", "low"),
+    )
+
+
+def test_a_session_has_a_config_folder_of_its_own_and_the_runner_s_environment_wins():
+    agent = AgentConfig(type="claude-code", env={"CLAUDE_CODE_MAX_RETRIES": "9"})
+    invocation = claude_code.invocation(session_with(agent))
+    assert invocation.env == {
+        "HOME": "/agent-home",
+        "CLAUDE_CONFIG_DIR": "/agent-home/.claude",
+        "IS_SANDBOX": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "9",
+    }
+
+
+def test_a_session_id_cannot_become_another_option():
+    assert "--resume=--evil" in claude_code.resume(SESSION, "--evil").argv
+
+
+# --- events -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "events"),
+    [
+        pytest.param(
+            [said({"type": "thinking", "thinking": "hm"}), said({"type": "text", "text": "Done."})],
+            [
+                Message(role="assistant", phase="thinking", text="hm"),
+                Message(role="assistant", phase="final", text="Done."),
+            ],
+            id="thinking, then the last words",
+        ),
+        pytest.param(
+            [said({"type": "text", "text": "First."}), called("Glob", pattern="*")],
+            [
+                Message(role="assistant", phase="commentary", text="First."),
+                ToolCall(tool="Glob", args={"pattern": "*"}),
+            ],
+            id="words before a tool call are commentary",
+        ),
+        pytest.param(
+            [called("Bash", command="exit 3"), answered("Exit code 3\nno", is_error=True)],
+            [
+                ToolCall(tool="Bash", args={"command": "exit 3"}),
+                Command(command="exit 3", exit_code=3),
+                ToolResult(tool="Bash", output="Exit code 3\nno"),
+            ],
+            id="a failing command tells its exit code in words",
+        ),
+        pytest.param(
+            [called("Bash", command="sleep 9"), answered("interrupted", is_error=True)],
+            [
+                ToolCall(tool="Bash", args={"command": "sleep 9"}),
+                Command(command="sleep 9", exit_code=None),
+                ToolResult(tool="Bash", output="interrupted"),
+            ],
+            id="a command that was interrupted has no exit code",
+        ),
+        pytest.param(
+            [called("Bash", command="serve"), answered("started") | {"tool_use_result": {"backgroundTaskId": "b1"}}],
+            [
+                ToolCall(tool="Bash", args={"command": "serve"}),
+                Command(command="serve", exit_code=None),
+                ToolResult(tool="Bash", output="started"),
+            ],
+            id="a command in the background has no exit code yet",
+        ),
+        pytest.param(
+            [
+                called("Read", file_path="a.md"),
+                answered([{"type": "text", "text": "1"}, {"type": "text", "text": "2"}]),
+            ],
+            [
+                ToolCall(tool="Read", args={"file_path": "a.md"}),
+                FileRead(path="a.md"),
+                ToolResult(tool="Read", output="1\n2"),
+            ],
+            id="a result in parts",
+        ),
+        pytest.param(
+            [called("Read", file_path="gone"), answered("File does not exist.", is_error=True)],
+            [ToolCall(tool="Read", args={"file_path": "gone"}), ToolResult(tool="Read", output="File does not exist.")],
+            id="a file that is not there was not read",
+        ),
+        pytest.param(
+            [called("NotebookEdit", notebook_path="n.ipynb")],
+            [ToolCall(tool="NotebookEdit", args={"notebook_path": "n.ipynb"}), FileWrite(path="n.ipynb")],
+            id="a write whose session ended before the answer",
+        ),
+        pytest.param(
+            [called("Skill", skill="/greeter"), answered("Launching skill: greeter")],
+            [
+                ToolCall(tool="Skill", args={"skill": "/greeter"}),
+                SkillSignal(skill="greeter", signal="Skill tool"),
+                ToolResult(tool="Skill", output="Launching skill: greeter"),
+            ],
+            id="a skill that was loaded",
+        ),
+        pytest.param(
+            [called("Skill", skill="nope"), answered("Unknown skill: nope", is_error=True)],
+            [ToolCall(tool="Skill", args={"skill": "nope"}), ToolResult(tool="Skill", output="Unknown skill: nope")],
+            id="a skill that does not exist was not loaded",
+        ),
+        pytest.param(
+            [{"type": "user", "isSynthetic": True, "message": {"content": [{"type": "text", "text": "# Greeter"}]}}],
+            [],
+            id="text the CLI put in is not the user's",
+        ),
+        pytest.param(
+            [{"type": "user", "parent_tool_use_id": "c", "message": {"content": [{"type": "text", "text": "sub"}]}}],
+            [],
+            id="a sub-agent's prompt is not the user's",
+        ),
+        pytest.param(
+            [{"type": "novelty", "x": 1}], [Raw(line='{"type": "novelty", "x": 1}')], id="an unknown line is kept"
+        ),
+    ],
+)
+def test_lines_become_events(lines, events):
+    assert list(read(*lines).events) == events
+
+
+def test_a_torn_last_line_is_kept_and_harms_nothing():
+    whole = jsonl(said({"type": "text", "text": "Hello."}))
+    transcript = claude_code.transcript(capture_of(whole + whole[:40]), SESSION)
+    assert transcript.events == (
+        Message(role="assistant", phase="final", text="Hello."),
+        Raw(line=whole[:40]),
+    )
+
+
+def test_a_very_long_text_is_cut_and_says_so():
+    text = read(said({"type": "text", "text": "x" * 262_200})).events[0].text
+    assert text[262_140:] == "xxxx\n[56 more characters were cut]"
+
+
+def test_half_a_character_is_replaced():
+    assert read(said({"type": "text", "text": "a\ud800b"})).events[0].text == "a?b"
+
+
+# --- usage ------------------------------------------------------------------------------------------
+
+
+def test_the_input_includes_what_went_to_and_came_from_the_cache():
+    assert read(RESULT | {"usage": TOKENS}).usage == Usage(input_tokens=1320, cache_tokens=300, output_tokens=1)
+
+
+def test_sub_agents_count_because_models_are_summed():
+    told = {"inputTokens": 5, "cacheCreationInputTokens": 1, "cacheReadInputTokens": 2, "outputTokens": 3}
+    usage = read(RESULT | {"usage": TOKENS, "modelUsage": {"big": told, "small": told}}).usage
+    assert usage == Usage(input_tokens=16, cache_tokens=4, output_tokens=6)
+
+
+def test_without_a_result_each_message_counts_once_as_a_lower_bound():
+    transcript = read(said(), said(), said(message="msg_2"))
+    assert transcript.usage == Usage(input_tokens=2640, cache_tokens=600, output_tokens=2)
+    assert transcript.turns == 2
+    assert transcript.cost == Cost()
+
+
+def test_unknown_is_not_zero():
+    assert read(RESULT).usage == Usage()
+
+
+# --- trouble ----------------------------------------------------------------------------------------
+
+FAILED = RESULT | {"is_error": True}
+RETRY = {"type": "system", "subtype": "api_retry", "retry_delay_ms": 1500, "error_status": 429}
+
+
+@pytest.mark.parametrize(
+    ("lines", "ending", "trouble"),
+    [
+        pytest.param([RESULT], {}, None, id="all is well"),
+        pytest.param(
+            [FAILED | {"api_error_status": 401, "result": "API Error: 401 bad key"}],
+            {"exit_code": 1},
+            Trouble(kind="auth", message="API Error: 401 bad key"),
+            id="401",
+        ),
+        pytest.param(
+            [said(model="<synthetic>", error="authentication_failed"), FAILED | {"result": "Not logged in"}],
+            {"exit_code": 1},
+            Trouble(kind="auth", message="Not logged in"),
+            id="no key",
+        ),
+        pytest.param(
+            [RETRY, FAILED | {"api_error_status": 429, "result": "Request rejected (429)"}],
+            {"exit_code": 1},
+            Trouble(kind="rate-limit", message="Request rejected (429)", retry_after=1.5),
+            id="429 tells when to come back",
+        ),
+        pytest.param(
+            [FAILED | {"api_error_status": 529, "result": "API Error: 529"}],
+            {"exit_code": 1},
+            Trouble(kind="rate-limit", message="API Error: 529"),
+            id="overloaded",
+        ),
+        pytest.param(
+            [FAILED | {"api_error_status": 503, "result": "API Error: 503"}],
+            {"exit_code": 1},
+            Trouble(kind="provider", message="API Error: 503"),
+            id="5xx",
+        ),
+        pytest.param(
+            [FAILED | {"api_error_status": 404, "result": "There's an issue with the selected model (x)."}],
+            {"exit_code": 1},
+            Trouble(kind="model-rejected", message="There's an issue with the selected model (x)."),
+            id="unknown model",
+        ),
+        pytest.param(
+            [FAILED | {"result": "API Error: Unable to connect to API (ConnectionRefused)"}],
+            {"exit_code": 1},
+            Trouble(kind="network", message="API Error: Unable to connect to API (ConnectionRefused)"),
+            id="nobody listens",
+        ),
+        pytest.param(
+            [{"type": "result", "subtype": "error_max_turns", "is_error": True, "errors": ["Reached 2"]}],
+            {"exit_code": 1},
+            Trouble(kind="max-steps", message="Reached 2"),
+            id="turn limit",
+        ),
+        pytest.param(
+            [{"type": "result", "subtype": "error_max_budget_usd", "is_error": True}],
+            {"exit_code": 1},
+            Trouble(kind="budget-exceeded", message="error_max_budget_usd"),
+            id="budget",
+        ),
+        pytest.param(
+            [{"type": "result", "subtype": "error_during_execution", "is_error": True}],
+            {"exit_code": 1},
+            Trouble(kind="provider", message="error_during_execution"),
+            id="cut stream",
+        ),
+        pytest.param(
+            [FAILED | {"api_error_status": 400, "result": "API Error: 400 prompt is too long"}],
+            {"exit_code": 1},
+            Trouble(kind="runner-crash", message="API Error: 400 prompt is too long"),
+            id="any other refusal",
+        ),
+        pytest.param(
+            [said({"type": "text", "text": "HTTP 401, invalid api key"})],
+            {"ending": Ending.SIGNALLED, "exit_code": -9},
+            Trouble(kind="runner-crash", message="ended by SIGKILL"),
+            id="killed; what the model said is no evidence",
+        ),
+        pytest.param(
+            [],
+            {"exit_code": 1, "stderr": "error: unknown option '--nope'\n"},
+            Trouble(kind="runner-crash", message="exited with code 1: error: unknown option '--nope'"),
+            id="a wrong argument",
+        ),
+        pytest.param(
+            [said()],
+            {},
+            Trouble(kind="runner-crash", message="ended without a result"),
+            id="exit code 0 without a result",
+        ),
+        pytest.param(
+            [RESULT],
+            {"exit_code": 7},
+            Trouble(kind="runner-crash", message="exited with code 7"),
+            id="a crash after the result",
+        ),
+        pytest.param([RESULT], {"ending": Ending.STOPPED, "exit_code": -15}, None, id="ended by us after its result"),
+    ],
+)
+def test_trouble_is_recognised(lines, ending, trouble):
+    capture = capture_of(jsonl(*lines), **ending)
+    assert claude_code.trouble(capture, claude_code.transcript(capture, SESSION)) == trouble
+
+
+def test_a_tool_that_fails_inside_a_session_is_no_trouble():
+    assert report_of("fail").trouble is None
+
+
+# --- progress ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "progress"),
+    [
+        pytest.param(
+            said(),
+            Progress(
+                step="msg_1",
+                model="claude-x",
+                usage=Usage(input_tokens=1320, cache_tokens=300, output_tokens=1),
+            ),
+            id="a message of the model is a step",
+        ),
+        pytest.param(RESULT, Progress(finished=True), id="the result ends it"),
+        pytest.param({"type": "system", "subtype": "init"}, None, id="the start is no step"),
+        pytest.param(
+            {"type": "assistant", "message": {"id": "x", "model": "<synthetic>"}}, None, id="the CLI's own words"
+        ),
+        pytest.param([], None, id="no object"),
+    ],
+)
+def test_progress_counts_messages_of_the_model(line, progress):
+    assert claude_code.progress(json.dumps(line)) == progress
+
+
+def test_the_steps_of_a_recorded_session_are_its_model_rounds():
+    lines = (CAPTURES / "skill" / "stdout.jsonl").read_text().splitlines()
+    seen = [progress for line in lines if (progress := claude_code.progress(line))]
+    assert len({progress.step for progress in seen if progress.step}) == 3
+    assert seen[-1].finished
+
+
+# --- hostile output ---------------------------------------------------------------------------------
+
+LINES = [line for name in SCENARIOS for line in (CAPTURES / name / "stdout.jsonl").read_text().splitlines()]
+WORDS = """
+    type subtype message content id name input text thinking usage model tool_use_id is_error result command file_path
+    skill modelUsage num_turns total_cost_usd api_error_status errors retry_delay_ms tool_use_result
+"""
+KEYS = st.sampled_from(WORDS.split())
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.sampled_from(["assistant", "user", "result", "system", "init", "tool_use", "tool_result", "Bash", "Skill"])
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=6),
+    max_leaves=20,
+)
+
+
+def survives(stdout: str) -> None:
+    capture = capture_of(stdout, exit_code=1, stderr="?")
+    transcript = claude_code.transcript(capture, SESSION)
+    claude_code.trouble(capture, transcript)
+    report = session_report(transcript, capture, SESSION, RUNNER, started_at=None, ended_at=None)
+    json.dumps(to_json(report), ensure_ascii=False).encode()
+    for line in Printed(stdout).lines():
+        claude_code.progress(line)
+
+
+@given(st.lists(st.dictionaries(KEYS, VALUES, max_size=8), max_size=4))
+def test_no_json_makes_it_raise(values):
+    survives("\n".join(json.dumps(value) for value in values))
+
+
+@given(st.sampled_from(LINES), KEYS, VALUES)
+def test_no_field_of_the_wrong_type_makes_it_raise(line, key, value):
+    survives(json.dumps(_with_everywhere(json.loads(line), key, value)))
+
+
+@given(st.sampled_from(LINES), st.integers(min_value=0, max_value=6000), st.text(max_size=20))
+def test_no_torn_or_mixed_line_makes_it_raise(line, size, noise):
+    survives(line[:size] + noise)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param('{"type":"assistant","message":{"content":' + "[" * 100_000, id="nested without end"),
+        pytest.param('{"type":' + '{"a":' * 900 + "1" + "}" * 900 + "}", id="nested deeply"),
+        pytest.param('{"type":"result","num_turns":' + "9" * 5000 + "}", id="a number with 5000 digits"),
+        pytest.param('{"type":"result","total_cost_usd":NaN,"num_turns":Infinity}', id="no numbers"),
+        pytest.param("\x00\x1b[31m", id="control characters"),
+    ],
+)
+def test_no_hostile_line_makes_it_raise(line):
+    survives(line)
+
+
+def _with_everywhere(value: Any, key: str, replacement: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_everywhere(item, key, replacement) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: replacement if name == key else _with_everywhere(item, key, replacement) for name, item in value.items()
+    }

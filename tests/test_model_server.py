@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+import threading
+import urllib.error
+import urllib.request
+import warnings
+from typing import Any
+
+import pytest
+
+from model_script import SCENARIOS, Fail, Forever, Hang, Read, Say, Shell, Skill, Think, Together, Write
+from model_server import ModelServer
+
+TOOLS = [{"name": "Bash"}, {"name": "Read"}, {"name": "Write"}, {"name": "Skill"}]
+CALL = {"role": "assistant", "content": [{"type": "tool_use"}]}
+RESULT = {"role": "user", "content": [{"type": "tool_result"}]}
+
+
+def post(url: str, body: dict[str, Any], timeout: float = 10) -> tuple[int, str]:
+    request = urllib.request.Request(url, json.dumps(body).encode())
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def ask(base_url: str, turns: int = 0, **changes: Any) -> dict[str, Any]:
+    messages = [{"role": "user", "content": "go"}, *[CALL, RESULT] * turns]
+    body = {"model": "m", "messages": messages, "tools": TOOLS} | changes
+    return json.loads(post(f"{base_url}/v1/messages?beta=true", body)[1])
+
+
+@pytest.mark.parametrize(
+    ("step", "block"),
+    [
+        pytest.param(Say("hello"), {"type": "text", "text": "hello"}, id="text"),
+        pytest.param(Think("hm"), {"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"}, id="thinking"),
+        pytest.param(Shell("ls"), {"name": "Bash", "input": {"command": "ls", "description": "run it"}}, id="shell"),
+        pytest.param(Read("a.md"), {"name": "Read", "input": {"file_path": "a.md"}}, id="read"),
+        pytest.param(Write("a", "b"), {"name": "Write", "input": {"file_path": "a", "content": "b"}}, id="write"),
+        pytest.param(Skill("greeter"), {"name": "Skill", "input": {"skill": "greeter"}}, id="skill"),
+    ],
+)
+def test_a_step_becomes_a_block_in_the_words_of_the_offered_tools(step, block):
+    with ModelServer() as server:
+        (answered,) = ask(server.script(step))["content"]
+    assert answered | block == answered
+
+
+def test_a_tool_that_is_not_offered_is_replaced_by_a_shell_command():
+    with ModelServer() as server:
+        answer = ask(server.script(Read("a.md")), tools=[{"name": "Bash"}])
+    assert answer["content"][0]["input"]["command"] == "cat 'a.md'"
+
+
+def test_the_step_follows_from_the_turns_in_the_request():
+    with ModelServer() as server:
+        base_url = server.script(Shell("one"), Shell("two"), Say("end"))
+        stops = [ask(base_url, turns)["stop_reason"] for turns in range(4)]
+    assert stops == ["tool_use", "tool_use", "end_turn", "end_turn"]
+
+
+def test_a_stream_has_the_events_of_the_protocol_in_order():
+    with ModelServer() as server:
+        base_url = server.script(Together((Think("hm"), Shell("ls"))))
+        _, stream = post(f"{base_url}/v1/messages", {"messages": [], "tools": TOOLS, "stream": True})
+    assert [line.removeprefix("event: ") for line in stream.splitlines() if line.startswith("event: ")] == [
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_delta",
+        "content_block_stop",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+    ]
+
+
+def test_a_failure_is_played_as_often_as_written_and_then_the_script_goes_on():
+    with ModelServer() as server:
+        base_url = server.script(Fail(429, times=2), Say("fine"))
+        body = {"messages": [], "tools": TOOLS}
+        answers = [post(f"{base_url}/v1/messages", body)[0] for _ in range(3)]
+    assert answers == [429, 429, 200]
+
+
+def test_a_cut_stream_ends_after_its_first_event():
+    with ModelServer() as server:
+        base_url = server.scenario("cut")
+        _, stream = post(f"{base_url}/v1/messages", {"messages": [], "tools": TOOLS, "stream": True})
+    assert stream.count("event: ") == 1
+
+
+def test_a_request_without_tools_never_plays_a_step():
+    with ModelServer() as server:
+        answer = ask(server.scenario("401"), tools=[])
+    assert answer["content"] == [{"type": "text", "text": "side call"}]
+
+
+def test_the_loop_never_ends():
+    with ModelServer() as server:
+        base_url = server.script(Forever(Shell("echo")))
+        assert ask(base_url, turns=200)["stop_reason"] == "tool_use"
+
+
+def test_requests_are_logged_with_their_script():
+    with ModelServer() as server:
+        first, second = server.scenario("plain"), server.scenario("plain")
+        ask(second, model="its-model")
+        post(f"{first}/v1/messages/count_tokens", {})
+        logged = [(request.script, request.path, request.body.get("model")) for request in server.requests]
+    assert logged == [("script-2", "/v1/messages", "its-model"), ("script-1", "/v1/messages/count_tokens", None)]
+
+
+def test_what_is_not_scripted_is_not_found():
+    with ModelServer() as server:
+        assert post(f"{server.scenario('plain')}/v1/other", {})[0] == 404
+
+
+def test_closing_ends_a_call_that_hangs():
+    with warnings.catch_warnings(), ModelServer() as server:
+        body = {"messages": [], "tools": TOOLS}
+        url = f"{server.script(Hang())}/v1/messages"
+        hanging = threading.Thread(target=_ignore_hang_up, args=(url, body))
+        hanging.start()
+        while not server.requests:
+            pass
+    hanging.join(10)
+    assert not hanging.is_alive()
+
+
+def _ignore_hang_up(url: str, body: dict[str, Any]) -> None:
+    with pytest.raises((OSError, ConnectionError)):
+        post(url, body, timeout=60)
+
+
+def test_every_scenario_can_be_played():
+    with ModelServer() as server:
+        bases = [server.scenario(name) for name in SCENARIOS]
+    assert len(set(bases)) == len(SCENARIOS)

@@ -1,0 +1,170 @@
+"""The process door: however a program ends, nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from skillgym_action.effects.cancellation import Cancellation
+from skillgym_action.effects.outputs import OutputFile
+from skillgym_action.effects.processes import Processes
+from skillgym_action.session import Ending, Invocation
+from skillgym_action.session_report import Trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from skillgym_action.session import Capture
+
+
+@pytest.fixture
+def cancelled() -> Iterator[Cancellation]:
+    cancellation = Cancellation()
+    yield cancellation
+    cancellation.close()
+
+
+@pytest.fixture
+def processes(cancelled: Cancellation) -> Iterator[Processes]:
+    with Processes(environment=dict(os.environ), cancelled=cancelled) as door:
+        yield door
+
+
+def run(processes: Processes, folder: Path, script: str, **settings: object) -> Capture:
+    watch = settings.pop("watch", None)
+    invocation = Invocation(argv=("sh", "-c", script), cwd=folder, **{"timeout": 20.0, **settings})
+    return processes.run(invocation, stdout=folder / "out", stderr=folder / "err", watch=watch)
+
+
+def sleeping(marker: str) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if marker in " ".join(process.cmdline()) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_output_and_exit_code_are_captured(processes: Processes, tmp_path: Path) -> None:
+    capture = run(processes, tmp_path, "echo out; echo err >&2; exit 3")
+    assert (capture.ending, capture.exit_code) == (Ending.EXITED, 3)
+    assert list(capture.stdout.lines()) == ["out"]
+    assert capture.stderr.tail(100) == "err\n"
+
+
+def test_a_program_sees_only_the_allowed_environment(cancelled: Cancellation, tmp_path: Path) -> None:
+    ours = {"PATH": os.environ["PATH"], "GITHUB_TOKEN": "t", "ACTIONS_RUNTIME_TOKEN": "t", "ANTHROPIC_API_KEY": "k"}
+    with Processes(environment=ours, cancelled=cancelled) as door:
+        capture = run(door, tmp_path, "env", env={"NAMED": "yes"})
+    names = {line.partition("=")[0] for line in capture.stdout.lines()}
+    assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"PATH", "NAMED", "SKILLGYM_SESSION"}
+
+
+def test_standard_input_is_empty_unless_given(processes: Processes, tmp_path: Path) -> None:
+    assert list(run(processes, tmp_path, "cat").stdout.lines()) == []
+    assert list(run(processes, tmp_path, "cat", stdin="a\nb").stdout.lines()) == ["a", "b"]
+
+
+def test_a_program_that_is_not_there_is_a_value(processes: Processes, tmp_path: Path) -> None:
+    capture = processes.run(Invocation(argv=("no-such-agent",), cwd=tmp_path, timeout=1), stdout=tmp_path / "out", stderr=tmp_path / "err")
+    assert capture.ending is Ending.NOT_STARTED
+    assert capture.error == "cannot start 'no-such-agent': No such file or directory"
+
+
+def test_a_signal_is_told_apart_from_an_exit_code(processes: Processes, tmp_path: Path) -> None:
+    assert run(processes, tmp_path, "kill -KILL $$").ending is Ending.SIGNALLED
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("sleep {mark}", id="the program itself"),
+        pytest.param("sleep {mark} & wait", id="a child"),
+        pytest.param("setsid sleep {mark} & sleep {mark}", id="a grandchild in its own session"),
+        pytest.param("(setsid sh -c 'sleep {mark} & sleep {mark}' &) ; sleep {mark}", id="a double fork in its own session"),
+        pytest.param("trap '' TERM; (trap '' TERM; setsid sh -c \"trap '' TERM; sleep {mark}\") & sleep {mark}", id="TERM is ignored"),
+        pytest.param("setsid sleep {mark} & kill -STOP $! ; sleep {mark}", id="a stopped grandchild"),
+    ],
+)
+def test_after_the_time_limit_no_process_is_left(processes: Processes, tmp_path: Path, script: str) -> None:
+    mark = f"86{time.monotonic_ns() % 10**9}"
+    capture = run(processes, tmp_path, script.format(mark=mark), timeout=0.5)
+    assert capture.ending is Ending.TIMED_OUT
+    assert sleeping(mark) == []
+
+
+def test_what_an_ended_program_left_behind_is_ended(processes: Processes, tmp_path: Path) -> None:
+    mark = f"87{time.monotonic_ns() % 10**9}"
+    capture = run(processes, tmp_path, f"setsid sleep {mark} & exit 0")
+    assert (capture.ending, capture.exit_code) == (Ending.EXITED, 0)
+    assert sleeping(mark) == []
+
+
+def test_a_process_that_hid_its_mark_goes_with_the_run(cancelled: Cancellation, tmp_path: Path) -> None:
+    mark = f"88{time.monotonic_ns() % 10**9}"
+    with Processes(environment=dict(os.environ), cancelled=cancelled) as door:
+        run(door, tmp_path, f"env -i setsid sleep {mark} & exit 0")
+    assert sleeping(mark) == []
+
+
+def test_a_watcher_can_stop_a_program(processes: Processes, tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def watch(line: str) -> Trouble | None:
+        seen.append(line)
+        return Trouble(kind="max-steps", message="enough") if len(seen) == 3 else None
+
+    capture = run(processes, tmp_path, "for i in 1 2 3 4; do echo $i; sleep 0.3; done; sleep 30", watch=watch)
+    assert capture.ending is Ending.STOPPED
+    assert capture.stopped_for == Trouble(kind="max-steps", message="enough")
+    assert seen == ["1", "2", "3"]
+
+
+def test_a_watcher_sees_what_was_printed_last(processes: Processes, tmp_path: Path) -> None:
+    capture = run(processes, tmp_path, "echo quick", watch=lambda line: Trouble(kind="max-steps", message=line))
+    assert capture.stopped_for == Trouble(kind="max-steps", message="quick")
+
+
+def test_a_cancellation_ends_what_runs_at_once(processes: Processes, cancelled: Cancellation, tmp_path: Path) -> None:
+    threading.Timer(0.3, cancelled.set).start()
+    began = time.monotonic()
+    assert run(processes, tmp_path, "sleep 60").ending is Ending.CANCELLED
+    assert time.monotonic() - began < 10
+
+
+def test_lines_survive_bytes_that_are_not_text(tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    file.write_bytes(b"ok\r\n\xff\xfe\nlast")
+    assert list(OutputFile(file).lines()) == ["ok", "\ufffd\ufffd", "last"]
+    assert list(OutputFile(tmp_path / "none").lines()) == []
+
+
+def test_an_over_long_line_is_cut_and_the_next_one_is_whole(tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    file.write_bytes(b"x" * (9 * 1024 * 1024) + b"\nnext\n")
+    first, second = OutputFile(file).lines()
+    assert (len(first), second) == (4 * 1024 * 1024, "next")
+
+
+def test_many_at_once_do_not_end_each_other(processes: Processes, tmp_path: Path) -> None:
+    codes: list[int | None] = []
+
+    def one(number: int) -> None:
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        codes.append(run(processes, folder, f"{sys.executable} -c pass; sleep 0.2; exit 7").exit_code)
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == [7] * 8
