@@ -9,8 +9,16 @@ from textwrap import dedent
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.processes import Processes
 from skillgym_action.effects.suite_host import SuiteHosts
-from skillgym_action.session_report import AgentRef, Command, FileRead, ObservedFiles, RunnerRef, SessionReport
-from skillgym_action.session_report import SkillDetection, ToolCall
+from skillgym_action.session_report import (
+    AgentRef,
+    Command,
+    FileRead,
+    ObservedFiles,
+    RunnerRef,
+    SessionReport,
+    SkillDetection,
+    ToolCall,
+)
 
 HEAD = "from skillgym_action import Case, Suite, Workspace, expect\n"
 

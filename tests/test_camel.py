@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from suite_programs import session_report
 
 from skillgym_action.camel import camel, from_json, snake, to_json
 from skillgym_action.session_report import Command, Cost, Message, Raw, SessionReport, ToolCall, Trouble, Usage
+from suite_programs import session_report
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,14 @@ def test_arguments_of_tools_keep_their_own_names():
         pytest.param({}, id="usual"),
         pytest.param({"events": ()}, id="nothing happened"),
         pytest.param({"events": (Raw(line="{"), Message(role="user", text="ä\ud800\u2028"))}, id="odd text"),
-        pytest.param({"cost": Cost(usd=0.1, source="reported"), "trouble": Trouble(kind="auth", message="401")}, id="trouble"),
-        pytest.param({"raw_artifacts": {"stdoutPath": "stdout.log"}, "duration_ms": 12}, id="mappings stay as they are"),
+        pytest.param(
+            {"cost": Cost(usd=0.1, source="reported"), "trouble": Trouble(kind="auth", message="401")}, id="trouble"
+        ),
+        pytest.param(
+            {"raw_artifacts": {"stdoutPath": "stdout.log"}, "duration_ms": 12}, id="mappings stay as they are"
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_report_comes_back_from_json_as_it_was(changes):
     report = session_report(**changes)
     assert from_json(SessionReport, json.loads(json.dumps(to_json(report)))) == report

@@ -133,7 +133,7 @@ def test_reads_are_observed_once_each_by_tool_and_by_command():
         pytest.param("wc -l < a.md", ["a.md"], id="redirected input"),
         pytest.param("cat <<'EOF' > x\ncat secret.md\nEOF\ncat a.md", ["a.md"], id="a here document is text"),
         pytest.param("cat $FILE *.md `ls` a.md", ["a.md"], id="what the shell would fill in"),
-        pytest.param("cat - <(ls) a.md", ["a.md"], id="stdin"),
+        pytest.param("cat - a.md", ["a.md"], id="stdin"),
         pytest.param("cat 'unclosed a.md", ["unclosed", "a.md"], id="an unclosed quote"),
     ],
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.outputs import OutputFile
 from skillgym_action.effects.processes import Processes
@@ -74,7 +75,9 @@ def test_standard_input_is_empty_unless_given(processes: Processes, tmp_path: Pa
 
 
 def test_a_program_that_is_not_there_is_a_value(processes: Processes, tmp_path: Path) -> None:
-    capture = processes.run(Invocation(argv=("no-such-agent",), cwd=tmp_path, timeout=1), stdout=tmp_path / "out", stderr=tmp_path / "err")
+    capture = processes.run(
+        Invocation(argv=("no-such-agent",), cwd=tmp_path, timeout=1), stdout=tmp_path / "out", stderr=tmp_path / "err"
+    )
     assert capture.ending is Ending.NOT_STARTED
     assert capture.error == "cannot start 'no-such-agent': No such file or directory"
 
@@ -89,8 +92,13 @@ def test_a_signal_is_told_apart_from_an_exit_code(processes: Processes, tmp_path
         pytest.param("sleep {mark}", id="the program itself"),
         pytest.param("sleep {mark} & wait", id="a child"),
         pytest.param("setsid sleep {mark} & sleep {mark}", id="a grandchild in its own session"),
-        pytest.param("(setsid sh -c 'sleep {mark} & sleep {mark}' &) ; sleep {mark}", id="a double fork in its own session"),
-        pytest.param("trap '' TERM; (trap '' TERM; setsid sh -c \"trap '' TERM; sleep {mark}\") & sleep {mark}", id="TERM is ignored"),
+        pytest.param(
+            "(setsid sh -c 'sleep {mark} & sleep {mark}' &) ; sleep {mark}", id="a double fork in its own session"
+        ),
+        pytest.param(
+            "trap '' TERM; (trap '' TERM; setsid sh -c \"trap '' TERM; sleep {mark}\") & sleep {mark}",
+            id="TERM is ignored",
+        ),
         pytest.param("setsid sleep {mark} & kill -STOP $! ; sleep {mark}", id="a stopped grandchild"),
     ],
 )

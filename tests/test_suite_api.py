@@ -7,11 +7,11 @@ import sys
 from textwrap import dedent
 
 import pytest
-from suite_programs import session_report
 
 from skillgym_action import Case, Suite, Workspace, expect
 from skillgym_action.hosts.assert_rewriting import GLOBALS, compiled
 from skillgym_action.hosts.suite import Context
+from suite_programs import session_report
 
 
 def failure(source, **names):
@@ -51,20 +51,42 @@ class Broken:
         pytest.param("a = 0\nassert a == 1 or not 1", "assert a == 1 or not 1\n  a: 0", id="or"),
         pytest.param("x = []\nassert x", "assert x\n  x: []", id="a value"),
         pytest.param("assert False", "assert False", id="a literal"),
-        pytest.param("t = 'abc'\nassert t.startswith('x')", "assert t.startswith('x')\n  t: 'abc'\n  t.startswith('x'): False", id="method"),
-        pytest.param("import re\nt = 'a'\nassert re.search('x', t)", "assert re.search('x', t)\n  t: 'a'\n  re.search('x', t): None", id="modules are not told"),
-        pytest.param("a = 1\nassert isinstance(a, str)", "assert isinstance(a, str)\n  a: 1\n  isinstance(a, str): False", id="classes are not told"),
+        pytest.param(
+            "t = 'abc'\nassert t.startswith('x')",
+            "assert t.startswith('x')\n  t: 'abc'\n  t.startswith('x'): False",
+            id="method",
+        ),
+        pytest.param(
+            "import re\nt = 'a'\nassert re.search('x', t)",
+            "assert re.search('x', t)\n  t: 'a'\n  re.search('x', t): None",
+            id="modules are not told",
+        ),
+        pytest.param(
+            "a = 1\nassert isinstance(a, str)",
+            "assert isinstance(a, str)\n  a: 1\n  isinstance(a, str): False",
+            id="classes are not told",
+        ),
         pytest.param("a = 1\nassert a == 2, 'two!'", "two!\nassert a == 2\n  a: 1", id="own message first"),
         pytest.param("a = 1\nassert a == 2, ('x', a)", "('x', 1)\nassert a == 2\n  a: 1", id="message of any type"),
-        pytest.param("a = 1\nassert (a ==\n        # two\n    2)", "assert a == # two 2\n  a: 1", id="several lines in one"),
+        pytest.param(
+            "a = 1\nassert (a ==\n        # two\n    2)", "assert a == # two 2\n  a: 1", id="several lines in one"
+        ),
         pytest.param("ä = 'ö'\nassert 'é' in ä, 'ü'", "ü\nassert 'é' in ä\n  ä: 'ö'", id="not ASCII"),
-        pytest.param("def f():\n  for a in [1]:\n    with open('/dev/null'):\n      assert a == 2\nf()", "assert a == 2\n  a: 1", id="nested"),
-        pytest.param("try:\n  1 / 0\nexcept ZeroDivisionError as e:\n  assert not e.args", "assert not e.args\n  e.args: ('division by zero',)", id="in an except"),
+        pytest.param(
+            "def f():\n  for a in [1]:\n    with open('/dev/null'):\n      assert a == 2\nf()",
+            "assert a == 2\n  a: 1",
+            id="nested",
+        ),
+        pytest.param(
+            "try:\n  1 / 0\nexcept ZeroDivisionError as e:\n  assert not e.args",
+            "assert not e.args\n  e.args: ('division by zero',)",
+            id="in an except",
+        ),
         pytest.param("match 1:\n  case n:\n    assert n > 1", "assert n > 1\n  n: 1", id="in a match"),
         pytest.param("class C:\n  a = 1\n  assert a > 1", "assert a > 1\n  a: 1", id="in a class"),
         pytest.param("assert (n := 0)", "assert n := 0\n  n := 0: 0", id="walrus"),
     ],
-)  # fmt: skip
+)
 def test_a_failed_assert_shows_its_line_and_the_values(source, message):
     assert failure(source) == message
 
@@ -116,17 +138,29 @@ def test_an_expression_too_deep_to_rewrite_still_runs():
     [
         pytest.param(lambda: expect.ok([]), "expected a true value\n  actual: []", id="ok"),
         pytest.param(lambda: expect.ok(0, "none found"), "none found\n  actual: 0", id="own message"),
-        pytest.param(lambda: expect.equal([1], [2]), "expected equal values\n  actual:   [1]\n  expected: [2]", id="equal"),
+        pytest.param(
+            lambda: expect.equal([1], [2]), "expected equal values\n  actual:   [1]\n  expected: [2]", id="equal"
+        ),
         pytest.param(lambda: expect.not_equal(1, 1), "expected different values\n  actual: 1", id="not_equal"),
-        pytest.param(lambda: expect.match("abc", r"\d"), "expected text that matches\n  text:    'abc'\n  pattern: '\\\\d'", id="match"),
+        pytest.param(
+            lambda: expect.match("abc", r"\d"),
+            "expected text that matches\n  text:    'abc'\n  pattern: '\\\\d'",
+            id="match",
+        ),
         pytest.param(lambda: expect.match(None, "x"), "expected text, not None", id="match without a text"),
-        pytest.param(lambda: expect.does_not_match("a1", r"\d"),
-                     "expected text that does not match\n  found:   '1'\n  text:    'a1'\n  pattern: '\\\\d'", id="does_not_match"),
-        pytest.param(lambda: expect.does_not_match("a", "x*"),
-                     "expected text that does not match\n  found:   ''\n  text:    'a'\n  pattern: 'x*'", id="an empty match is a match"),
+        pytest.param(
+            lambda: expect.does_not_match("a1", r"\d"),
+            "expected text that does not match\n  found:   '1'\n  text:    'a1'\n  pattern: '\\\\d'",
+            id="does_not_match",
+        ),
+        pytest.param(
+            lambda: expect.does_not_match("a", "x*"),
+            "expected text that does not match\n  found:   ''\n  text:    'a'\n  pattern: 'x*'",
+            id="an empty match is a match",
+        ),
         pytest.param(lambda: expect.fail("no"), "no", id="fail"),
     ],
-)  # fmt: skip
+)
 def test_a_failed_expectation_says_why(body, message):
     assert explanation(body) == message
 

@@ -64,12 +64,20 @@ def _say(message: str) -> None:
 
 
 def _bug_log() -> str:
+    """Write it beside the run directories, which outlive the action's container; else in the temporary folder."""
     import tempfile
     import traceback
+    from pathlib import Path
 
-    with tempfile.NamedTemporaryFile("w", prefix="skillgym-action-bug-", suffix=".log", delete=False) as file:
-        traceback.print_exc(file=file)
-    return file.name
+    for folder in (Path(".skillgym-results"), Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=folder, prefix="bug-", suffix=".log", delete=False) as file:
+                traceback.print_exc(file=file)
+        except OSError:
+            continue
+        return file.name
+    return "what it printed"
 
 
 if __name__ == "__main__":

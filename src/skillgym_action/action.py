@@ -18,11 +18,25 @@ if TYPE_CHECKING:
 PREFIX = "INPUT_"
 # Input -> setting. Those that only the action has are in OWN.
 SETTINGS = {
-    "suites": "paths", "config": "config", "runners": "runners", "cases": "case", "tags": "tag", "model": "model",
-    "repeat": "repeat", "retry": "retry", "jobs": "jobs", "schedule": "schedule", "timeout": "timeout",
-    "max-steps": "max_steps", "max-cost": "max_cost", "fail-on": "fail_on", "min-pass-rate": "min_pass_rate",
-    "max-error-rate": "max_error_rate", "report-dir": "output", "shard": "shard",
-}  # fmt: skip
+    "suites": "paths",
+    "config": "config",
+    "runners": "runners",
+    "cases": "case",
+    "tags": "tag",
+    "model": "model",
+    "repeat": "repeat",
+    "retry": "retry",
+    "jobs": "jobs",
+    "schedule": "schedule",
+    "timeout": "timeout",
+    "max-steps": "max_steps",
+    "max-cost": "max_cost",
+    "fail-on": "fail_on",
+    "min-pass-rate": "min_pass_rate",
+    "max-error-rate": "max_error_rate",
+    "report-dir": "output",
+    "shard": "shard",
+}
 OWN = ("exclude", "annotations", "summary", "junit-path", "results-path", "working-directory")
 BOOLEANS = {"true": True, "false": False}
 
@@ -50,7 +64,9 @@ def settings_of(given: Mapping[str, str]) -> Settings:
         fields["runner"] = tuple(re.sub(r"^\s*-\s+", "", line) for line in runners.splitlines())
         del fields["runners"]
     fields["report"] = tuple(
-        f"{kind}={_inside(given[name])}" for kind, name in (("junit", "junit-path"), ("results", "results-path")) if name in given
+        f"{kind}={_inside(given[name])}"
+        for kind, name in (("junit", "junit-path"), ("results", "results-path"))
+        if name in given
     )
     if "output" in fields:
         fields["output"] = _inside(str(fields["output"]))
@@ -75,17 +91,21 @@ def run_action() -> int:
     config = composition.configuration(settings, here)
     runners = composition.runners(settings, config, here)
     options = resolved(settings, config, cwd=here.cwd, runners=len(runners))
-    options = replace(options, deliver=replace(
-        options.deliver,
-        annotations=_boolean(given, "annotations"),
-        step_summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(given, "summary") else None,
-        step_outputs=_file(environment, "GITHUB_OUTPUT"),
-    ))  # fmt: skip
+    options = replace(
+        options,
+        deliver=replace(
+            options.deliver,
+            annotations=_boolean(given, "annotations"),
+            step_summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(given, "summary") else None,
+            step_outputs=_file(environment, "GITHUB_OUTPUT"),
+        ),
+    )
     directory = composition.run_directory(settings, config, here, Clock())
     try:
         return commands.executed(settings, here, runners, options, directory, command="action")
     finally:
-        hand_over([directory, *(path for _, path in options.deliver.reports)], here.root)
+        results = directory.parent / ".gitignore"
+        hand_over([directory, results, *(path for _, path in options.deliver.reports)], here.root)
 
 
 def _boolean(given: Mapping[str, str], name: str) -> bool:
@@ -102,5 +122,7 @@ def _file(environment: Mapping[str, str], name: str) -> Path | None:
 def _inside(path: str) -> str:
     """Paths of the machine around the container do not exist in it. Raises UsageError."""
     if path.startswith("/") and not path.startswith("/github/"):
-        raise UsageError(f"{path} does not exist inside the action's container", remedy="give a path relative to the workspace")
+        raise UsageError(
+            f"{path} does not exist inside the action's container", remedy="give a path relative to the workspace"
+        )
     return path

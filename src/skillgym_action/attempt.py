@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents import agent_named
+from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.camel import to_json
 from skillgym_action.domain import Attempt, Judgement
 from skillgym_action.effects.clock import iso
@@ -63,19 +63,26 @@ def attempt(world: World, execution: Execution, repetition: int, number: int, ma
     else:
         report, trouble = _held(world, execution, workspace, folder, (repetition, max_steps))
         judgement = _judged(world, execution, workspace, folder, (report, trouble))
-        workspace.discard() if judgement.status in GREEN else workspace.keep(world.directory.path / "workspaces" / directory)
+        workspace.discard() if judgement.status in GREEN else workspace.keep(
+            world.directory.path / "workspaces" / directory
+        )
     if judgement.failure:
         world.directory.write(folder / "error.json", json.dumps(to_json(judgement.failure)))
     duration = round((world.clock.seconds() - began) * 1000)
-    return Attempted(judgement=judgement, report=report, trouble=trouble, attempt=Attempt(
-        repetition=repetition,
-        session=number,
-        status=judgement.status,
-        duration_ms=report.duration_ms if report and report.duration_ms is not None else duration,
-        directory=directory,
-        failure_class=judgement.failure_class,
-        message=judgement.failure.message if judgement.failure else None,
-    ))  # fmt: skip
+    return Attempted(
+        judgement=judgement,
+        report=report,
+        trouble=trouble,
+        attempt=Attempt(
+            repetition=repetition,
+            session=number,
+            status=judgement.status,
+            duration_ms=report.duration_ms if report and report.duration_ms is not None else duration,
+            directory=directory,
+            failure_class=judgement.failure_class,
+            message=judgement.failure.message if judgement.failure else None,
+        ),
+    )
 
 
 def _prepared(world: World, execution: Execution, folder: Path) -> Workspace:
@@ -110,10 +117,15 @@ def _bootstrap(world: World, execution: Execution, workspace: Workspace, folder:
     logs = folder / "bootstrap.stdout.log", folder / "bootstrap.stderr.log"
     with workspace.bootstrapping():
         capture = world.processes.run(
-            Invocation(argv=bootstrap.argv, cwd=workspace.path, timeout=bootstrap.timeout,
-                       env={**workspace.grader_env(), **env, **dict(bootstrap.env)}),
-            stdout=logs[0], stderr=logs[1],
-        )  # fmt: skip
+            Invocation(
+                argv=bootstrap.argv,
+                cwd=workspace.path,
+                timeout=bootstrap.timeout,
+                env={**workspace.grader_env(), **env, **dict(bootstrap.env)},
+            ),
+            stdout=logs[0],
+            stderr=logs[1],
+        )
     world.directory.redact(*logs)
     if capture.ending is not Ending.EXITED or capture.exit_code:
         how = capture.error or (f"exit code {capture.exit_code}" if capture.ending is Ending.EXITED else capture.ending)
@@ -142,7 +154,7 @@ def _held(
     )
     invocation = agent.invocation(session)
     invocation = replace(invocation, env={**workspace.agent_env(), **runner.agent.env, **invocation.env})
-    watched = max_steps is not None or execution.budget is not None
+    watched = AGENTS[runner.agent.type].streams and (max_steps is not None or execution.budget is not None)
     limits = Limits(agent, max_steps=max_steps, budget=execution.budget, model=execution.model) if watched else None
     began = world.clock.now()
     workspace.write(invocation.files)
@@ -152,7 +164,9 @@ def _held(
     capture = replace(capture, collected=tuple(map(OutputFile, collected)))
     try:
         transcript = agent.transcript(capture, session)
-        report = session_report(transcript, capture, session, _reference(execution), started_at=iso(began), ended_at=iso(ended))
+        report = session_report(
+            transcript, capture, session, _reference(execution), started_at=iso(began), ended_at=iso(ended)
+        )
         trouble = _trouble(capture, execution) or agent.trouble(capture, transcript)
     except Exception as error:  # noqa: BLE001 -- foreign output must cost its own execution only, whatever it holds
         return None, Trouble(kind="normalization", message=f"{type(error).__name__}: {error}")
@@ -176,7 +190,11 @@ def _trouble(capture: Capture, execution: Execution) -> Trouble | None:
 
 
 def _judged(
-    world: World, execution: Execution, workspace: Workspace, folder: Path, held: tuple[SessionReport | None, Trouble | None]
+    world: World,
+    execution: Execution,
+    workspace: Workspace,
+    folder: Path,
+    held: tuple[SessionReport | None, Trouble | None],
 ) -> Judgement:
     report, trouble = held
     if world.cancelled:

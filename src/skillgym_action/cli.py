@@ -34,7 +34,9 @@ def option(name: str, metavar: str, text: str, *, multiple: bool = False) -> Cal
 
 def flag(name: str, text: str) -> Callable[[Any], Any]:
     """An option without a value."""
-    return click.option(f"--{name}", cls=Option, is_flag=True, help=text, envvar=PREFIX + name.upper().replace("-", "_"))
+    return click.option(
+        f"--{name}", cls=Option, is_flag=True, help=text, envvar=PREFIX + name.upper().replace("-", "_")
+    )
 
 
 def together(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -66,14 +68,18 @@ RUNNING = together(
     option("timeout", "SECONDS", "Time limit of every session."),
     option("max-steps", "N", "Model rounds a session may have."),
     option("max-cost", "USD", "Money the run may spend; then nothing more is started."),
-    option("fail-on", "LIST", "Words of: failed, unexpected-passed, errored, skipped, no-cases, budget, warnings; or none."),
+    option(
+        "fail-on", "LIST", "Words of: failed, unexpected-passed, errored, skipped, no-cases, budget, warnings; or none."
+    ),
     option("min-pass-rate", "R", "Red below this share of green among the judged, 0 to 1."),
     option("max-error-rate", "R", "Share of errored executions that is tolerated, 0 to 1."),
     option("record", "DIR", "Store the sessions there, to be played by the replay agent."),
 )
 OUTPUT = together(
     option("output", "DIR", "The run directory; default: .skillgym-results/<UTC time>-<random>."),
-    option("report", "KIND=PATH", "One more report: results, junit, summary, comment, annotations, x-bench.", multiple=True),
+    option(
+        "report", "KIND=PATH", "One more report: results, junit, summary, comment, annotations, x-bench.", multiple=True
+    ),
     flag("verbose", "Show final outputs of what is not green."),
     flag("quiet", "Show nothing but errors and the verdict."),
     flag("no-color", "No colours."),

@@ -75,9 +75,11 @@ def _plan(given: Settings, here: Place, runners: tuple[Runner, ...], options: Op
     from pathlib import Path
 
     terminal = _terminal(given, here)
-    with tempfile.TemporaryDirectory(prefix="skillgym-") as folder:
-        with composition.opened(here, Path(folder) / "run", terminal) as world:
-            return planned(world, runners, options)
+    with (
+        tempfile.TemporaryDirectory(prefix="skillgym-") as folder,
+        composition.opened(here, Path(folder) / "run", terminal) as world,
+    ):
+        return planned(world, runners, options)
 
 
 def _dry_run(given: Settings, here: Place, runners: tuple[Runner, ...], options: Options) -> int:
@@ -98,10 +100,18 @@ def list_(given: Settings, here: Place, *, as_json: bool, matrix: int | None) ->
     runners = composition.runners(given, config, here)
     todo = _plan(given, here, runners, resolved(given, config, cwd=here.cwd, runners=len(runners)))
     rows = [
-        {"suite": one.suite.path, "format": one.suite.format, "case": one.case.id, "runner": one.runner.id,
-         "tags": list(one.case.tags), "timeout": one.timeout, "budget": one.budget, "model": one.model}
+        {
+            "suite": one.suite.path,
+            "format": one.suite.format,
+            "case": one.case.id,
+            "runner": one.runner.id,
+            "tags": list(one.case.tags),
+            "timeout": one.timeout,
+            "budget": one.budget,
+            "model": one.model,
+        }
         for one in todo.executions
-    ]  # fmt: skip
+    ]
     if as_json:
         print(json.dumps(rows, indent=2))  # noqa: T201
         return _problems(todo)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
 from skillgym_action.config import Config, find_config, read_config
-from skillgym_action.effects.clock import Clock
 from skillgym_action.effects.cancellation import Cancellation
+from skillgym_action.effects.clock import Clock
 from skillgym_action.effects.processes import Processes
 from skillgym_action.effects.repository import Repository, repository_root
 from skillgym_action.effects.run_directory import RunDirectory
@@ -51,7 +51,7 @@ def place(cwd: Path, environment: Mapping[str, str]) -> Place:
 
 
 def configuration(given: Settings, here: Place) -> Config:
-    """The configuration that is named, or found upward from the first path, or empty. Raises ConfigError, UsageError."""
+    """The configuration that is named, found upward from the first path, or empty. Raises ConfigError, UsageError."""
     if given.config:
         named = here.cwd / given.config
         if not named.is_file():
@@ -105,8 +105,17 @@ def opened(here: Place, directory: Path, observer: Observer) -> Iterator[World]:
             workspaces.hide([directory.relative_to(here.root).as_posix()])
         logs = stack.enter_context(RunDirectory(directory, Redactor(secret_values(here.environment))))
         hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=directory))
-        yield World(cwd=here.cwd, repository=repository, processes=processes, workspaces=workspaces, hosts=hosts,
-                    directory=logs, clock=Clock(), cancelled=cancelled, observer=observer)  # fmt: skip
+        yield World(
+            cwd=here.cwd,
+            repository=repository,
+            processes=processes,
+            workspaces=workspaces,
+            hosts=hosts,
+            directory=logs,
+            clock=Clock(),
+            cancelled=cancelled,
+            observer=observer,
+        )
 
 
 @contextmanager

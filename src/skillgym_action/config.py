@@ -8,9 +8,19 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.camel import camel
 from skillgym_action.documents import read_document, validated
 from skillgym_action.errors import ConfigError, Location, Problem, did_you_mean
 from skillgym_action.options import Schedule
@@ -25,12 +35,7 @@ REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=lambda name: _camel(name), populate_by_name=True)
-
-
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(part.title() for part in tail)
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=camel, populate_by_name=True)
 
 
 def _agent_type(value: object) -> object:
@@ -94,8 +99,9 @@ class RunSection(_Model):
     schedule: Schedule | None = None
     max_parallel: PositiveInt | None = None
     repeat: PositiveInt | None = None
-    repeat_failure: Annotated[NonNegativeInt | None, Field(
-        validation_alias=AliasChoices("repeatFailure", "retryFailed", "repeat_failure"))] = None  # fmt: skip
+    repeat_failure: Annotated[
+        NonNegativeInt | None, Field(validation_alias=AliasChoices("repeatFailure", "retryFailed", "repeat_failure"))
+    ] = None
     max_steps: PositiveInt | None = None
     workspace: WorkspaceSection | None = None
     tags: tuple[str, ...] = ()
@@ -138,8 +144,10 @@ def find_config(start: Path, stop: Path) -> Path | None:
     for folder in (start, *start.parents):
         here = [path for ending in (*KINDS, *PROGRAMS) if (path := folder / f"skillgym.config{ending}").is_file()]
         if len(here) > 1:
-            raise ConfigError(f"two configuration files in {folder}: {', '.join(path.name for path in here)}",
-                              remedy="keep one of them, or name it with --config")  # fmt: skip
+            raise ConfigError(
+                f"two configuration files in {folder}: {', '.join(path.name for path in here)}",
+                remedy="keep one of them, or name it with --config",
+            )
         if here:
             return here[0]
         if folder == stop:
@@ -152,8 +160,13 @@ def read_config(path: Path, shown: str) -> Config:
     kind = KINDS.get(path.suffix.lower())
     if kind is None:
         remedy = "write it as YAML, JSON or TOML"
-        raise ConfigError.of(Problem(message=f"configuration in {path.suffix} is not supported yet",
-                                     location=Location(path=shown), remedy=remedy))  # fmt: skip
+        raise ConfigError.of(
+            Problem(
+                message=f"configuration in {path.suffix} is not supported yet",
+                location=Location(path=shown),
+                remedy=remedy,
+            )
+        )
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -168,8 +181,10 @@ def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], runner:
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         if not environment.get(name):
-            raise ConfigError(f"runners.{runner}.agent.env: {name} is not set in the environment",
-                              remedy=f"set {name}, or pass it to the job as a secret")  # fmt: skip
+            raise ConfigError(
+                f"runners.{runner}.agent.env: {name} is not set in the environment",
+                remedy=f"set {name}, or pass it to the job as a secret",
+            )
         return environment[name]
 
     return {name: REFERENCE.sub(value, text) for name, text in env.items()}

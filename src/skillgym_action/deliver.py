@@ -27,14 +27,22 @@ def deliver(directory: RunDirectory, report: RunReport, options: DeliverOptions,
         for piece in reporter_named("annotations")(report):
             say(directory.redactor.text(piece).rstrip("\n"))
     if options.step_summary:
-        append_summary(options.step_summary, (directory.path / "summary.md").read_text(encoding="utf-8"))
+        summary = (directory.path / "summary.md").read_text(encoding="utf-8")
+        if not append_summary(options.step_summary, summary):
+            append_summary(
+                options.step_summary, f"The job summary is full; this run's is in {directory.path.name}/summary.md.\n"
+            )
     if options.step_outputs:
-        append_outputs(options.step_outputs, outputs(report, directory, dict(options.reports)))
+        append_outputs(options.step_outputs, outputs(report, directory, options))
 
 
-def outputs(report: RunReport, directory: RunDirectory, reports: dict[str, Path]) -> dict[str, str]:
-    """The action's outputs: numbers, words of ours and paths, never an agent's text. Unknown is empty."""
+def outputs(report: RunReport, directory: RunDirectory, options: DeliverOptions) -> dict[str, str]:
+    """The action's outputs: numbers, words of ours and paths, never an agent's text. Unknown is empty.
+
+    Paths are relative to the working directory, since later steps know it by another name.
+    """
     totals, decision = report.totals(), report.decision
+    places = {kind: directory.path / name for kind, name in ALWAYS} | dict(options.reports)
     if decision is None:
         raise ValueError("the gate decides before anything is delivered")
     rate, cost = totals.pass_rate, totals.cost_usd
@@ -47,5 +55,9 @@ def outputs(report: RunReport, directory: RunDirectory, reports: dict[str, Path]
         "cost-usd": "" if cost is None or not totals.cost_complete else f"{cost:.6f}",
         "tokens": "" if totals.tokens.total_tokens is None else str(totals.tokens.total_tokens),
         "duration-seconds": f"{report.duration_ms / 1000:.3f}",
-        **{f"{kind}-path": str(reports.get(kind, directory.path / name)) for kind, name in ALWAYS if kind != "comment"},
+        **{f"{kind}-path": _relative(places[kind], options.cwd) for kind in ("junit", "results", "summary")},
     }
+
+
+def _relative(path: Path, folder: Path | None) -> str:
+    return path.relative_to(folder).as_posix() if folder and path.is_relative_to(folder) else str(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.errors import UsageError
@@ -36,7 +36,7 @@ class Found:
 
 
 def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tuple[Found, ...]:
-    """The suite files below ``options.paths``, sorted and without doubles. Raises UsageError for a path that is not there."""
+    """The suite files below ``options.paths``, sorted, without doubles. Raises UsageError for a path that is not there."""
     wanted = [path for path in options.paths if not path.startswith("!")]
     unwanted = [path.removeprefix("!") for path in options.paths if path.startswith("!")]
     found: dict[str, Found] = {}
@@ -54,23 +54,29 @@ def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOption
         yield from _searched(repository, repository.files(target), options)
     elif any(sign in path for sign in "*?["):
         pattern = _relative(repository, target)
-        yield from _searched(repository, (p for p in repository.files(repository.root) if _matches(p, pattern)), options)
+        yield from _searched(
+            repository, (p for p in repository.files(repository.root) if _matches(p, pattern)), options
+        )
     else:
-        raise UsageError(f"no such file or folder: {path}", remedy="name a suite file, a folder or a glob; !PATH excludes")
+        raise UsageError(
+            f"no such file or folder: {path}", remedy="name a suite file, a folder or a glob; !PATH excludes"
+        )
 
 
 def _named(repository: Repository, file: Path, options: DiscoverOptions) -> Found:
     path = _relative(repository, file)
     formats = options.formats or EXTENSIONS.get(file.suffix.lower(), ())
     if not formats:
-        raise UsageError(f"{path}: no suite format has files ending in {file.suffix or file.name!r}",
-                         remedy=f"suites end in {', '.join(EXTENSIONS)}")  # fmt: skip
+        raise UsageError(
+            f"{path}: no suite format has files ending in {file.suffix or file.name!r}",
+            remedy=f"suites end in {', '.join(EXTENSIONS)}",
+        )
     return Found(path=path, file=file, format=formats[0])
 
 
 def _searched(repository: Repository, paths: Iterable[str], options: DiscoverOptions) -> Iterator[Found]:
     for path in paths:
-        for name in EXTENSIONS.get(os.path.splitext(path)[1].lower(), ()):
+        for name in EXTENSIONS.get(PurePosixPath(path).suffix.lower(), ()):
             if options.formats and name not in options.formats:
                 continue
             file = repository.root / path
@@ -87,12 +93,12 @@ def _head(file: Path) -> str:
 
 
 def _relative(repository: Repository, target: Path) -> str:
-    return target.relative_to(repository.root).as_posix() if target.is_relative_to(repository.root) else target.as_posix()
+    return (
+        target.relative_to(repository.root).as_posix() if target.is_relative_to(repository.root) else target.as_posix()
+    )
 
 
 def _matches(path: str, pattern: str) -> bool:
     """Shell patterns over the whole path; a folder's name matches what is below it."""
     pattern = pattern.removeprefix("./").rstrip("/")
     return fnmatch(path, pattern) or fnmatch(path, pattern + "/*") or fnmatch(path, pattern.replace("**/", ""))
-
-

@@ -6,6 +6,7 @@ Whatever is wrong with a document becomes problems with a line, a column and a k
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from textwrap import shorten
@@ -65,7 +66,7 @@ def read_document(text: str, *, path: str, kind: Kind, error: type[SkillgymError
 
     def line_starts() -> list[int]:
         if not starts:
-            starts.extend(_line_starts(text))
+            starts.extend([0, *(newline.end() for newline in re.finditer("\n", text))])
         return starts
 
     try:
@@ -77,19 +78,12 @@ def read_document(text: str, *, path: str, kind: Kind, error: type[SkillgymError
 
 
 def _read_yaml(text: str) -> Reading:
-    from skillgym_action.yaml_notation import read_yaml  # noqa: PLC0415 - PyYAML is not needed for other notations
+    from skillgym_action.yaml_notation import read_yaml
 
     return read_yaml(text)
 
 
 _READERS: dict[Kind, Callable[[str], Reading]] = {"json": read_json, "toml": read_toml, "yaml": _read_yaml}
-
-
-def _line_starts(text: str) -> Iterator[int]:
-    start = 0
-    while start >= 0:
-        yield start
-        start = text.find("\n", start) + 1 or -1
 
 
 def _location(path: str, line_starts: list[int], offset: int) -> Location:
@@ -117,7 +111,7 @@ def checked(
 
     ``extensions``: keys ``x-*`` and ``$schema`` are allowed wherever a model forbids unknown ones.
     """
-    from pydantic import ValidationError  # noqa: PLC0415 - imported once there is a model
+    from pydantic import ValidationError
 
     value = part_of(document.value, at)
     try:

@@ -179,7 +179,10 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """An execution's status, reasons, cost. ``runner`` is None for invalid cases; tokens and time are averages over repetitions."""
+    """An execution's status, reasons, cost. Tokens and time are averages over repetitions.
+
+    ``runner`` is None for invalid cases.
+    """
 
     index: int
     suite: Suite
@@ -252,8 +255,15 @@ def totals(results: Iterable[Result]) -> Totals:
         for name in ("input_tokens", "output_tokens", "reasoning_tokens", "cache_tokens", "total_tokens"):
             if (value := getattr(result.usage, name)) is not None:
                 sums[name] += value
-    return Totals(executions=executions, counts=counts, cost_usd=sum(known) if known else None, cost_complete=complete,
-                  tokens=Usage(**sums), retries=retries, duration_ms=duration)
+    return Totals(
+        executions=executions,
+        counts=counts,
+        cost_usd=sum(known) if known else None,
+        cost_complete=complete,
+        tokens=Usage(**sums),
+        retries=retries,
+        duration_ms=duration,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -291,5 +301,3 @@ class Decision:
     def passed(self) -> bool:
         """Whether the job is green."""
         return self.exit_code == 0
-
-

@@ -5,7 +5,7 @@
     ├── ConfigError                2  a configuration file
     ├── SuiteError                 2  a suite file or a case in it
     ├── OutputError                3  the run directory or a report cannot be written
-    └── Interrupted              130  SIGINT or SIGTERM
+    └── InterruptedRunError      130  SIGINT or SIGTERM
 
 Trouble of an agent is never raised: it travels as a value (``session.Trouble``).
 """
@@ -92,7 +92,7 @@ class OutputError(SkillgymError):
     exit_code = 3
 
 
-class Interrupted(SkillgymError):
+class InterruptedRunError(SkillgymError):
     """The run was cancelled before it could start."""
 
     exit_code = 130

@@ -129,7 +129,10 @@ def _wait(trouble: Trouble, tried: int) -> float:
 
 
 def _result(
-    execution: Execution, judgement: Judgement, attempts: list[Attempted] | None = None, counted: list[Attempted] | None = None
+    execution: Execution,
+    judgement: Judgement,
+    attempts: list[Attempted] | None = None,
+    counted: list[Attempted] | None = None,
 ) -> Result:
     """``counted``: the sessions that durations, tokens and cost are averages over."""
     last = attempts[-1] if attempts else None
@@ -183,19 +186,26 @@ def _invalid(entry: Unrunnable) -> Result:
         failure_class=FailureClass(id="suite-invalid", label=TROUBLES["suite-invalid"].label),
         failure=Failure(name="SuiteError", message=str(problem), location=problem.location),
     )
-    return Result(index=entry.index, suite=entry.suite, case_id=entry.invalid.case_id or "(suite)", judgement=judgement,
-                  location=problem.location)  # fmt: skip
+    return Result(
+        index=entry.index,
+        suite=entry.suite,
+        case_id=entry.invalid.case_id or "(suite)",
+        judgement=judgement,
+        location=problem.location,
+    )
 
 
 def _noted(world: World, result: Result) -> None:
-    world.directory.note({
-        "index": result.index,
-        "suite": result.suite.path,
-        "case": result.case_id,
-        "runner": result.runner.id if result.runner else None,
-        "status": str(result.status),
-        "failureClass": result.judgement.failure_class.id if result.judgement.failure_class else None,
-        "costUsd": result.cost.usd,
-        "directory": result.directory,
-    })  # fmt: skip
+    world.directory.note(
+        {
+            "index": result.index,
+            "suite": result.suite.path,
+            "case": result.case_id,
+            "runner": result.runner.id if result.runner else None,
+            "status": str(result.status),
+            "failureClass": result.judgement.failure_class.id if result.judgement.failure_class else None,
+            "costUsd": result.cost.usd,
+            "directory": result.directory,
+        }
+    )
     world.observer.finished(result)

@@ -17,14 +17,16 @@ RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 
 
 def gate(report: RunReport, options: GateOptions) -> Decision:
-    """Green or red, in words. 1: judged and red; 2: a suite is invalid, or nothing was there to judge; 3: inconclusive."""
+    """Green or red, in words. 1: judged and red; 2: a suite is invalid or none is there; 3: inconclusive."""
     totals = report.totals()
     if report.cancelled:
-        return Decision(verdict="inconclusive", exit_code=130, reasons=("the run was cancelled", *_red(report, totals, options)))
+        return Decision(
+            verdict="inconclusive", exit_code=130, reasons=("the run was cancelled", *_red(report, totals, options))
+        )
     red = (*_red(report, totals, options), *_rates(totals, options))
     if red:
-        return Decision(verdict="failed", exit_code=1, reasons=(*red, *_unclear(report, totals, options)))
-    unclear = tuple(_unclear(report, totals, options))
+        return Decision(verdict="failed", exit_code=1, reasons=(*red, *_unclear(totals, options)))
+    unclear = tuple(_unclear(totals, options))
     if not unclear:
         return Decision(verdict="passed", exit_code=0)
     mistaken = not totals.executions or any(_invalid(report))
@@ -44,7 +46,7 @@ def _rates(totals: Totals, options: GateOptions) -> Iterator[str]:
         yield f"pass rate {totals.pass_rate:.1%} is below {options.min_pass_rate:.1%}"
 
 
-def _unclear(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:
+def _unclear(totals: Totals, options: GateOptions) -> Iterator[str]:
     if not totals.executions:
         if "no-cases" in options.fail_on:
             yield "no case was left to run: no suite was found, or the filters leave none"
@@ -59,8 +61,15 @@ def _unclear(report: RunReport, totals: Totals, options: GateOptions) -> Iterato
 
 
 def _tolerated(errored: int, totals: Totals, options: GateOptions) -> bool:
-    return options.max_error_rate is not None and totals.judged > 0 and errored / totals.executions <= options.max_error_rate
+    return (
+        options.max_error_rate is not None
+        and totals.judged > 0
+        and errored / totals.executions <= options.max_error_rate
+    )
 
 
 def _invalid(report: RunReport) -> Iterator[bool]:
-    return (r.judgement.failure_class is not None and r.judgement.failure_class.id == "suite-invalid" for r in report.results)
+    return (
+        r.judgement.failure_class is not None and r.judgement.failure_class.id == "suite-invalid"
+        for r in report.results
+    )

@@ -38,7 +38,7 @@ _ANY, _NONE = "(?s:.)", "(?!)"
 
 def compiled(source: str, flags: str = "") -> regex.Pattern[str]:
     """The pattern to search with. Raises ValueError, with the reason, for what is no regular expression."""
-    import regex  # noqa: PLC0415 - only suites that have patterns pay for it
+    import regex
 
     if unknown := sorted(set(flags) - FLAGS.keys()):
         raise ValueError(f"unknown flag {unknown[0]!r}; known: {', '.join(FLAGS)}")

@@ -26,11 +26,19 @@ def judge(case: Case, subject: Subject, trouble: Trouble | None) -> Judgement:
     if failed:
         return _classified(case, subject, _failed(case, failed, outcomes))
     if case.expected_fail:
-        message = "every assertion holds although the case expects a failure: the expectation is stale or the agent improved"
-        return _classified(case, subject, Judgement(
-            status=Status.UNEXPECTED_PASSED, outcomes=outcomes, failure_class=UNEXPECTED_PASS,
-            failure=Failure(name="UnexpectedPass", message=message, location=case.location),
-        ))  # fmt: skip
+        message = (
+            "every assertion holds although the case expects a failure: the expectation is stale or the agent improved"
+        )
+        return _classified(
+            case,
+            subject,
+            Judgement(
+                status=Status.UNEXPECTED_PASSED,
+                outcomes=outcomes,
+                failure_class=UNEXPECTED_PASS,
+                failure=Failure(name="UnexpectedPass", message=message, location=case.location),
+            ),
+        )
     return Judgement(status=Status.PASSED, outcomes=outcomes)
 
 

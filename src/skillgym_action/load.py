@@ -1,4 +1,4 @@
-"""Stage: suite files -> suites. A file that cannot be used becomes a suite with one ``Invalid``: reported, never dropped."""
+"""Stage: suite files -> suites. A file that cannot be used becomes an invalid suite: reported, never dropped."""
 
 from __future__ import annotations
 

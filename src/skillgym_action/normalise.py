@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from skillgym_action.session_report import RunnerRef
 
 
-def session_report(  # noqa: PLR0913 - each is a noun of its own
+def session_report(
     transcript: Transcript,
     capture: Capture,
     session: Session,

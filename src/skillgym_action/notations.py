@@ -140,7 +140,7 @@ class _JsonPlaces:
 
 def read_toml(text: str) -> Reading:
     """The reading of a TOML text; places inside inline tables and arrays are not known. Raises NotationError."""
-    import tomllib  # noqa: PLC0415 - only few runs read TOML
+    import tomllib
 
     try:
         value = tomllib.loads(text)

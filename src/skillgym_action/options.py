@@ -1,4 +1,4 @@
-"""What a user may set: one validated ``Settings`` for command line, action inputs and environment; a slice for each stage.
+"""What a user may set: one validated ``Settings`` for command line, inputs and environment; a slice for each stage.
 
 Precedence: option or input, then environment, then configuration file, then the default written here.
 """
@@ -131,7 +131,7 @@ class DiscoverOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanOptions:
-    """Filters; ``timeout`` in seconds is for cases without one of their own, unless ``override_timeout``."""
+    """Filters. ``timeout``, in seconds, wins over the cases' own; ``default_timeout`` is for cases without one."""
 
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -165,12 +165,16 @@ class GateOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeliverOptions:
-    """Where texts go besides the run directory: (kind, absolute path) pairs, and GitHub's files where the action runs."""
+    """Where texts go besides the run directory: (kind, absolute path) pairs, and GitHub's files.
+
+    Paths in step outputs are relative to ``cwd``.
+    """
 
     reports: tuple[tuple[str, Path], ...] = ()
     annotations: bool = False
     step_summary: Path | None = None
     step_outputs: Path | None = None
+    cwd: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,7 +16,7 @@ from skillgym_action.report import run_report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skillgym_action.domain import RunReport, Runner
+    from skillgym_action.domain import Runner, RunReport
     from skillgym_action.options import Options
     from skillgym_action.world import World
 

@@ -16,8 +16,8 @@ def cost_usd(model: str, usage: Usage) -> float | None:
     """
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
-    from genai_prices import Usage as Tokens  # noqa: PLC0415 - slow to import, seldom needed
-    from genai_prices import calc_price  # noqa: PLC0415 - as above
+    from genai_prices import Usage as Tokens
+    from genai_prices import calc_price
 
     tokens = Tokens(
         input_tokens=usage.input_tokens,

@@ -1,4 +1,7 @@
-"""Settings and configuration -> the options of each stage. A setting wins over the configuration, which wins over the default."""
+"""Settings and configuration -> the options of each stage.
+
+A setting wins over the configuration, which wins over the default.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def options(given: Settings, config: Config, *, cwd: Path, runners: int) -> Opti
             min_pass_rate=given.min_pass_rate if given.min_pass_rate is not None else run.min_pass_rate,
             max_error_rate=given.max_error_rate,
         ),
-        deliver=DeliverOptions(reports=tuple((kind, cwd / path) for kind, path in given.report)),
+        deliver=DeliverOptions(reports=tuple((kind, cwd / path) for kind, path in given.report), cwd=cwd),
     )
 
 

@@ -34,8 +34,10 @@ def selected_runners(config: Config, selectors: Iterable[str], environment: Mapp
     if not wanted:
         found = [name for name, listing in AGENTS.items() if listing.executable and which(listing.executable)]
         here = f"found on this machine: {', '.join(found)}" if found else "no agent's CLI is on PATH"
-        raise UsageError(f"no runner is configured and none is named; {here}",
-                         remedy=f"--runner {found[0] if found else 'claude-code'}, or runners in skillgym.config.yaml")  # fmt: skip
+        raise UsageError(
+            f"no runner is configured and none is named; {here}",
+            remedy=f"--runner {found[0] if found else 'claude-code'}, or runners in skillgym.config.yaml",
+        )
     runners: dict[str, Runner] = {}
     for selector in wanted:
         ids = [name for name in configured if fnmatchcase(name, selector)]
@@ -52,30 +54,36 @@ def _ad_hoc(selector: str, configured: Iterable[str], environment: Mapping[str, 
         known = (*configured, *(name for name, listing in AGENTS.items() if listing.executable))
         raise UsageError(f"unknown runner {selector!r}", remedy=did_you_mean(selector, known))
     keys = {name: environment[name] for name in AGENTS[agent].keys if environment.get(name)}
-    return Runner(id=selector, path_key=path_key(selector), agent=AgentConfig(type=agent, model=model or None, env=keys))
+    return Runner(
+        id=selector, path_key=path_key(selector), agent=AgentConfig(type=agent, model=model or None, env=keys)
+    )
 
 
 def _configured(name: str, agent: AgentSection, folder: Path | None, environment: Mapping[str, str]) -> Runner:
     keys = {key: environment[key] for key in AGENTS[agent.type].keys if environment.get(key)}
     if agent.type in {"command", "replay"} and not (agent.command if agent.type == "command" else agent.sessions):
         missing = "command" if agent.type == "command" else "sessions"
-        raise UsageError(f"runners.{name}.agent: an agent of type {agent.type} needs {missing}", remedy=f"add {missing}: …")
+        raise UsageError(
+            f"runners.{name}.agent: an agent of type {agent.type} needs {missing}", remedy=f"add {missing}: …"
+        )
     shell = agent.type == "command" and isinstance(agent.command, str)
     argv = (agent.command,) if isinstance(agent.command, str) else agent.command or ()
-    return Runner(id=name, path_key=path_key(name), agent=AgentConfig(
-        type=agent.type,
-        model=agent.model,
-        command=argv if shell else tuple(_from(folder, part) for part in argv),
-        shell=shell,
-        command_args=tuple(_from(folder, part) for part in agent.command_args),
-        env={**keys, **resolved_env(agent.env, environment, name)},
-        output=agent.output,
-        sessions=str((folder or Path.cwd()) / agent.sessions) if agent.sessions else None,
-    ))  # fmt: skip
+    return Runner(
+        id=name,
+        path_key=path_key(name),
+        agent=AgentConfig(
+            type=agent.type,
+            model=agent.model,
+            command=argv if shell else tuple(_from(folder, part) for part in argv),
+            shell=shell,
+            command_args=tuple(_from(folder, part) for part in agent.command_args),
+            env={**keys, **resolved_env(agent.env, environment, name)},
+            output=agent.output,
+            sessions=str((folder or Path.cwd()) / agent.sessions) if agent.sessions else None,
+        ),
+    )
 
 
 def _from(folder: Path | None, part: str) -> str:
     """Path-like parts resolve from the configuration file."""
     return str(folder / part) if folder and part.startswith(("./", "../")) else part
-
-

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from skillgym_action.verdicts import Status  # noqa: TC001 - pydantic looks it up
+from skillgym_action.verdicts import Status
 
 Count = Annotated[int, Field(ge=0)]
 Usd = Annotated[float, Field(ge=0)]

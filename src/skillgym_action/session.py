@@ -95,7 +95,10 @@ class Output(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Capture:
-    """What the operating system saw of a process. ``stopped_for`` is why we ended it ourselves, ``error`` why it did not start."""
+    """What the operating system saw of a process.
+
+    ``stopped_for`` is why we ended it ourselves, ``error`` why it did not start.
+    """
 
     ending: Ending
     exit_code: int | None
@@ -109,7 +112,7 @@ class Capture:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """What one line of output says while an agent still runs: the model round it belongs to, tokens so far in that round."""
+    """What one line of output says while an agent runs: the model round it belongs to, tokens so far in that round."""
 
     step: str | None = None
     usage: Usage | None = None

@@ -95,8 +95,10 @@ Event = Message | ToolCall | ToolResult | Command | FileRead | FileWrite | Skill
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """Tokens on one scale for all agents: input is gross (cached included), output excludes reasoning,
-    cache is cached input reused, total = input + output + reasoning - cache. Unknown is None, not zero.
+    """Tokens on one scale for all agents. Unknown is None, not zero.
+
+    Input is gross, cached included; output excludes reasoning; cache is cached input reused;
+    total = input + output + reasoning - cache.
     """
 
     input_tokens: int | None = None

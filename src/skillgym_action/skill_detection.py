@@ -21,9 +21,7 @@ STRONGEST_FIRST: tuple[Confidence, ...] = ("explicit", "strong", "medium", "weak
 EVIDENCE_LIMIT = 5
 SKILL_FILE = "SKILL.md"
 IN_SKILL_FOLDER = re.compile(r"(?:^|/)\.[^/]+/(?:[^/]+/)*skills/(?P<skill>[^/]+)/[^/]")
-USING = (
-    r"(?<!not )(?<!without )(?:\busing|\bI'll use|\bI will use|\blet me use|\bI used|\bloading|\bfollowing|\bapplying)"
-)
+USING = r"(?<!not )(?<!without )\b(?:using|I['\u2019]ll use|I will use|let me use|I used|loading|following|applying)"
 
 
 def skill_of(path: str) -> str | None:

@@ -32,16 +32,25 @@ def stored_run(directory: Path) -> StoredRun:
     try:
         results = Results.model_validate_json(file.read_bytes())
     except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}", remedy="name a run directory, which holds results.json") from error
+        raise UsageError(
+            f"{file}: {error.strerror}", remedy="name a run directory, which holds results.json"
+        ) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise UsageError(f"{file}: {where}: {first['msg']}", remedy="name a results.json this version wrote") from error
     sessions = str(directory.resolve())
     runners = tuple(
-        Runner(id=runner.id, path_key=path_key(runner.id),
-               agent=AgentConfig(type="replay", model=runner.model, sessions=sessions))
+        Runner(
+            id=runner.id,
+            path_key=path_key(runner.id),
+            agent=AgentConfig(type="replay", model=runner.model, sessions=sessions),
+        )
         for runner in results.runners
-    )  # fmt: skip
-    attempts = (attempt.repetition for suite in results.suites for result in suite.results for attempt in result.attempts)
-    return StoredRun(suites=tuple(suite.path for suite in results.suites), runners=runners, repeat=max(attempts, default=1))
+    )
+    attempts = (
+        attempt.repetition for suite in results.suites for result in suite.results for attempt in result.attempts
+    )
+    return StoredRun(
+        suites=tuple(suite.path for suite in results.suites), runners=runners, repeat=max(attempts, default=1)
+    )

@@ -73,8 +73,9 @@ class SessionSubject:
     def run(self, command: str, timeout: float) -> Ran:
         """A shell command at the workspace root, with a home of its own and no secrets."""
         name = f"command-{next(self._numbers)}"
-        invocation = Invocation(argv=("sh", "-c", command), cwd=self._workspace.path, timeout=timeout,
-                                env=self._workspace.grader_env())  # fmt: skip
+        invocation = Invocation(
+            argv=("sh", "-c", command), cwd=self._workspace.path, timeout=timeout, env=self._workspace.grader_env()
+        )
         capture = self._world.processes.run(
             invocation, stdout=self._folder / f"{name}.stdout.log", stderr=self._folder / f"{name}.stderr.log"
         )

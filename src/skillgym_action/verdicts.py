@@ -37,31 +37,64 @@ class TroubleKind:
 
 
 TROUBLES: dict[str, TroubleKind] = {
-    "auth": TroubleKind(label="Authentication failed", origin="runner", stops_runner=True,
-                        remedy="check the runner's API key and that the job may read the secret"),
-    "rate-limit": TroubleKind(label="Rate limit", origin="runner", retries=2,
-                              remedy="run fewer sessions at once (--jobs) or raise the quota"),
-    "provider": TroubleKind(label="Provider error", origin="runner", retries=2,
-                            remedy="the model's service failed; run again later"),
-    "network": TroubleKind(label="Network error", origin="runner", retries=2,
-                           remedy="check name resolution, proxy and firewall of the machine"),
-    "model-rejected": TroubleKind(label="Rejected model", origin="model-rejected", stops_runner=True,
-                                  remedy="name a model this agent and key may use"),
-    "agent-missing": TroubleKind(label="Agent missing", origin="runner", stops_runner=True,
-                                 remedy="install the agent's CLI, or give its path as agent.command"),
+    "auth": TroubleKind(
+        label="Authentication failed",
+        origin="runner",
+        stops_runner=True,
+        remedy="check the runner's API key and that the job may read the secret",
+    ),
+    "rate-limit": TroubleKind(
+        label="Rate limit", origin="runner", retries=2, remedy="run fewer sessions at once (--jobs) or raise the quota"
+    ),
+    "provider": TroubleKind(
+        label="Provider error", origin="runner", retries=2, remedy="the model's service failed; run again later"
+    ),
+    "network": TroubleKind(
+        label="Network error",
+        origin="runner",
+        retries=2,
+        remedy="check name resolution, proxy and firewall of the machine",
+    ),
+    "model-rejected": TroubleKind(
+        label="Rejected model",
+        origin="model-rejected",
+        stops_runner=True,
+        remedy="name a model this agent and key may use",
+    ),
+    "agent-missing": TroubleKind(
+        label="Agent missing",
+        origin="runner",
+        stops_runner=True,
+        remedy="install the agent's CLI, or give its path as agent.command",
+    ),
     "timeout": TroubleKind(label="Timeout", origin="timeout", remedy="raise the case's timeout, or ask for less"),
-    "max-steps": TroubleKind(label="Max steps exceeded", origin="max-steps", remedy="raise --max-steps, or ask for less"),
-    "budget-exceeded": TroubleKind(label="Budget exceeded", origin="runner", remedy="raise the case's budget, or ask for less"),
-    "runner-crash": TroubleKind(label="Runner crash", origin="runner", retries=1,
-                                remedy="read stdout.log and stderr.log of the session"),
+    "max-steps": TroubleKind(
+        label="Max steps exceeded", origin="max-steps", remedy="raise --max-steps, or ask for less"
+    ),
+    "budget-exceeded": TroubleKind(
+        label="Budget exceeded", origin="runner", remedy="raise the case's budget, or ask for less"
+    ),
+    "runner-crash": TroubleKind(
+        label="Runner crash", origin="runner", retries=1, remedy="read stdout.log and stderr.log of the session"
+    ),
     "workspace": TroubleKind(label="Workspace", origin="workspace", remedy="check the suite's workspace settings"),
-    "workspace-bootstrap": TroubleKind(label="Workspace bootstrap", origin="workspace-bootstrap",
-                                       remedy="read the bootstrap's logs in the execution's artifacts"),
+    "workspace-bootstrap": TroubleKind(
+        label="Workspace bootstrap",
+        origin="workspace-bootstrap",
+        remedy="read the bootstrap's logs in the execution's artifacts",
+    ),
     "collection": TroubleKind(label="Artifact collection", origin="collection", remedy="read the session's artifacts"),
-    "normalization": TroubleKind(label="Report normalization", origin="normalization",
-                                 remedy="the agent's output was not understood; compare its version with the verified one"),
-    "snapshot": TroubleKind(label="Snapshot verification", origin="snapshot", remedy="update the snapshots, or spend less"),
-    "assert-hook": TroubleKind(label="Assert hook crash", origin="assert-hook", remedy="mend the suite: its check raised an error"),
+    "normalization": TroubleKind(
+        label="Report normalization",
+        origin="normalization",
+        remedy="the agent's output was not understood; compare its version with the verified one",
+    ),
+    "snapshot": TroubleKind(
+        label="Snapshot verification", origin="snapshot", remedy="update the snapshots, or spend less"
+    ),
+    "assert-hook": TroubleKind(
+        label="Assert hook crash", origin="assert-hook", remedy="mend the suite: its check raised an error"
+    ),
     "grader": TroubleKind(label="Grader error", origin="grader", remedy="mend the grader: it could not say yes or no"),
     "suite-invalid": TroubleKind(label="Invalid suite", origin="suite", remedy="run `skillgym-action check`"),
 }

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.domain import Execution, Result
-    from skillgym_action.effects.clock import Clock
     from skillgym_action.effects.cancellation import Cancellation
+    from skillgym_action.effects.clock import Clock
     from skillgym_action.effects.processes import Processes
     from skillgym_action.effects.repository import Repository
     from skillgym_action.effects.run_directory import RunDirectory

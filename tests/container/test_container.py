@@ -120,7 +120,9 @@ def test_every_output_of_the_action_is_written_and_no_other(image, checkout):
 
 def test_what_the_run_leaves_belongs_to_the_owner_of_the_checkout(image, checkout):
     check_out(checkout, WRITES, IDLES)
-    run_step(image, checkout, inputs={"junit-path": "reports/junit.xml", "results-path": "results.json"})
+    step = run_step(image, checkout, inputs={"junit-path": "reports/junit.xml"})
+    assert step.exit_code == 1, step.log
+    assert (checkout / "reports" / "junit.xml").is_file()
     owner = checkout.stat().st_uid
     assert {str(path) for path in checkout.rglob("*") if path.lstat().st_uid != owner} == set()
 
@@ -128,6 +130,7 @@ def test_what_the_run_leaves_belongs_to_the_owner_of_the_checkout(image, checkou
 def test_an_agent_reaches_neither_the_log_nor_the_environment_of_later_steps(image, checkout):
     check_out(checkout, WRITES, IDLES)
     step = run_step(image, checkout)
+    assert step.exit_code == 1, step.log
     assert "from the agent" not in step.log
     assert (step.env, step.path) == ("", "")
 

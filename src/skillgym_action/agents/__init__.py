@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Listing:
-    """What is known of an agent without importing its adapter. ``version`` is the one its adapter was verified with."""
+    """What is known of an agent without importing its adapter.
+
+    ``version`` is the one its adapter was verified with; ``streams``: its output tells of model rounds while it runs.
+    """
 
     module: str
     executable: str | None = None
     package: str | None = None
     version: str | None = None
     keys: tuple[str, ...] = ()
+    streams: bool = False
 
 
 AGENTS = {
@@ -32,6 +36,7 @@ AGENTS = {
         executable="claude",
         package="@anthropic-ai/claude-code",
         version="2.1.197",
+        streams=True,
         keys=("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"),
     ),
     "command": Listing(module="command"),

@@ -174,9 +174,9 @@ def _event(said: Loose) -> Event | None:
         event: Event = from_json(EVENTS[said.text("type") or ""], said.value)
     except (KeyError, TypeError, ValueError):
         return None
-    sound = all(isinstance(getattr(event, leaf.name), LEAVES.get(str(leaf.type), object)) for leaf in fields(event))
-    if isinstance(event, Message) and event.role not in {"user", "assistant"}:
+    if said.text("type") == "message" and said.text("role") not in {"user", "assistant"}:
         return None
+    sound = all(isinstance(getattr(event, leaf.name), LEAVES.get(str(leaf.type), object)) for leaf in fields(event))
     return event if sound else None
 
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Files(Protocol):
-    """The workspace after the agent, and what it was after bootstrap. Paths are relative, with ``/``; a trailing ``/`` means a directory."""
+    """The workspace after the agent, and before it. Paths are relative; a trailing ``/`` means a directory."""
 
     def kind(self, path: str) -> str | None:
-        """``file``, ``directory``, ``symlink`` (dangling), ``outside`` (leads out of the workspace), ``other``, or None."""
+        """``file``, ``directory``, ``symlink`` (dangling), ``outside`` (leads out), ``other``, or None."""
         ...
 
     def text(self, path: str, limit: int) -> str | None:
@@ -31,7 +31,7 @@ class Files(Protocol):
         ...
 
     def changed(self, path: str) -> bool:
-        """Whether the content differs from what it was (created counts, deleted does not); for a directory, any file below it."""
+        """Whether the content is not what it was; created counts, deleted does not; for a directory, any file below."""
         ...
 
     def glob(self, pattern: str) -> tuple[str, ...]:

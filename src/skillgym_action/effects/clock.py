@@ -24,7 +24,7 @@ class Clock:
         return time.monotonic()
 
     def pause(self, seconds: float, cancelled: Cancellation) -> None:
-        """Wait that long and up to a quarter more, so that many who wait do not come back at once; a cancellation ends it."""
+        """Wait that long and up to a quarter more, so that not all come back at once; a cancellation ends it."""
         select.select([cancelled], [], [], seconds * random.uniform(1.0, 1.25))  # noqa: S311 -- jitter is no secret
 
 

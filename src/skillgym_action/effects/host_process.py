@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
+from itertools import count
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import TYPE_CHECKING, Any
 
@@ -47,19 +48,22 @@ class HostProcess:
         self.child = child
         self.log = log
         self._pipes = (child.stdin, child.stdout)
+        self._numbers = count(1)
         for pipe in self._pipes:
             os.set_blocking(pipe.fileno(), False)
 
     def call(self, request: dict[str, Any], limit: float, cancelled: Cancellation) -> dict[str, Any]:
         """The answer to a request; ``limit`` is in seconds. Raises HostLostError: then the host is of no more use."""
-        line = self._exchange(json.dumps(request).encode() + b"\n", time.monotonic() + limit, cancelled)
+        number = next(self._numbers)
+        sent = json.dumps({**request, "number": number}).encode() + b"\n"
+        line = self._exchange(sent, time.monotonic() + limit, cancelled)
         if line is None:
             raise self._lost(f"did not answer within {limit:g} s")
         try:
             reply = json.loads(line)
         except ValueError:
             reply = None
-        if not isinstance(reply, dict) or not isinstance(reply.get("ok"), bool):
+        if not isinstance(reply, dict) or reply.get("number") != number:
             raise self._lost("wrote something of its own into the suite host's protocol")
         return reply
 

@@ -29,14 +29,34 @@ if TYPE_CHECKING:
     from skillgym_action.session_report import Trouble
 
 # What any program may see of our environment: no key, no token, no GitHub file command.
-ALLOWED = frozenset({
-    "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ",
-    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
-    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO",
-})  # fmt: skip
+ALLOWED = frozenset(
+    {
+        "PATH",
+        "LANG",
+        "LC_ALL",
+        "LC_CTYPE",
+        "TERM",
+        "TZ",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+        "ALL_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+        "all_proxy",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "NODE_EXTRA_CA_CERTS",
+        "GIT_SSL_CAINFO",
+    }
+)
 MARK = "SKILLGYM_SESSION"
 GRACE = 2.0
 PR_SET_CHILD_SUBREAPER = 36
+PIPE = 4096
 
 
 class Processes:
@@ -76,8 +96,14 @@ class Processes:
 
     def output(self, argv: tuple[str, ...], *, cwd: Path, env: Mapping[str, str]) -> bytes:
         """What a short, trusted program prints. Raises OSError, subprocess.CalledProcessError."""
-        child = self.spawn(argv, cwd=cwd, env={**self.environment, **env}, stdin=subprocess.DEVNULL,
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+        child = self.spawn(
+            argv,
+            cwd=cwd,
+            env={**self.environment, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         try:
             out, err = child.communicate()
         finally:
@@ -87,7 +113,12 @@ class Processes:
         return out
 
     def run(
-        self, invocation: Invocation, *, stdout: Path, stderr: Path, watch: Callable[[str], Trouble | None] | None = None
+        self,
+        invocation: Invocation,
+        *,
+        stdout: Path,
+        stderr: Path,
+        watch: Callable[[str], Trouble | None] | None = None,
     ) -> Capture:
         """Run to the end and say what happened; never raises for what the program did.
 
@@ -110,8 +141,9 @@ class Processes:
         self._end_orphans(mark, child.pid if time.monotonic() - began < 1.0 else 0)
         if ending is Ending.EXITED and code < 0:
             ending = Ending.SIGNALLED
-        return Capture(ending=ending, exit_code=code, stdout=out, stderr=err,
-                       seconds=time.monotonic() - began, stopped_for=trouble)  # fmt: skip
+        return Capture(
+            ending=ending, exit_code=code, stdout=out, stderr=err, seconds=time.monotonic() - began, stopped_for=trouble
+        )
 
     def _start(self, invocation: Invocation, mark: str, stdout: Path, stderr: Path) -> subprocess.Popen[bytes]:
         with stdout.open("wb") as out, stderr.open("wb") as err:
@@ -123,11 +155,13 @@ class Processes:
                 stdout=out,
                 stderr=err,
             )
-        if invocation.stdin is not None:
-            threading.Thread(target=_feed, args=(child.stdin, invocation.stdin.encode()), daemon=True).start()
+        if child.stdin and invocation.stdin is not None:
+            _feed(child.stdin, invocation.stdin.encode(errors="replace"))
         return child
 
-    def _wait(self, child: subprocess.Popen[bytes], deadline: float, tail: Tail | None) -> tuple[Ending, Trouble | None]:
+    def _wait(
+        self, child: subprocess.Popen[bytes], deadline: float, tail: Tail | None
+    ) -> tuple[Ending, Trouble | None]:
         with Exit(child) as exited, tail or nullcontext():
             while True:
                 left = deadline - time.monotonic()
@@ -167,11 +201,17 @@ class Processes:
                 end_tree(pid, GRACE)
 
 
-def _feed(pipe: IO[bytes] | None, text: bytes) -> None:
-    with suppress(OSError):
-        if pipe:
-            pipe.write(text)
-            pipe.close()
+def _feed(pipe: IO[bytes], text: bytes) -> None:
+    """What fits into a pipe's buffer is written at once; the rest waits for its reader in a thread."""
+    if len(text) <= PIPE:
+        _write(pipe, text)
+    else:
+        threading.Thread(target=_write, args=(pipe, text), daemon=True).start()
+
+
+def _write(pipe: IO[bytes], text: bytes) -> None:
+    with suppress(OSError), pipe:
+        pipe.write(text)
 
 
 def _become_subreaper() -> bool:

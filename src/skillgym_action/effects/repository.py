@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 # Searched neither for suites nor copied, whether git ignores them or not.
 NEVER = frozenset({".git", "node_modules", ".venv", "venv", ".tox", ".nox", "__pycache__", ".skillgym-results"})
-IDENTITY = ("-c", "user.name=skillgym-action", "-c", "user.email=skillgym-action@localhost", "-c", "commit.gpgsign=false")
+IDENTITY = (
+    "-c",
+    "user.name=skillgym-action",
+    "-c",
+    "user.email=skillgym-action@localhost",
+    "-c",
+    "commit.gpgsign=false",
+)
 
 
 def repository_root(start: Path) -> Path:

@@ -11,7 +11,7 @@ import os
 import shutil
 import threading
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Self
 
 from skillgym_action.errors import OutputError
 
@@ -35,10 +35,13 @@ class RunDirectory:
         self._lock = threading.Lock()
         self._journal: IO[str] | None = None
 
-    def __enter__(self) -> RunDirectory:
+    def __enter__(self) -> Self:
         with _writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            if self.path.parent.name == ".skillgym-results" and not (ignore := self.path.parent / ".gitignore").exists():
+            if (
+                self.path.parent.name == ".skillgym-results"
+                and not (ignore := self.path.parent / ".gitignore").exists()
+            ):
                 ignore.write_text("*\n")
             self._journal = (self.path / JOURNAL).open("a", encoding="utf-8", errors="backslashreplace")
         return self
@@ -49,10 +52,9 @@ class RunDirectory:
 
     def folder(self, relative: str) -> Path:
         """A folder for artifacts, made if need be."""
-        path = self.path / relative
-        with _writing(path):
-            path.mkdir(parents=True, exist_ok=True)
-        return path
+        with _writing(self.path / relative):
+            os.makedirs(self.path / relative, exist_ok=True)
+        return self.path / relative
 
     def note(self, entry: Mapping[str, object]) -> None:
         """One line in the journal, flushed, so that a run that is killed loses nothing that was finished."""
@@ -106,5 +108,7 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}",
-                          remedy="free space there, or choose another folder with --output") from error  # fmt: skip
+        raise OutputError(
+            f"cannot write {path}: {error.strerror or error}",
+            remedy="free space there, or choose another folder with --output",
+        ) from error

@@ -29,6 +29,7 @@ PYTHON_HOST = (
 PACKAGE_PARENT = Path(__file__).parent.parent.parent
 IDLE_HOSTS = 16
 GRACE = 1.0
+FORGED = "the suite wrote an answer of its own into the suite host's protocol"
 CLASSIFY_CRASH = FailureClass(id="classify-hook", label="Classify hook crash")
 
 
@@ -75,7 +76,7 @@ class SuiteHosts:
         except SuiteError as error:
             return (_trouble(str(error)),)
         except (LookupError, TypeError, AttributeError):
-            return (_trouble("the suite wrote an answer of its own into the suite host's protocol"),)
+            return (_trouble(FORGED),)
 
     def classify(self, file: Path, case_id: str, result: Mapping[str, object]) -> FailureClass | None:
         """The class the case's classifier gives to ``{status, failureOrigin, error: {name, message}}``.
@@ -100,17 +101,17 @@ class SuiteHosts:
         host = self._borrow(file) or self._loaded(file)[0]
         reply = self._call(host, request)
         self._give_back(host)
-        if not reply["ok"]:
-            raise SuiteError.of(self._reported(file, reply["error"]))
+        if not reply.get("ok"):
+            raise SuiteError.of(self._reported(file, reply.get("error")))
         return reply
 
     def _loaded(self, file: Path) -> tuple[HostProcess, dict[str, Any]]:
         """A new host that has imported the suite. Raises HostLostError, SuiteError."""
         host = self._started(file)
         reply = self._call(host, {"call": "load", "file": os.fspath(file), "root": os.fspath(self._root)})
-        if not reply["ok"]:
+        if not reply.get("ok"):
             self._end(host)
-            raise SuiteError.of(self._reported(file, reply["error"]))
+            raise SuiteError.of(self._reported(file, reply.get("error")))
         return host, reply
 
     def _started(self, file: Path) -> HostProcess:
@@ -119,8 +120,14 @@ class SuiteHosts:
         try:
             self._logs.mkdir(parents=True, exist_ok=True)
             with log.open("wb") as stderr:
-                child = self._processes.spawn(argv, cwd=file.parent, env=self._processes.environment,
-                                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)  # fmt: skip
+                child = self._processes.spawn(
+                    argv,
+                    cwd=file.parent,
+                    env=self._processes.environment,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=stderr,
+                )
         except OSError as error:
             message = f"the suite host cannot be started: {error}"
             raise SuiteError.of(self._problem(file, message, "name a Python of version 3.11 or newer")) from error
@@ -153,7 +160,9 @@ class SuiteHosts:
         self._processes.end(host.child, GRACE)
         host.close()
 
-    def _reported(self, file: Path, error: dict[str, Any]) -> Problem:
+    def _reported(self, file: Path, error: Any) -> Problem:
+        if not isinstance(error, dict) or not isinstance(error.get("message"), str):
+            return self._problem(file, FORGED, None)
         location = _location(error.get("location"))
         problem = self._problem(file, error["message"], error.get("remedy"))
         return Problem(message=problem.message, location=location or problem.location, remedy=problem.remedy)
@@ -186,5 +195,7 @@ def _failure_class(found: dict[str, Any] | None) -> FailureClass | None:
     return FailureClass(id=found["id"], label=found["label"]) if found else None
 
 
-def _location(place: dict[str, Any] | None) -> Location | None:
-    return Location(path=place["path"], line=place.get("line"), column=place.get("column")) if place else None
+def _location(place: Any) -> Location | None:
+    if not isinstance(place, dict) or not isinstance(place.get("path"), str):
+        return None
+    return Location(path=place["path"], line=place.get("line"), column=place.get("column"))

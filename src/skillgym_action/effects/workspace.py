@@ -13,7 +13,7 @@ import threading
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from skillgym_action.effects.files import WorkspaceFiles
 from skillgym_action.effects.snapshot import Changes, Entry, Snapshot, digest, entry_at, is_special, snapshot
@@ -55,18 +55,18 @@ def _special(folder: str, names: list[str]) -> list[str]:
 
 
 class Workspace:
-    """One session's directory: ``path`` is where the agent works, ``home`` and ``scratch`` are private to the session."""
+    """One session's directory: ``path`` is where the agent works; around it lies its private home."""
 
     def __init__(self, folder: Path, path: Path, template: Template | None) -> None:
-        """``template`` None: the directory is not the session's own; its content is neither watched nor removed."""
+        """``template`` None: the directory is not the session's own, hence neither watched nor removed."""
         self.folder, self.path = folder, path
-        self.home, self.scratch = folder / "home", folder / "tmp"
+        self.home, self.scratch = folder, folder / "tmp"
         self.files = WorkspaceFiles(self)
         self._template = template
         self._before: Snapshot = {}
         self._digests: dict[str, str | None] = {}
-        for private in (self.home, self.scratch):
-            private.mkdir(parents=True)
+        folder.mkdir()
+        self.scratch.mkdir()
 
     def agent_env(self) -> dict[str, str]:
         """A home that holds nothing of the operator's."""
@@ -185,14 +185,14 @@ class Workspaces:
         self._templates: dict[Path | str, Template] = {}
         self._shared: dict[str, Path] = {}
 
-    def __enter__(self) -> Workspaces:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def hide(self, paths: Iterable[str]) -> None:
-        """Leave files or folders, relative to the repository, out of its copies: an agent must not read its own checks."""
+        """Leave paths of the repository out of its copies: an agent must not read its own checks."""
         self._hidden += paths
 
     def fresh(self, spec: WorkspaceSpec) -> Workspace:
@@ -206,7 +206,7 @@ class Workspaces:
         return workspace
 
     def shared(self, suite: Suite, prepare: Callable[[Workspace], None]) -> Workspace:
-        """The suite's one directory, made and prepared by whoever comes first; private folders are each session's own."""
+        """The suite's one directory, made and prepared by whoever comes first; homes are each session's own."""
         with self._lock:
             if suite.path not in self._shared:
                 first = self.fresh(suite.workspace)

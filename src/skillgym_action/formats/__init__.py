@@ -35,6 +35,7 @@ class SuiteFile(Protocol):
     def text(self) -> Callable[[], str]:
         """The content. Raises SuiteError when it is not UTF-8 or too large."""
         ...
+
     @property
     def program(self) -> Callable[[], dict[str, object]]:
         """The cases as data, from the suite host that runs the file. Raises SuiteError when it cannot be loaded."""

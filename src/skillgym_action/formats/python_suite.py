@@ -95,9 +95,12 @@ def suite(source: SuiteFile) -> Suite:
     except ValidationError as error:
         problem = error.errors()[0]
         raise SuiteError.of(
-            Problem(message=f"the suite host's answer is not understood: {problem['msg']}",
-                    location=Location(path=source.path), key_path=".".join(map(str, problem["loc"]))),
-        ) from error  # fmt: skip
+            Problem(
+                message=f"the suite host's answer is not understood: {problem['msg']}",
+                location=Location(path=source.path),
+                key_path=".".join(map(str, problem["loc"])),
+            ),
+        ) from error
     return Suite(
         path=source.path,
         file=source.file,

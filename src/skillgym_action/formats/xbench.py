@@ -6,31 +6,25 @@ import json
 import re
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from typing import TYPE_CHECKING
 
 from skillgym_action.documents import Document, checked, read_document
 from skillgym_action.domain import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
 from skillgym_action.errors import Problem, SuiteError
-from skillgym_action.formats.xbench_grammar import (
-    LONGEST_WAIT,
-    ExpectationSection,
-    GrammarError,
-    expectation,
-    inside,
-    object_expectation,
-)
+from skillgym_action.formats.xbench_grammar import GrammarError, expectation, inside, object_expectation
+from skillgym_action.formats.xbench_sections import SuiteSection
 from skillgym_action.notations import key_path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from skillgym_action.assertions import Assertion
     from skillgym_action.formats import SuiteFile
     from skillgym_action.formats.xbench_grammar import Reading
+    from skillgym_action.formats.xbench_sections import BootstrapSection, CaseSection, WorkspaceSection
     from skillgym_action.notations import KeyPath
 
 DEFAULT_BUDGET = 5.0
@@ -39,75 +33,6 @@ DEFAULT_TIMEOUT = 600.0
 """Seconds for a case, where neither it nor the suite says."""
 
 _UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
-
-Text = Annotated[str, Field(min_length=1)]
-Dollars = Annotated[float, Field(gt=0)]
-Seconds = Annotated[float, Field(gt=0, le=LONGEST_WAIT)]
-Expectation = Annotated[
-    Annotated[Text, Tag("text")] | Annotated[ExpectationSection, Tag("object")],
-    Discriminator(lambda value: _shape(value)),
-]
-
-
-# --- what a file holds ------------------------------------------------------------------------------
-
-
-def _shape(value: object) -> str:
-    return "object" if isinstance(value, dict) else "text"
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class DefaultsSection(_Section):
-    """``defaults``: for cases that do not say."""
-
-    budget: Dollars | None = None
-    timeout: Seconds | None = None
-
-
-class BootstrapSection(_Section):
-    """``workspace.bootstrap`` as an object; words that start with ``./`` or ``../`` are relative to the suite file."""
-
-    command: Text
-    args: list[str] = []
-    timeout: Seconds = 300.0
-    env: dict[str, str] = {}
-
-
-class WorkspaceSection(_Section):
-    """``workspace``. Without ``templateDir`` it is a copy of the repository; ``bootstrap`` may be one shell line."""
-
-    template_dir: Text | None = Field(default=None, alias="templateDir")
-    bootstrap: Annotated[Annotated[Text, Tag("text")] | Annotated[BootstrapSection, Tag("object")], Discriminator(_shape)] | None = None
-
-
-class CaseSection(_Section):
-    """``cases[]``. ``budget`` is in US dollars, ``timeout`` in seconds."""
-
-    id: Text
-    prompt: Text
-    expect: Annotated[list[Expectation], Field(min_length=1)]
-    budget: Dollars | None = None
-    timeout: Seconds | None = None
-    model: Text | None = None
-    tags: list[Text] = []
-    expected_fail: bool = Field(default=False, alias="expectedFail")
-    runners: list[Text] = []
-
-
-class SuiteSection(_Section):
-    """A whole suite file."""
-
-    name: Text | None = None
-    description: str | None = None
-    model: Text | None = None
-    defaults: DefaultsSection = DefaultsSection()
-    cases: list[CaseSection]
-    tags: list[Text] = []
-    workspace: WorkspaceSection = WorkspaceSection()
-    runners: list[Text] = []
 
 
 def suite_schema() -> dict[str, object]:
@@ -131,7 +56,7 @@ def accepts(path: str, head: str) -> bool:
     if not isinstance(cases, list):
         return False
     if not cases:
-        return all(key in SuiteSection.model_fields for key in value)
+        return value.keys() - {"$schema"} <= SuiteSection.model_fields.keys()
     return any(isinstance(case, dict) and "prompt" in case and _has_expectations(case) for case in cases)
 
 
@@ -148,10 +73,11 @@ def suite(source: SuiteFile) -> Suite:
     document = read_document(source.text(), path=source.path, kind="json", error=SuiteError)
     section, indexes, wrong = _sections(document)
     workspace = _workspace(document, section.workspace, source)
+    read = cache(expectation)
     cases: list[Case] = []
     warnings: list[Problem] = []
     for index, case in zip(indexes, section.cases, strict=True):
-        readings, problems = _readings(document, index, case)
+        readings, problems = _readings(document, index, case, read)
         if problems := [*_unusable(document, index, case), *problems]:
             wrong[index] = problems
             continue
@@ -182,7 +108,7 @@ def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, li
         index = key_path[1] if len(key_path) > 1 and key_path[0] == "cases" else None
         (wrong.setdefault(index, []) if isinstance(index, int) else own).append(problem)
     if not cases and not own:
-        own.append(_problem(document, ("cases",), "has no cases", remedy="a suite that judges nothing must not be green"))
+        own.append(_problem(document, ("cases",), "must not be empty", remedy="a suite without cases judges nothing"))
     if own:
         raise SuiteError.of(*own, *(problem for index in sorted(wrong) for problem in wrong[index]))
     indexes = [index for index in range(len(cases)) if index not in wrong]
@@ -223,12 +149,14 @@ def _case(
     )
 
 
-def _readings(document: Document, index: int, case: CaseSection) -> tuple[list[Reading], list[Problem]]:
+def _readings(
+    document: Document, index: int, case: CaseSection, read: Callable[[str], Reading]
+) -> tuple[list[Reading], list[Problem]]:
     readings: list[Reading] = []
     problems: list[Problem] = []
     for number, written in enumerate(case.expect):
         try:
-            readings.append(expectation(written) if isinstance(written, str) else object_expectation(written))
+            readings.append(read(written) if isinstance(written, str) else object_expectation(written))
         except GrammarError as error:
             place = ("cases", index, "expect", number)
             problems.append(_problem(document, place, error.message, remedy=error.remedy))
@@ -267,8 +195,7 @@ def _workspace(document: Document, section: WorkspaceSection, source: SuiteFile)
     folder = source.file.parent
     if section.template_dir and not PurePosixPath(source.path).is_absolute():
         try:
-            inside(section.template_dir if section.template_dir.startswith("/") else
-                   f"{PurePosixPath(source.path).parent}/{section.template_dir}")  # fmt: skip
+            inside(str(PurePosixPath(source.path).parent / section.template_dir))
         except GrammarError as error:
             remedy = "template directories are relative to the suite file, and inside the repository"
             problem = _problem(document, ("workspace", "templateDir"), error.message, remedy=remedy)
@@ -292,6 +219,4 @@ def _bootstrap(section: str | BootstrapSection | None, folder: Path) -> Bootstra
 
 
 def _problem(document: Document, key_path: KeyPath, message: str, *, remedy: str | None = None) -> Problem:
-    return Problem(
-        message=message, location=document.locate(key_path), key_path=key_path_text(key_path), remedy=remedy
-    )
+    return Problem(message=message, location=document.locate(key_path), key_path=key_path_text(key_path), remedy=remedy)

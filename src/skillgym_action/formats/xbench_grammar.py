@@ -13,9 +13,7 @@ import json
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import TYPE_CHECKING
 
 from skillgym_action.assertions.commands import CommandPasses
 from skillgym_action.assertions.files import FileAbsent, FileChanged, FileContains, FileExists, FileMatches
@@ -25,11 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from skillgym_action.assertions import Assertion
+    from skillgym_action.formats.xbench_sections import ExpectationSection
 
 LONGEST = 10_000
 """Characters of an expectation; the time to read one is bounded with it."""
-LONGEST_WAIT = 7 * 24 * 3600.0
-"""Seconds a case or a command may be given: a week."""
 
 _PATH_REMEDY = "paths are relative to the workspace, and stay inside"
 _RULES = ("exists", "contains", "matches")
@@ -157,25 +154,6 @@ _KINDS: dict[str, Callable[[str, str], Reading]] = {"file": _file, "test": _test
 # --- objects ----------------------------------------------------------------------------------------
 
 
-class ExpectationSection(BaseModel):
-    """An expectation as an object: one of the four kinds, and what goes with it. ``timeout`` is in seconds."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    file: Annotated[str, Field(min_length=1)] | None = None
-    test: Annotated[str, Field(min_length=1)] | None = None
-    diff: Annotated[str, Field(min_length=1)] | None = None
-    no_file: Annotated[str, Field(min_length=1)] | None = Field(default=None, alias="no-file")
-    exists: Literal[True] | None = None
-    contains: str | None = None
-    matches: str | None = None
-    glob: bool = False
-    timeout: Annotated[float, Field(gt=0, le=LONGEST_WAIT)] | None = None
-    exits: Annotated[int, Field(ge=0, le=255)] | None = None
-    fails: bool = False
-    fail_fast: bool = Field(default=False, alias="failFast")
-
-
 _GOES_WITH = {
     "file": {"exists", "contains", "matches", "glob"},
     "test": {"timeout", "exits", "fails"},
@@ -231,7 +209,7 @@ def _test_object(section: ExpectationSection, command: str) -> Assertion:
 # --- what both have ---------------------------------------------------------------------------------
 
 
-def _file_assertion(  # noqa: PLR0913 - the parts of one sentence
+def _file_assertion(
     name: str, path: str, rule: str, operand: str, *, glob: bool = False, fail_fast: bool = False
 ) -> Assertion:
     path = inside(path)

@@ -111,7 +111,7 @@ def cut(text: str, limit: int) -> str:
 
 def _search(pattern: str | Pattern[str], text: str) -> str | None:
     """The part of ``text`` that matches."""
-    import re  # noqa: PLC0415 - the command line imports this module, and never comes here
+    import re
 
     if not isinstance(text, str):
         raise AssertionError(f"expected text, not {shown(text)}")  # noqa: TRY004 - a verdict, not a crash

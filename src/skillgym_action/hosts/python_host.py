@@ -5,12 +5,13 @@
             "problems": [{case, message, remedy, location}], "workspace": {mode, templateDir, cwd, bootstrap} | null}
     {"call": "judge", "case": "login", "report": {… a session report …}}
         -> {"ok": true, "failures": [{kind: "assertion" | "crash", name, message, location, failureClass?, trace?}]}
-    {"call": "classify", "case": "login", "result": {status, failureOrigin, error: {name, message}}}
+    {"call": "classify", "case": "login", "result": {status, failureOrigin, error: {name, message}, …}}
         -> {"ok": true, "failureClass": {id, label} | null}
     anything that cannot be answered
         -> {"ok": false, "error": {message, location, remedy}}
 
-A location is ``{path, line, column}``. What the suite prints goes to stderr: the protocol has descriptors of its own.
+A reply repeats the request's ``number``. A location is ``{path, line, column}``. What the suite prints goes to stderr:
+the protocol has descriptors of its own.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from skillgym_action.hosts.failures import Places
 from skillgym_action.hosts.suite import Context
 from skillgym_action.hosts.suite_program import SuiteProgram, SuiteProgramError, arguments_taken
 from skillgym_action.session_report import SessionReport
+from skillgym_action.verdicts import FailureClass  # noqa: TC001 - from_json reads the annotation
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -54,11 +56,15 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class UnpassedResult:
-    """What a case's ``classify_failure`` is shown."""
+    """What a case's ``classify_failure`` is shown; ``failure_class`` is the one it may override."""
 
+    case_id: str = ""
+    runner_id: str = ""
     status: str = ""
     failure_origin: str = ""
+    failure_class: FailureClass | None = None
     error: Failure = field(default_factory=Failure)
+    report: SessionReport | None = None
 
 
 class PythonHost:
@@ -104,7 +110,8 @@ class PythonHost:
     def classify(self, request: Json) -> Json:
         """Run the classifier of a case."""
         classifier = self._case(request["case"]).classify_failure
-        answer = classifier(from_json(UnpassedResult, request["result"])) if classifier else None
+        known = {key: value for key, value in request["result"].items() if value is not None}
+        answer = classifier(from_json(UnpassedResult, known)) if classifier else None
         return {"failureClass": None if answer is None else failure_class_of(answer)}
 
     def _case(self, case_id: str) -> Any:
@@ -116,7 +123,7 @@ class PythonHost:
 def _call(check: Any, *arguments: object) -> None:
     returned = check(*arguments[: arguments_taken(check)])
     if inspect.isawaitable(returned):
-        import asyncio  # noqa: PLC0415 - most checks do without
+        import asyncio
 
         asyncio.run(_awaited(returned))
 
@@ -144,7 +151,8 @@ def main() -> None:
     sys.path.append(sys.path.pop(0))
     host, ourselves = PythonHost(), os.getpid()
     for line in requests:
-        answer = json.dumps(host.answer(json.loads(line))).encode() + b"\n"
+        request = json.loads(line)
+        answer = json.dumps({**host.answer(request), "number": request["number"]}).encode() + b"\n"
         if os.getpid() != ourselves:
             break  # a check forked, and this is the copy
         with suppress(Exception):  # the suite may have closed or replaced it

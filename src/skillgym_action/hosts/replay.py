@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
     sessions, workspace, *key = argv
     try:
         folder = recording(sessions, key)
-        report = read_json(os.path.join(folder, "report.json"))
+        report = read_report(folder)
         apply(os.path.join(folder, "changes"), os.path.realpath(workspace))
     except LookupError as error:
         sys.stderr.write(f"{error.args[0]}\n")
@@ -61,6 +61,14 @@ def recording(sessions: str, key: list[str]) -> str:
         if os.path.isfile(os.path.join(found, "report.json")):
             return found
     raise LookupError(f"no recorded session in {wanted}")
+
+
+def read_report(folder: str) -> dict[str, object]:
+    """The recorded session report. Raises OSError, ValueError."""
+    report = read_json(os.path.join(folder, "report.json"))
+    if isinstance(report, dict):
+        return report
+    raise ValueError("report.json holds no session report")
 
 
 def folders(path: str, pattern: str = ".+") -> list[str]:

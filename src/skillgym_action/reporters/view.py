@@ -119,8 +119,12 @@ def view_of(report: RunReport, limit: int, measure: Callable[[str], int] = len) 
     several = len(report.suites) > 1
 
     def section(status: Status, one: str, many: str, row: Callable[[Result, bool], Row]) -> Section:
-        return _section([result for result in report.results if result.status is status], (one, many), room,
-                        lambda result: row(result, several))  # fmt: skip
+        return _section(
+            [result for result in report.results if result.status is status],
+            (one, many),
+            room,
+            lambda result: row(result, several),
+        )
 
     failed = section(Status.FAILED, "failure", "failures", failed_row)
     unexpected = section(Status.UNEXPECTED_PASSED, "unexpected pass", "unexpected passes", unexpected_row)

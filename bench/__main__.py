@@ -1,0 +1,124 @@
+"""How fast the tool is, beside a floor measured in the same run: ``make bench``.
+
+Figures are medians of whole processes; what counts is the ratio, since machines differ.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+CASES = 1000
+JOBS = 8
+ROUNDS = 3
+TOOL = shutil.which("skillgym-action", path=os.fspath(Path(sys.executable).parent)) or "skillgym-action"
+
+FLOOR = """
+import subprocess, sys, tempfile
+from concurrent.futures import ThreadPoolExecutor
+def one(number):
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["sh", sys.argv[1]], cwd=folder, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+with ThreadPoolExecutor(int(sys.argv[3])) as pool:
+    list(pool.map(one, range(int(sys.argv[2]))))
+"""
+
+
+def seconds(argv: list[str], cwd: Path) -> float:
+    """Wall time of one whole process."""
+    began = time.perf_counter()
+    subprocess.run(argv, cwd=cwd, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def peak_megabytes(argv: list[str], cwd: Path) -> float:
+    """Peak resident memory of the process and of its largest descendant, measured by a process of its own."""
+    code = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL,"
+        " stderr=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, *argv], cwd=cwd, check=True, capture_output=True, text=True)
+    return int(ran.stdout) / 1024
+
+
+def suite(folder: Path, cases: int) -> Path:
+    """A folder with a suite of trivial cases, an agent that writes a file, and a configuration for it."""
+    folder.mkdir()
+    (folder / "template").mkdir()
+    agent = folder / "agent.sh"
+    agent.write_text("echo done > out.txt\n")
+    entries = [
+        {"id": f"case-{number}", "prompt": "write out.txt", "expect": ["file:out.txt exists"]}
+        for number in range(cases)
+    ]
+    workspace = {"templateDir": "template"}
+    (folder / "trivial.bench.json").write_text(
+        json.dumps({"name": "trivial", "workspace": workspace, "cases": entries})
+    )
+    config = {"runners": {"script": {"agent": {"type": "command", "command": ["sh", os.fspath(agent)]}}}}
+    (folder / "skillgym.config.json").write_text(json.dumps(config))
+    return agent
+
+
+def medians(commands: dict[str, list[str]], cwd: Path, rounds: int) -> dict[str, float]:
+    """Medians, the commands in turn, so that a slow moment of the machine hits all of them."""
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for name, argv in commands.items():
+        seconds(argv, cwd)
+        del name
+    for _ in range(rounds):
+        for name, argv in commands.items():
+            times[name].append(seconds(argv, cwd))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def row(name: str, figure: str, target: str, *, met: bool) -> bool:
+    """One line of the table."""
+    print(f"{name:<58} {figure:>22}   {target:<16} {'met' if met else 'MISSED'}")
+    return met
+
+
+def main() -> int:
+    """Print the table; 1 when a target is missed."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as temporary:
+        folder = Path(temporary)
+        agent = suite(folder / "many", CASES)
+        suite(folder / "one", 1)
+        many = [TOOL, "run", "many", "--jobs", str(JOBS), "--output", os.fspath(folder / "run")]
+        floor = [sys.executable, "-c", FLOOR, os.fspath(agent), str(CASES), str(JOBS)]
+        big = medians({"ours": many, "floor": floor}, folder, ROUNDS)
+        small = medians(
+            {
+                "python": [sys.executable, "-c", "pass"],
+                "help": [TOOL, "--help"],
+                "version": [TOOL, "--version"],
+                "one": [TOOL, "run", "one", "--output", os.fspath(folder / "run-one")],
+            },
+            folder,
+            11,
+        )
+        memory = peak_megabytes(many, folder)
+        ratio = big["ours"] / big["floor"]
+        title = f"{CASES} trivial cases, --jobs {JOBS}, against a bare thread pool"
+        met = [
+            row(title, f"{big['ours']:.2f} s / {big['floor']:.2f} s = {ratio:.2f}", "at most 2.5", met=ratio <= 2.5),
+            row("peak memory of that run", f"{memory:.0f} MB", "at most 80 MB", met=memory <= 80),
+            row("--help", f"{small['help'] * 1000:.0f} ms", "under 150 ms", met=small["help"] < 0.15),
+            row("--version", f"{small['version'] * 1000:.0f} ms", "under 150 ms", met=small["version"] < 0.15),
+            row("one trivial case", f"{small['one'] * 1000:.0f} ms", "under 250 ms", met=small["one"] < 0.25),
+        ]
+        print(f"{'for comparison: python -c pass':<58} {small['python'] * 1000:>19.0f} ms")
+    return 0 if all(met) else 1
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.exit(main())

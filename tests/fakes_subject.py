@@ -1,0 +1,112 @@
+"""A subject over a real folder: what assertions see, without agents and workspaces."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.domain import Outcome
+    from skillgym_action.verdicts import FailureClass
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a command."""
+
+    exit_code: int | None
+    timed_out: bool
+    seconds: float
+    tail: str
+
+
+class Folder:
+    """Fulfils ``assertions.Files`` by comparing whole contents."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.before: dict[str, bytes | None] = {}
+
+    def remember(self) -> None:
+        self.before = self._contents()
+
+    def kind(self, path: str) -> str | None:
+        target = self.root / path
+        if target.is_symlink() and not target.exists():
+            return "symlink"
+        if not target.exists():
+            return None
+        if not target.resolve().is_relative_to(self.root.resolve()):
+            return "outside"
+        return "directory" if target.is_dir() else "file" if target.is_file() else "other"
+
+    def text(self, path: str, limit: int) -> str | None:
+        content = (self.root / path).read_bytes()
+        return None if len(content) > limit else content.decode("utf-8", "replace").replace("\r\n", "\n")
+
+    def existed(self, path: str) -> bool:
+        return path in self.before
+
+    def changed(self, path: str) -> bool:
+        now = self._contents()
+        below = [name for name in now if path in {name, "."} or name.startswith(f"{path}/")]
+        return any(now[name] is not None and now[name] != self.before.get(name) for name in below)
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        found = (path for path in self.root.glob(pattern) if path.is_file() and not path.is_symlink())
+        return tuple(sorted(path.relative_to(self.root).as_posix() for path in found))
+
+    def _contents(self) -> dict[str, bytes | None]:
+        paths = {path.relative_to(self.root).as_posix(): path for path in self.root.rglob("*")}
+        return {name: path.read_bytes() if path.is_file() else None for name, path in paths.items()}
+
+
+@dataclass
+class FolderSubject:
+    """Fulfils ``assertions.Subject``; ``limits`` are the time limits that commands were given."""
+
+    files: Folder
+    timeout: float = 60.0
+    report: None = None
+    limits: list[float] = field(default_factory=list)
+
+    def run(self, command: str, timeout: float) -> Ran:
+        self.limits.append(timeout)
+        argv = ["sh", "-c", command]
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        try:
+            done = subprocess.run(argv, cwd=self.files.root, timeout=timeout, text=True, check=False, **streams)
+        except subprocess.TimeoutExpired:
+            return Ran(exit_code=None, timed_out=True, seconds=timeout, tail="")
+        exit_code = None if done.returncode < 0 else done.returncode
+        return Ran(exit_code=exit_code, timed_out=False, seconds=0.1, tail=done.stdout)
+
+    def check(self, case_id: str) -> tuple[Outcome, ...]:
+        raise NotImplementedError(case_id)
+
+    def classify(self, case_id: str, status: str, failure: str, origin: str) -> FailureClass | None:
+        raise NotImplementedError(case_id, status, failure, origin)
+
+
+def subject_of(root: Path, before: dict[str, str], after: dict[str, str | None] | None = None) -> FolderSubject:
+    """A subject whose folder held ``before``; the agent then wrote ``after`` (None: deleted)."""
+    _write(root, before)
+    files = Folder(root)
+    files.remember()
+    _write(root, after or {})
+    return FolderSubject(files)
+
+
+def _write(root: Path, contents: dict[str, str | None] | dict[str, str]) -> None:
+    for name, content in contents.items():
+        path = root / name
+        if content is None:
+            path.unlink()
+        elif name.endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode())

@@ -1,0 +1,243 @@
+"""Assertions about files and commands, judged over a real folder."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from fakes_subject import subject_of
+from skillgym_action.assertions.files import LARGEST
+from skillgym_action.formats.xbench_grammar import expectation, object_expectation
+from skillgym_action.formats.xbench_sections import ExpectationSection
+
+A_TS = {"src/a.ts": "export function a() {}\n"}
+
+
+def judged(written, subject):
+    if isinstance(written, dict):
+        reading = object_expectation(ExpectationSection.model_validate(written))
+    else:
+        reading = expectation(written)
+    (outcome,) = reading.assertion.judge(subject)
+    assert outcome.assertion == reading.assertion.name
+    return outcome
+
+
+PASSING = [
+    pytest.param("file:a exists", {}, {"a": "x"}, "a exists", id="exists-created"),
+    pytest.param("file:a exists", {"a": "x"}, {"a": "y"}, "a exists", id="exists-modified"),
+    pytest.param("file:d/ exists", {}, {"d/x": ""}, "d/ exists", id="exists-directory"),
+    pytest.param("file:src/app/[id]/page.tsx exists", {}, {"src/app/[id]/page.tsx": ""}, "src/app/[id]/page.tsx exists",
+                 id="exists-brackets-are-literal"),
+    pytest.param("file:src/a.ts contains 'export function'", {}, A_TS, "src/a.ts contains it in line 1", id="contains"),
+    pytest.param("file:a contains 'x\ny'", {}, {"a": "w\r\nx\r\ny"}, "a contains it in line 2", id="contains-crlf"),
+    pytest.param("file:a contains '\ufffd'", {}, {"a": "\ufffd"}, "a contains it in line 1", id="contains-replaced"),
+    pytest.param(r"file:src/a.ts matches /^EXPORT\s+function/i", {}, A_TS, "src/a.ts matches in line 1", id="matches"),
+    pytest.param("file:a matches /^b/m", {}, {"a": "x\nb"}, "a matches in line 2", id="matches-line"),
+    pytest.param("diff:a", {"a": "x"}, {"a": "y"}, "a was modified", id="diff-modified"),
+    pytest.param("diff:a", {}, {"a": ""}, "a was created", id="diff-created"),
+    pytest.param("diff:d", {"d/x": "1", "d/y": "1"}, {"d/y": "2"}, "d was modified", id="diff-directory"),
+    pytest.param("diff:d/", {"d/x": "1"}, {"d/e/f": "2"}, "d was modified", id="diff-file-below-created"),
+    pytest.param("diff:.", {"d/x": "1"}, {"d/x": "2"}, ". was created", id="diff-anything"),
+    pytest.param("no-file:a", {"a": "x"}, {"a": None}, "a was deleted", id="no-file-deleted"),
+    pytest.param({"file": "**/*.ts", "glob": True, "exists": True}, {}, A_TS, "src/a.ts exists", id="glob-exists"),
+    pytest.param({"file": "*", "glob": True, "contains": "y"}, {}, {"a": "x", "b": "y"}, "b contains it in line 1",
+                 id="glob-contains-one-is-enough"),
+    pytest.param({"file": "*", "glob": True, "matches": "/Y/i"}, {}, {"a": "x", "b": "y"}, "b matches in line 1",
+                 id="glob-matches-one-is-enough"),
+    pytest.param({"diff": "*", "glob": True}, {"a": "x", "b": "y"}, {"b": "z"}, "b was modified", id="glob-diff"),
+    pytest.param({"no-file": "*.tmp", "glob": True}, {"a": "x"}, {}, "no file matches *.tmp", id="glob-no-file"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "before", "after", "explanation"), PASSING)
+def test_a_file_assertion_passes(tmp_path, written, before, after, explanation):
+    outcome = judged(written, subject_of(tmp_path, before, after))
+    assert (outcome.passed, outcome.explanation, outcome.trouble) == (True, explanation, None)
+
+
+FAILING = [
+    pytest.param("file:a exists", {}, {}, "a does not exist", id="exists-missing"),
+    pytest.param("file:src/x/a exists", A_TS, {}, "src/x/a does not exist; the nearest directory that does is src/",
+                 id="exists-nearest-directory"),
+    pytest.param("file:a exists", {"a": "x"}, {"a": None}, "a does not exist; it was deleted", id="exists-deleted"),
+    pytest.param("file:src exists", A_TS, {}, "src is a directory, not a file; write src/ to ask for a directory",
+                 id="exists-directory-instead"),
+    pytest.param("file:a/ exists", {"a": "x"}, {}, "a/ is a file, not a directory", id="exists-file-instead"),
+    pytest.param("file:a contains 'b'", {}, {}, "a does not exist", id="contains-missing"),
+    pytest.param("file:src/a.ts contains 'EXPORT'", {}, A_TS,
+                 "src/a.ts does not contain 'EXPORT'; line 1 of src/a.ts differs in upper and lower case only", id="case"),
+    pytest.param("file:a contains 'x'", {}, {"a": "x" * (LARGEST + 1)},
+                 "a is too large to be searched (more than 8 MiB), or cannot be read", id="contains-too-large"),
+    pytest.param("file:a matches /x/", {}, {"a": "x" * (LARGEST + 1)},
+                 "a is too large to be searched (more than 8 MiB), or cannot be read", id="matches-too-large"),
+    pytest.param("file:a matches /x/", {}, {"a": "y"}, "no match in a", id="matches-nothing"),
+    pytest.param("diff:a", {"a": "x"}, {"a": "x"}, "a is what it was before the agent started", id="diff-same-content"),
+    pytest.param("diff:a", {"a": "x"}, {"a": None}, "a was deleted, which is no change: ask for that with no-file:",
+                 id="diff-deleted"),
+    pytest.param("diff:a", {}, {}, "a does not exist, and did not before the agent started", id="diff-never-there"),
+    pytest.param("diff:d/", {}, {"d/": ""}, "d/ is new, but has no files", id="diff-empty-directory"),
+    pytest.param("no-file:a", {"a": "x"}, {}, "a is still there: a file", id="no-file-there"),
+    pytest.param("no-file:src", A_TS, {}, "src is still there: a directory", id="no-file-directory"),
+    pytest.param({"file": "*.js", "glob": True, "exists": True}, A_TS, {}, "no file matches *.js", id="glob-nothing"),
+    pytest.param({"file": "*", "glob": True, "contains": "z"}, {}, {"a": "x", "b": "y"}, "a, b do not contain 'z'",
+                 id="glob-contains-in-none"),
+    pytest.param({"diff": "*", "glob": True}, {"a": "x"}, {}, "no file that matches * was changed (1 match)",
+                 id="glob-diff"),
+    pytest.param({"no-file": "*.t", "glob": True}, {}, {f"{n}.t": "" for n in range(7)},
+                 "still there: 0.t, 1.t, 2.t, 3.t, 4.t and 2 more", id="glob-no-file"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "before", "after", "explanation"), FAILING)
+def test_a_file_assertion_fails_and_says_what_was_found(tmp_path, written, before, after, explanation):
+    outcome = judged(written, subject_of(tmp_path, before, after))
+    assert (outcome.passed, outcome.explanation, outcome.trouble) == (False, explanation, None)
+
+
+def test_a_file_that_was_there_all_along_passes_with_a_warning(tmp_path):
+    outcome = judged("file:a exists", subject_of(tmp_path, {"a": "x"}))
+    assert outcome.passed
+    assert outcome.explanation.startswith("a exists (preexisting: ")
+
+
+@pytest.mark.parametrize("path", ["a", "a/"])
+def test_a_file_that_was_never_there_is_absent_with_a_warning(tmp_path, path):
+    outcome = judged(f"no-file:{path}", subject_of(tmp_path, {}))
+    assert outcome.passed
+    assert outcome.explanation.startswith(f"{path} does not exist (vacuous: ")
+
+
+def test_touching_a_file_is_no_change(tmp_path):
+    subject = subject_of(tmp_path, {"a": "x"})
+    (tmp_path / "a").touch()
+    (tmp_path / "a").chmod(0o755)
+    assert judged("diff:a", subject).passed is False
+
+
+@pytest.mark.parametrize(
+    ("written", "explanation"),
+    [
+        pytest.param("file:link exists", "link is a symbolic link that leads nowhere", id="exists"),
+        pytest.param("no-file:link", "link is still there: a symbolic link", id="no-file"),
+        pytest.param("diff:link", "link is a symbolic link that leads nowhere", id="diff"),
+        pytest.param("file:link contains 'x'", "link is a symbolic link that leads nowhere", id="contains"),
+    ],
+)
+def test_a_dangling_link_neither_exists_nor_is_absent(tmp_path, written, explanation):
+    subject = subject_of(tmp_path, {})
+    (tmp_path / "link").symlink_to("nowhere")
+    outcome = judged(written, subject)
+    assert (outcome.passed, outcome.explanation) == (False, explanation)
+
+
+@pytest.mark.parametrize(
+    "written", ["file:link exists", "file:link contains 'x'", "file:link matches /x/", "diff:link"]
+)
+def test_a_link_out_of_the_workspace_fails(tmp_path, written):
+    (tmp_path / "outside").write_text("x")
+    subject = subject_of(tmp_path / "workspace", {"a": ""})
+    (tmp_path / "workspace" / "link").symlink_to("../outside")
+    outcome = judged(written, subject)
+    assert (outcome.passed, outcome.explanation) == (
+        False,
+        "link is a symbolic link that leads out of the workspace",
+    )
+
+
+def test_a_link_within_the_workspace_is_what_it_leads_to(tmp_path):
+    subject = subject_of(tmp_path, {"a": "x"})
+    (tmp_path / "link").symlink_to("a")
+    assert judged("file:link contains 'x'", subject).passed
+
+
+def test_the_evidence_is_the_beginning_of_the_file(tmp_path):
+    content = "".join(f"line {number}\n" for number in range(1, 9)) + "y" * 500
+    outcome = judged("file:a contains 'z'", subject_of(tmp_path, {"a": content}))
+    assert outcome.evidence == "line 1\nline 2\nline 3\nline 4\nline 5\n…"
+    outcome = judged("file:b matches /z/", subject_of(tmp_path, {"b": "y" * 500}))
+    assert outcome.evidence == "y" * 160 + "…"
+    assert judged("file:c contains 'z'", subject_of(tmp_path, {"c": ""})).evidence == "(the file is empty)"
+
+
+def test_a_pattern_that_runs_away_is_stopped_and_nobody_can_tell(tmp_path):
+    subject = subject_of(tmp_path, {"a": "a" * 50_000})
+    started = time.monotonic()
+    outcome = judged("file:a matches /(a|a)*(a|a)*(a|a)*$b/", subject)
+    assert time.monotonic() - started < 10
+    assert (outcome.passed, outcome.trouble) == (None, "grader")
+    assert outcome.explanation == "the pattern was searched in a for more than 2 s"
+
+
+# --- commands ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "passed", "explanation"),
+    [
+        pytest.param("test:true passes", True, "exited 0 after 0.1 s", id="passes"),
+        pytest.param("test:test -f a && grep -q x a", True, "exited 0 after 0.1 s", id="shell-in-the-workspace"),
+        pytest.param("test:exit 3", False, "exited 3 after 0.1 s", id="fails"),
+        pytest.param("test:kill -9 $$", False, "was ended by a signal after 0.1 s", id="signal"),
+        pytest.param("test:cat", True, "exited 0 after 0.1 s", id="no-stdin"),
+        pytest.param({"test": "exit 3", "exits": 3}, True, "exited 3 after 0.1 s; wanted: exit 3", id="exits"),
+        pytest.param({"test": "true", "exits": 3}, False, "exited 0 after 0.1 s; wanted: exit 3", id="exits-otherwise"),
+        pytest.param({"test": "false", "fails": True}, True, "exited 1 after 0.1 s; wanted: anything but 0", id="fail"),
+        pytest.param({"test": "exit 127", "exits": 127}, True, "exited 127 after 0.1 s; wanted: exit 127", id="exits-127"),
+        pytest.param({"test": "sleep 9", "timeout": 0.2}, False, "did not end within 0.2 s", id="timeout"),
+        pytest.param({"test": "sleep 9", "timeout": 0.2, "fails": True}, False,
+                     "did not end within 0.2 s; wanted: anything but 0", id="timeout-is-no-failure-that-was-asked-for"),
+    ],
+)  # fmt: skip
+def test_a_command_is_judged_by_how_it_ends(tmp_path, written, passed, explanation):
+    outcome = judged(written, subject_of(tmp_path, {"a": "x"}))
+    assert (outcome.passed, outcome.explanation, outcome.trouble) == (passed, explanation, None)
+
+
+@pytest.mark.parametrize("written", ["test:no-such-command-anywhere passes", {"test": "exit 127", "fails": True}])
+def test_a_command_that_is_not_found_says_nothing_about_the_agent(tmp_path, written):
+    outcome = judged(written, subject_of(tmp_path, {}))
+    assert (outcome.passed, outcome.trouble) == (None, "grader")
+    assert outcome.explanation == "exited 127: the shell did not find the command"
+
+
+@pytest.mark.parametrize(
+    ("written", "case_timeout", "limit"),
+    [
+        pytest.param("test:true", 60.0, 300.0, id="at-least-300"),
+        pytest.param("test:true", 900.0, 900.0, id="as-long-as-the-case"),
+        pytest.param({"test": "true", "timeout": 5}, 900.0, 5.0, id="its-own"),
+    ],
+)
+def test_a_command_has_a_time_limit(tmp_path, written, case_timeout, limit):
+    subject = subject_of(tmp_path, {})
+    subject.timeout = case_timeout
+    judged(written, subject)
+    assert subject.limits == [limit]
+
+
+def test_the_evidence_is_the_end_of_the_output(tmp_path):
+    subject = subject_of(tmp_path, {"out": "é" * 5000 + "\nthe end\n"})
+    evidence = judged("test:cat out; exit 1", subject).evidence
+    assert evidence.startswith("…é")
+    assert evidence.endswith("é\nthe end")
+    assert 4000 < len(evidence.encode()) <= 4100
+    assert judged("test:true", subject).evidence is None
+
+
+@pytest.mark.parametrize(
+    ("written", "kind", "diagnostic"),
+    [
+        ("file:a exists", "file-exists", True),
+        ("file:a contains 'x'", "file-contains", True),
+        ("file:a matches /x/", "file-matches", True),
+        ("diff:a", "file-changed", True),
+        ("no-file:a", "file-absent", True),
+        ("test:true passes", "command-passes", False),
+    ],
+)
+def test_an_assertion_says_what_it_is(written, kind, diagnostic):
+    assertion = expectation(written).assertion
+    assert (assertion.name, assertion.type, assertion.diagnostic) == (written, kind, diagnostic)
+    assert assertion.fail_fast is False
