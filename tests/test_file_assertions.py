@@ -39,7 +39,7 @@ PASSING = [
     pytest.param("diff:a", {}, {"a": ""}, "a was created", id="diff-created"),
     pytest.param("diff:d", {"d/x": "1", "d/y": "1"}, {"d/y": "2"}, "d was modified", id="diff-directory"),
     pytest.param("diff:d/", {"d/x": "1"}, {"d/e/f": "2"}, "d was modified", id="diff-file-below-created"),
-    pytest.param("diff:.", {"d/x": "1"}, {"d/x": "2"}, ". was created", id="diff-anything"),
+    pytest.param("diff:.", {"d/x": "1"}, {"d/x": "2"}, ". was modified", id="diff-anything"),
     pytest.param("no-file:a", {"a": "x"}, {"a": None}, "a was deleted", id="no-file-deleted"),
     pytest.param({"file": "**/*.ts", "glob": True, "exists": True}, {}, A_TS, "src/a.ts exists", id="glob-exists"),
     pytest.param({"file": "*", "glob": True, "contains": "y"}, {}, {"a": "x", "b": "y"}, "b contains it in line 1",
@@ -66,8 +66,8 @@ FAILING = [
                  id="exists-directory-instead"),
     pytest.param("file:a/ exists", {"a": "x"}, {}, "a/ is a file, not a directory", id="exists-file-instead"),
     pytest.param("file:a contains 'b'", {}, {}, "a does not exist", id="contains-missing"),
-    pytest.param("file:src/a.ts contains 'EXPORT'", {}, A_TS,
-                 "src/a.ts does not contain 'EXPORT'; line 1 of src/a.ts differs in upper and lower case only", id="case"),
+    pytest.param("file:a contains 'EXP'", {}, {"a": "\nexp"},
+                 "a does not contain 'EXP'; line 2 of a differs in upper and lower case only", id="contains-case"),
     pytest.param("file:a contains 'x'", {}, {"a": "x" * (LARGEST + 1)},
                  "a is too large to be searched (more than 8 MiB), or cannot be read", id="contains-too-large"),
     pytest.param("file:a matches /x/", {}, {"a": "x" * (LARGEST + 1)},
@@ -138,12 +138,10 @@ def test_a_dangling_link_neither_exists_nor_is_absent(tmp_path, written, explana
 def test_a_link_out_of_the_workspace_fails(tmp_path, written):
     (tmp_path / "outside").write_text("x")
     subject = subject_of(tmp_path / "workspace", {"a": ""})
-    (tmp_path / "workspace" / "link").symlink_to("../outside")
+    (tmp_path / "workspace" / "l").symlink_to("../outside")
     outcome = judged(written, subject)
-    assert (outcome.passed, outcome.explanation) == (
-        False,
-        "link is a symbolic link that leads out of the workspace",
-    )
+    assert outcome.passed is False
+    assert outcome.explanation == "l is a symbolic link that leads out of the workspace"
 
 
 def test_a_link_within_the_workspace_is_what_it_leads_to(tmp_path):
@@ -162,9 +160,9 @@ def test_the_evidence_is_the_beginning_of_the_file(tmp_path):
 
 
 def test_a_pattern_that_runs_away_is_stopped_and_nobody_can_tell(tmp_path):
-    subject = subject_of(tmp_path, {"a": "a" * 50_000})
+    subject = subject_of(tmp_path, {"a": "a" * 100 + "b"})
     started = time.monotonic()
-    outcome = judged("file:a matches /(a|a)*(a|a)*(a|a)*$b/", subject)
+    outcome = judged("file:a matches /^(a|aa)+$/", subject)
     assert time.monotonic() - started < 10
     assert (outcome.passed, outcome.trouble) == (None, "grader")
     assert outcome.explanation == "the pattern was searched in a for more than 2 s"
@@ -184,7 +182,7 @@ def test_a_pattern_that_runs_away_is_stopped_and_nobody_can_tell(tmp_path):
         pytest.param({"test": "exit 3", "exits": 3}, True, "exited 3 after 0.1 s; wanted: exit 3", id="exits"),
         pytest.param({"test": "true", "exits": 3}, False, "exited 0 after 0.1 s; wanted: exit 3", id="exits-otherwise"),
         pytest.param({"test": "false", "fails": True}, True, "exited 1 after 0.1 s; wanted: anything but 0", id="fail"),
-        pytest.param({"test": "exit 127", "exits": 127}, True, "exited 127 after 0.1 s; wanted: exit 127", id="exits-127"),
+        pytest.param({"test": "exit 127", "exits": 127}, True, "exited 127 after 0.1 s; wanted: exit 127", id="127"),
         pytest.param({"test": "sleep 9", "timeout": 0.2}, False, "did not end within 0.2 s", id="timeout"),
         pytest.param({"test": "sleep 9", "timeout": 0.2, "fails": True}, False,
                      "did not end within 0.2 s; wanted: anything but 0", id="timeout-is-no-failure-that-was-asked-for"),

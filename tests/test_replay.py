@@ -103,12 +103,12 @@ def test_the_recorded_report_is_told_again_in_the_present_workspace(sessions, wo
 
 def test_recorded_changes_are_made_again(sessions, workspace):
     changes = record(sessions) / "changes"
-    (changes / "files" / "bin").mkdir(parents=True)
-    (changes / "files" / "bin" / "run").write_text("new")
-    (changes / "files" / "bin" / "run").chmod(0o755)
-    (changes / "files" / "link").symlink_to("/nowhere")
-    (changes / "files" / "bin" / "all").symlink_to("..", target_is_directory=True)
-    (changes / "deleted.json").write_text('["old.txt", "old", "never-was"]')
+    (changes / "bin").mkdir(parents=True)
+    (changes / "bin" / "run").write_text("new")
+    (changes / "bin" / "run").chmod(0o755)
+    (changes / "link").symlink_to("/nowhere")
+    (changes / "bin" / "all").symlink_to("..", target_is_directory=True)
+    (changes.parent / "workspace.json").write_text('{"deleted": ["old.txt", "old", "never-was"], "complete": true}')
     (workspace / "old").mkdir()
     (workspace / "old" / "x").touch()
     (workspace / "old.txt").touch()
@@ -125,7 +125,7 @@ def test_recorded_changes_are_made_again(sessions, workspace):
 
 
 def test_a_symbolic_link_in_the_way_is_replaced_and_not_followed(sessions, workspace, tmp_path):
-    files = record(sessions) / "changes" / "files"
+    files = record(sessions) / "changes"
     files.mkdir(parents=True)
     (files / "a.txt").write_text("new")
     outside = tmp_path / "outside.txt"
@@ -145,9 +145,7 @@ def test_a_symbolic_link_in_the_way_is_replaced_and_not_followed(sessions, works
     ],
 )
 def test_no_path_leads_out_of_the_workspace(sessions, workspace, tmp_path, deleted):
-    changes = record(sessions) / "changes"
-    changes.mkdir()
-    (changes / "deleted.json").write_text(json.dumps([deleted]))
+    (record(sessions) / "workspace.json").write_text(json.dumps({"deleted": [deleted]}))
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "kept").touch()
     (workspace / "link").symlink_to(tmp_path / "outside")
@@ -156,6 +154,13 @@ def test_no_path_leads_out_of_the_workspace(sessions, workspace, tmp_path, delet
         message=f"exited with code 65: the recording cannot be played: {deleted} leads out of the workspace",
     )
     assert (tmp_path / "outside" / "kept").exists()
+
+
+def test_a_session_that_was_not_kept_whole_is_not_played(sessions, workspace):
+    (record(sessions) / "workspace.json").write_text('{"complete": false}')
+    trouble = trouble_of(play(sessions, workspace))
+    assert trouble is not None
+    assert trouble.message.endswith("the session changed more files than are kept")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import json
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from skillgym_action.errors import Location, Problem, SkillgymError, did_you_mean
@@ -35,6 +34,7 @@ _WANTED = {
     "list_type": "a list",
     "tuple_type": "a list",
     "string_type": "text",
+    "string_unicode": "text without halves of surrogate pairs",
     "float_type": "a number",
     "int_type": "a whole number",
     "bool_type": "true or false",
@@ -169,7 +169,8 @@ def _problem(document: Document, key_path: KeyPath, detail: ErrorDetails, model:
 def _but_is(given: object) -> str:
     if isinstance(given, dict | list):
         return f", not a {'list' if isinstance(given, list) else 'mapping'}"
-    return f", not {shorten(json.dumps(given, ensure_ascii=False, default=str), LONGEST_QUOTE, placeholder='…')}"
+    text = json.dumps(given, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
+    return f", not {text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + '…'}"
 
 
 def _known_keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> set[str]:
@@ -201,8 +202,10 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _is_extension(detail: ErrorDetails) -> bool:
+    if detail["type"] != "extra_forbidden":
+        return False
     key = str(detail["loc"][-1])
-    return detail["type"] == "extra_forbidden" and (key.startswith("x-") or key == "$schema")
+    return key.startswith("x-") or key == "$schema"
 
 
 def _without(value: object, unwanted: Collection[KeyPath], at: KeyPath = ()) -> object:

@@ -43,7 +43,7 @@ class WorkspaceSpec:
     """
 
     mode: Literal["none", "shared", "isolated"] = "isolated"
-    source: Literal["empty", "template", "repository"] = "empty"
+    source: Literal["empty", "template", "repository"] = "repository"
     template: Path | None = None
     cwd: Path | None = None
     bootstrap: Bootstrap | None = None

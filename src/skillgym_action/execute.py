@@ -89,6 +89,9 @@ class _Line:
         for repetition in range(1, self.options.repeat + 1):
             attempts += self._repetition(execution, repetition)
             last = attempts[-1]
+            if self.options.record:
+                target = self.options.record / execution.directory / f"repeat-{repetition}"
+                self.world.directory.record(last.attempt.directory, target)
             if last.judgement.status not in GREEN:
                 break
             successful.append(last)

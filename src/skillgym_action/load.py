@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from skillgym_action.domain import Invalid, Suite
+from skillgym_action.domain import Invalid, Suite, WorkspaceSpec
 from skillgym_action.errors import Location, Problem, SkillgymError, SuiteError
 from skillgym_action.formats import format_named
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.discover import Found
     from skillgym_action.effects.suite_host import SuiteHosts
+    from skillgym_action.options import LoadOptions
 
 LARGEST = 32 * 1024 * 1024
 
@@ -52,9 +53,11 @@ class Source:
         return SuiteError.of(Problem(message=message, location=Location(path=self.path), remedy=remedy))
 
 
-def load(found: Iterable[Found], hosts: SuiteHosts) -> tuple[Suite, ...]:
+def load(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tuple[Suite, ...]:
     """One suite per file, in the same order; names are made unique by their paths."""
     suites = [_suite(file, Source(path=file.path, file=file.file, hosts=hosts)) for file in found]
+    if options.workspace != (unsaid := WorkspaceSpec()):
+        suites = [replace(one, workspace=options.workspace) if one.workspace == unsaid else one for one in suites]
     names = Counter(suite.name for suite in suites)
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
 

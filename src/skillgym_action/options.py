@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
 
+from skillgym_action.domain import WorkspaceSpec
 from skillgym_action.errors import Problem, UsageError, did_you_mean
 from skillgym_action.formats import FORMATS
 from skillgym_action.reporters import REPORTERS
@@ -130,6 +131,13 @@ class DiscoverOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LoadOptions:
+    """``workspace`` is for suites that do not say where their agents work."""
+
+    workspace: WorkspaceSpec = WorkspaceSpec()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PlanOptions:
     """Filters. ``timeout``, in seconds, wins over the cases' own; ``default_timeout`` is for cases without one."""
 
@@ -182,6 +190,7 @@ class Options:
     """All slices of one run."""
 
     discover: DiscoverOptions
+    load: LoadOptions
     plan: PlanOptions
     execute: ExecuteOptions
     gate: GateOptions

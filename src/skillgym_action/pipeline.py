@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def planned(world: World, runners: tuple[Runner, ...], options: Options) -> Plan:
     """What would run."""
     found = discover(world.repository, world.cwd, options.discover)
-    suites = load(found, world.hosts)
+    suites = load(found, world.hosts, options.load)
     return plan(suites, runners, options.plan)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from skillgym_action.domain import Bootstrap, WorkspaceSpec
 from skillgym_action.options import (
     DEFAULT_FAIL_ON,
     DEFAULT_TIMEOUT,
@@ -15,6 +16,7 @@ from skillgym_action.options import (
     DiscoverOptions,
     ExecuteOptions,
     GateOptions,
+    LoadOptions,
     Options,
     PlanOptions,
     Settings,
@@ -32,6 +34,7 @@ def options(given: Settings, config: Config, *, cwd: Path, runners: int) -> Opti
     milliseconds = config.file.defaults.timeout_ms
     return Options(
         discover=DiscoverOptions(paths=given.paths, formats=given.format),
+        load=LoadOptions(workspace=_workspace(config)),
         plan=PlanOptions(
             cases=given.case,
             tags=given.tag or run.tags,
@@ -70,3 +73,26 @@ def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:
     if words is None:
         return DEFAULT_FAIL_ON
     return frozenset() if words == ("none",) else frozenset(words)
+
+
+def _workspace(config: Config) -> WorkspaceSpec:
+    """Relative paths belong to the configuration file."""
+    told, folder = config.file.run.workspace, config.folder
+    if told is None or folder is None:
+        return WorkspaceSpec()
+    cwd = told.cwd or (config.file.run.cwd if told.mode == "none" else None)
+    bootstrap = told.bootstrap
+    words = (bootstrap.command, *bootstrap.args) if bootstrap else ()
+    return WorkspaceSpec(
+        mode="none" if cwd else told.mode,
+        source="template" if told.template_dir else "empty",
+        template=folder / told.template_dir if told.template_dir else None,
+        cwd=folder / cwd if cwd else None,
+        bootstrap=Bootstrap(
+            argv=tuple(str(folder / word) if word.startswith(("./", "../")) else word for word in words),
+            timeout=bootstrap.timeout_ms / 1000,
+            env=tuple(bootstrap.env.items()),
+        )
+        if bootstrap
+        else None,
+    )

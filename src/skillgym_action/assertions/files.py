@@ -134,7 +134,7 @@ class FileChanged:
         paths = files.glob(self.path) if self.glob else (self.path.rstrip("/"),)
         for path in paths:
             if files.changed(path) and files.kind(path) in {"file", "directory"}:
-                return _passed(self, f"{path} was {'modified' if files.existed(path) else 'created'}")
+                return _passed(self, f"{path} was {'modified' if path == '.' or files.existed(path) else 'created'}")
         if self.glob:
             return _failed(self, f"no file that matches {self.path} was changed ({len(paths)} match)")
         return _failed(self, f"{self.path} {_why_unchanged(files, paths[0])}")

@@ -87,6 +87,21 @@ class RunDirectory:
                 shutil.copyfile(file, folder / "session.jsonl")
             self.redact(folder / "session.jsonl")
 
+    def record(self, session: str, target: Path) -> None:
+        """Copy what is needed to play a session again; its workspace becomes ``/workspace`` wherever it is named."""
+        source = self.path / session
+        if not (source / "report.json").is_file():
+            return
+        with _writing(target):
+            shutil.rmtree(target, ignore_errors=True)
+            target.mkdir(parents=True)
+            text = (source / "report.json").read_text(encoding="utf-8")
+            report = text.replace(json.loads(text)["cwd"], "/workspace")
+            (target / "report.json").write_text(json.dumps(json.loads(report), indent=1) + "\n", encoding="utf-8")
+            shutil.copyfile(source / "workspace.json", target / "workspace.json")
+            if (source / "changes").is_dir():
+                shutil.copytree(source / "changes", target / "changes", symlinks=True)
+
     def write_whole(self, path: Path, pieces: Iterable[str]) -> None:
         """A report: complete or not there at all."""
         with _writing(path):

@@ -5,7 +5,6 @@ An agent sees ``<temporary>/<number>/workspace``: a neutral path, since agents h
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -151,12 +150,9 @@ class Workspace:
         if len(paths) > SAVED_FILES or sum(os.lstat(self.path / path).st_size for path in paths) > SAVED_BYTES:
             return False
         for path in paths:
-            copy = target / "files" / path
+            copy = target / path
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(self.path / path, copy, follow_symlinks=False)
-        if changes.deleted:
-            target.mkdir(exist_ok=True)
-            (target / "deleted.json").write_text(json.dumps(changes.deleted))
         return True
 
     def discard(self) -> None:

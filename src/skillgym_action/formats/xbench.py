@@ -78,7 +78,7 @@ def suite(source: SuiteFile) -> Suite:
     warnings: list[Problem] = []
     for index, case in zip(indexes, section.cases, strict=True):
         readings, problems = _readings(document, index, case, read)
-        if problems := [*_unusable(document, index, case), *problems]:
+        if problems := list(_unusable(document, index, case)) or problems:
             wrong[index] = problems
             continue
         cases.append(_case(document, index, case, section, tuple(reading.assertion for reading in readings)))
@@ -184,11 +184,16 @@ def _unusable(document: Document, index: int, case: CaseSection) -> Iterator[Pro
 def _invalid(document: Document, index: int, problems: list[Problem]) -> Invalid:
     """One Invalid a case, with everything that is wrong with it."""
     first, *others = problems
-    also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
+    also = "".join(f"; also {problem.key_path}: {problem.message}{_in_brackets(problem.remedy)}" for problem in others)
     raw = document.value["cases"][index]  # type: ignore[index]
     case_id = raw.get("id") if isinstance(raw, dict) else None
-    named = case_id if isinstance(case_id, str) and case_id else f"cases[{index}]"
+    usable = isinstance(case_id, str) and case_id and not _UNUSABLE.search(case_id)
+    named = case_id if usable else f"cases[{index}]"
     return Invalid(problem=replace(first, message=first.message + also), case_id=named)
+
+
+def _in_brackets(remedy: str | None) -> str:
+    return f" ({remedy})" if remedy else ""
 
 
 def _workspace(document: Document, section: WorkspaceSection, source: SuiteFile) -> WorkspaceSpec:

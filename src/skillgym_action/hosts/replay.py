@@ -29,7 +29,7 @@ def main(argv: list[str]) -> int:
     try:
         folder = recording(sessions, key)
         report = read_report(folder)
-        apply(os.path.join(folder, "changes"), os.path.realpath(workspace))
+        apply(os.path.join(folder, "changes"), deleted_in(folder), os.path.realpath(workspace))
     except LookupError as error:
         sys.stderr.write(f"{error.args[0]}\n")
         return NO_RECORDING
@@ -78,17 +78,24 @@ def folders(path: str, pattern: str = ".+") -> list[str]:
     return [entry.name for entry in os.scandir(path) if entry.is_dir() and re.fullmatch(pattern, entry.name)]
 
 
-def apply(changes: str, workspace: str) -> None:
+def deleted_in(folder: str) -> list[str]:
+    """What the session deleted. Raises ValueError when not all of its changes were kept."""
+    summary = os.path.join(folder, "workspace.json")
+    told = read_json(summary) if os.path.isfile(summary) else {}
+    if not told.get("complete", True):
+        raise ValueError("the session changed more files than are kept")
+    return list(told.get("deleted", ()))
+
+
+def apply(changes: str, deleted: list[str], workspace: str) -> None:
     """Delete, then copy; symbolic links are copied as such. Raises ValueError for a path that leads out."""
-    deleted = os.path.join(changes, "deleted.json")
-    for path in read_json(deleted) if os.path.isfile(deleted) else ():
+    for path in deleted:
         remove(inside(workspace, path))
-    files = os.path.join(changes, "files")
-    for folder, names, others in os.walk(files):
+    for folder, names, others in os.walk(changes):
         links = [name for name in names if os.path.islink(os.path.join(folder, name))]
         for name in sorted([*others, *links]):
             source = os.path.join(folder, name)
-            copy(source, inside(workspace, os.path.relpath(source, files)))
+            copy(source, inside(workspace, os.path.relpath(source, changes)))
 
 
 def inside(workspace: str, path: str) -> str:

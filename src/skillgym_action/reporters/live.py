@@ -78,6 +78,15 @@ class LiveTable:
                 self._complete = False
         self._progress.advance(self._task)
 
+    @property
+    def done(self) -> int:
+        """Results so far."""
+        return self._counts.total()
+
+    def refresh(self) -> None:
+        """Draw now; four times a second it happens anyway."""
+        self._live.refresh()
+
     def _table(self) -> RenderableType:
         with self._lock:
             counts = [

@@ -1,0 +1,7 @@
+import { tax } from "./tax.js";
+
+/** The price of all items with tax, in cents. */
+export function total(items) {
+  const net = items.reduce((sum, item) => sum + item.cents * item.count, 0);
+  return net + tax(net);
+}

@@ -1,0 +1,1 @@
+export const VAT = 0.16;

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+from builders import run_report
+from hostile import any_text
+from hypothesis import given
+from runner_parsers import commands
+
+from skillgym_action.domain import Case, Execution
+from skillgym_action.reporters.live import LiveTable
+from skillgym_action.reporters.terminal import finished_line, render
+
+SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def shown(report, **options):
+    return "".join(render(report, **options))
+
+
+def test_the_end_of_a_run():
+    report = run_report("""
+        edit passed $0.20
+        slow errored timeout: no answer in 120 s
+        fix @codex failed $0.10: expected a file
+        old unexpected-passed
+        off skipped
+        warning: nothing was changed
+    """)
+    assert shown(report) == (
+        "✗ fix [codex] failed: Assertion failure\n"
+        "    file:out.txt exists\n"
+        "    expected a file\n"
+        "    bench/core.json:30, artifacts: core/fix/codex\n"
+        "\n"
+        "✗ old [claude] unexpected-passed: Unexpected pass\n"
+        "    every assertion holds\n"
+        "    bench/core.json:40, artifacts: core/old/claude\n"
+        "\n"
+        "! slow [claude] errored: Timeout\n"
+        "    no answer in 120 s\n"
+        "    bench/core.json:20, artifacts: core/slow/claude\n"
+        "\n"
+        "warning bench/core.json:1: nothing was changed\n"
+        "\n"
+        "failed: 1 failed, 1 unexpected pass, 1 could not be judged, 1 passed, 1 skipped of 5, in 1 min, cost $0.32"
+        " (2 of 5 executions are red)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("edit passed", "passed: 1 passed of 1, in 1 min, cost $0.01\n", id="green"),
+        pytest.param("edit passed $?", "passed: 1 passed of 1, in 1 min, cost unknown\n", id="an unknown cost"),
+        pytest.param("a passed $1\nb passed $?", "passed: 2 passed of 2, in 1 min, cost ≥ $1.00\n", id="in part unknown"),
+        pytest.param(
+            "off skipped", "passed: 1 skipped of 1, in 1 min\n", id="nothing ran, nothing spent"
+        ),
+        pytest.param(
+            "", "inconclusive: nothing ran, in 1 min (0 of 0 executions could not be judged)\n", id="no cases"
+        ),
+    ],
+)  # fmt: skip
+def test_the_verdict_line(text, line):
+    assert shown(run_report(text)) == line
+
+
+def test_a_cancelled_run_says_so():
+    assert shown(run_report("edit passed", cancelled=True)).startswith("cancelled, passed: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("edit passed $0.2 12s", " 3/40 ✓ edit [claude]  passed  12 s  $0.20", id="passed"),
+        pytest.param("fix failed $?", " 3/40 ✗ fix [claude]  failed  1.0 s  unknown  Assertion failure", id="failed"),
+        pytest.param("slow errored timeout 3x 125s", " 3/40 ! slow [claude]  errored  2 min 5 s  $0.01  Timeout  after 2 retries",
+                     id="errored"),
+        pytest.param("off skipped", " 3/40 - off [claude]  skipped", id="skipped"),
+    ],
+)  # fmt: skip
+def test_a_line_per_finished_execution(text, line):
+    assert finished_line(run_report(text).results[0], 3, 40) == line
+
+
+def test_colours_only_when_asked_for():
+    report = run_report("edit passed\nfix failed\nslow errored\nwarning: odd")
+    for result in report.results:
+        assert "\x1b" not in finished_line(result, 1, 3)
+        assert SEQUENCE.sub("", finished_line(result, 1, 3, color=True)) == finished_line(result, 1, 3)
+    assert "\x1b" not in shown(report)
+    assert "\x1b[31m" in shown(report, color=True)
+    assert SEQUENCE.sub("", shown(report, color=True)) == shown(report)
+
+
+@given(any_text, any_text)
+def test_any_text_is_shown_and_never_obeyed(case_id, message):
+    report = run_report("fix failed\nold unexpected-passed\nwarning: odd")
+    results = []
+    for result in report.results:
+        failure = replace(result.judgement.failure, message=message)
+        results.append(replace(result, case_id=case_id, judgement=replace(result.judgement, failure=failure)))
+    text = shown(replace(report, results=tuple(results), warnings=(replace(report.warnings[0], message=message),)))
+    assert commands(text) == []
+    assert commands(finished_line(results[0], 1, 1)) == []
+    assert "\x1b" not in text
+
+
+# --- the live table ---------------------------------------------------------------------------------
+
+
+class Screen(io.StringIO):
+    """A terminal that remembers what was written."""
+
+    def isatty(self):
+        return True
+
+
+def execution_of(result):
+    case = Case(id=result.case_id, prompt="", location=result.location, assertions=())
+    return Execution(
+        index=result.index, suite=result.suite, case=case, runner=result.runner, directory="", timeout=1, budget=None, model=None
+    )
+
+
+def test_the_live_table_shows_what_runs_and_what_it_costs(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    screen = Screen()
+    first, second = run_report("edit passed $0.20\n[red]fix failed $?").results
+    with LiveTable(2, color=False, stream=screen) as table:
+        table.started(execution_of(first))
+        table.finished(first)
+        table.started(execution_of(second))
+        table.refresh()
+        running = screen.getvalue()
+        table.finished(second)
+        table.refresh()
+    assert "[red]fix [claude] core" in running
+    assert "1 passed   cost $0.20" in running
+    assert "1/2" in running
+    assert "1 passed   1 failed   cost ≥ $0.20" in screen.getvalue()
+    assert not re.search(r"\x1b\[[0-9;]*3[1-6]m", screen.getvalue())
+
+
+def test_what_no_runner_ran_counts_too():
+    (result,) = run_report("edit errored suite-invalid").results
+    with LiveTable(1, stream=Screen()) as table:
+        table.finished(replace(result, runner=None))
+        assert table.done == 1
