@@ -2,13 +2,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hypothesis import given
+
 from builders import run_report
 from hostile import any_text
-from hypothesis import given
 from runner_parsers import command, read_lines
-
 from skillgym_action.errors import Location, Problem
 from skillgym_action.reporters.annotations import render
+
+STALE = "remove the expectation from the case if this is to stay"
+
+
+def at(line, title, message):
+    return f"::error file=bench/core.json,line={line},title={title}::{message}"
 
 
 def lines(report):
@@ -25,11 +31,9 @@ def test_what_is_red_becomes_an_error_at_its_place():
         off skipped
     """)
     assert lines(report) == [
-        "::error file=bench/core.json,line=40,title=fix on codex%3A Assertion failure::"
-        "file:out.txt exists: expected a file",
-        "::error file=bench/core.json,line=30,title=old on claude%3A Unexpected pass::"
-        "every assertion holds; remove the expectation from the case if this is to stay",
-        "::error file=bench/core.json,line=20,title=slow on claude%3A Timeout::no answer",
+        at("40", "fix on codex%3A Assertion failure", "file:out.txt exists: expected a file"),
+        at("30", "old on claude%3A Unexpected pass", f"every assertion holds; {STALE}"),
+        at("20", "slow on claude%3A Timeout", "no answer"),
     ]
 
 
@@ -38,7 +42,9 @@ def test_a_green_run_has_none():
 
 
 def test_warnings():
-    problem = Problem(message="odd", location=Location(path="a,b.json", line=3, column=4), key_path="x", remedy="mend it")
+    problem = Problem(
+        message="odd", location=Location(path="a,b.json", line=3, column=4), key_path="x", remedy="mend it"
+    )
     assert lines(run_report("edit passed", warnings=(problem, Problem(message="100 %")))) == [
         "::warning file=a%2Cb.json,line=3,col=4,title=skillgym-action::x: odd; mend it",
         "::warning title=skillgym-action::100 %25",

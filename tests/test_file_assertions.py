@@ -132,9 +132,7 @@ def test_a_dangling_link_neither_exists_nor_is_absent(tmp_path, written, explana
     assert (outcome.passed, outcome.explanation) == (False, explanation)
 
 
-@pytest.mark.parametrize(
-    "written", ["file:link exists", "file:link contains 'x'", "file:link matches /x/", "diff:link"]
-)
+@pytest.mark.parametrize("written", ["file:l exists", "file:l contains 'x'", "file:l matches /x/", "diff:l"])
 def test_a_link_out_of_the_workspace_fails(tmp_path, written):
     (tmp_path / "outside").write_text("x")
     subject = subject_of(tmp_path / "workspace", {"a": ""})

@@ -10,11 +10,11 @@ from pathlib import Path
 import junitparser
 import pytest
 import xunitparser
-from builders import run_report
-from hostile import any_text
 from hypothesis import given
 from lxml import etree
 
+from builders import run_report
+from hostile import any_text
 from skillgym_action.domain import Outcome
 from skillgym_action.errors import Location
 from skillgym_action.reporters.junit import render
@@ -74,8 +74,8 @@ def test_a_suite_for_each_suite_and_runner():
             "timestamp": "2025-01-02T03:04:05Z", "file": "bench/core.json",
         },
         {
-            "name": "skills.suite.claude", "tests": "1", "failures": "0", "errors": "0", "skipped": "0", "time": "1.000",
-            "timestamp": "2025-01-02T03:04:05Z", "file": "tests/skills.suite.py",
+            "name": "skills.suite.claude", "tests": "1", "failures": "0", "errors": "0", "skipped": "0",
+            "time": "1.000", "timestamp": "2025-01-02T03:04:05Z", "file": "tests/skills.suite.py",
         },
     ]  # fmt: skip
 
@@ -181,7 +181,14 @@ def test_any_text_makes_a_valid_document(name, message, output):
         failure = result.judgement.failure and replace(result.judgement.failure, message=message)
         judgement = replace(result.judgement, failure=failure, outcomes=(outcome,), reason=message)
         results.append(
-            replace(result, case_id=name, judgement=judgement, final_output=output, location=Location(path=name), model=output)
+            replace(
+                result,
+                case_id=name,
+                judgement=judgement,
+                final_output=output,
+                location=Location(path=name),
+                model=output,
+            )
         )
     root = tree(replace(report, results=tuple(results)))
     assert valid(root)
@@ -192,7 +199,7 @@ def test_any_text_makes_a_valid_document(name, message, output):
 def test_junitparser_reads_it():
     root = junitparser.JUnitXml.fromstring("".join(render(run_report(EVERY_STATUS))).encode())
     cases = {one.name: one for suite in root for one in suite if suite.name == "core.claude"}
-    assert [type(found).__name__ for found in cases["slow"].result][0] == "Error"
+    assert type(next(iter(cases["slow"].result))).__name__ == "Error"
     assert (root.tests, root.failures, root.errors) == (9, 3, 1)
 
 
@@ -213,6 +220,9 @@ def test_nothing_of_the_package_below_warns():
         "''.join(render(run_report('edit passed')))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, str(Path(__file__).parent)], capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", code, str(Path(__file__).parent)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

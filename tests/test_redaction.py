@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import run_report
 from skillgym_action.redaction import Redactor, leaks, looks_like_key
 
 SECRET = 'p4ss"w&rd/ü+1'
@@ -103,6 +104,18 @@ def test_of_two_secrets_the_longer_is_hidden_whole():
 
 def test_bytes_that_are_no_text_stay():
     assert Redactor([SECRET]).bytes(b"\xff\xfe" + SECRET.encode() + b"\x80") == b"\xff\xfe***\x80"
+
+
+def test_a_judgement_is_redacted_before_it_is_escaped():
+    (result,) = run_report(f"fix failed: the key is {SECRET}").results
+    hidden = Redactor([SECRET]).within(result.judgement)
+    assert hidden.failure.message == hidden.outcomes[0].explanation == "the key is ***"
+    assert (hidden.status, hidden.origin) == (result.judgement.status, "assertion")
+
+
+def test_what_hides_nothing_stays_the_same_object():
+    (result,) = run_report("fix failed").results
+    assert Redactor([SECRET]).within(result.judgement) is result.judgement
 
 
 def test_it_does_not_show_what_it_knows():

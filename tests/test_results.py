@@ -5,11 +5,11 @@ import re
 from dataclasses import replace
 
 import pytest
-from builders import run_report
-from hostile import any_text
 from hypothesis import given
 from pydantic import ValidationError
 
+from builders import run_report
+from hostile import any_text
 from skillgym_action.domain import Outcome
 from skillgym_action.errors import Location, Problem
 from skillgym_action.reporters import REPORTERS, reporter_named
@@ -61,8 +61,8 @@ def test_the_head():
         "decision": {"passed": False, "exitCode": 1, "reasons": ["1 of 2 executions are red"]},
     }
     assert head["totals"] == {
-        "executions": 2, "judged": 2, "passed": 1, "failed": 1, "expectedFailed": 0, "unexpectedPassed": 0, "errored": 0,
-        "skipped": 0, "passRate": 0.5, "costUsd": 0.02, "costComplete": True,
+        "executions": 2, "judged": 2, "passed": 1, "failed": 1, "expectedFailed": 0, "unexpectedPassed": 0,
+        "errored": 0, "skipped": 0, "passRate": 0.5, "costUsd": 0.02, "costComplete": True,
         "tokens": {"input": 200, "output": 40, "reasoning": None, "cache": None, "total": 240}, "retries": 0,
     }  # fmt: skip
 
@@ -96,8 +96,8 @@ def test_a_failed_execution():
             ],
             "durationMs": 12000,
             "usage": {
-                "inputTokens": 100, "outputTokens": 20, "reasoningTokens": None, "cacheTokens": None, "totalTokens": 120,
-                "inputChars": 0, "outputChars": 0, "reasoningChars": 0,
+                "inputTokens": 100, "outputTokens": 20, "reasoningTokens": None, "cacheTokens": None,
+                "totalTokens": 120, "inputChars": 0, "outputChars": 0, "reasoningChars": 0,
             },
             "costUsd": None,
             "model": "codex-model",

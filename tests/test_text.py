@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 import time
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
@@ -93,9 +93,9 @@ def test_log_lines(text, shown):
 
 @given(any_text)
 def test_any_text_survives_xml(text):
-    element = ElementTree.Element("a", {"b": xml_text(text)})
+    element = ET.Element("a", {"b": xml_text(text)})
     element.text = xml_text(text)
-    read = ElementTree.fromstring(ElementTree.tostring(element, "unicode").encode())
+    read = ET.fromstring(ET.tostring(element, "unicode").encode())
     assert (read.text or "") == xml_text(text)
     assert read.get("b") == xml_text(text)
 

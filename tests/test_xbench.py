@@ -304,16 +304,17 @@ def test_hostile_expectations_are_read_in_no_time(piece):
         pytest.param({"file": "a", "exists": True}, FileExists(name="file:a exists", path="a"), id="exists"),
         pytest.param({"file": "*", "exists": True, "glob": True}, FileExists(name="file:* exists", path="*", glob=True),
                      id="row-9-glob"),
-        pytest.param({"file": "a", "contains": "it's"}, FileContains(name='file:a contains "it\'s"', path="a", text="it's"),
+        pytest.param({"file": "a", "contains": "'"}, FileContains(name='file:a contains "\'"', path="a", text="'"),
                      id="contains"),
         pytest.param({"test": "npm test"}, CommandPasses(name="test:npm test passes", command="npm test"), id="test"),
         pytest.param({"test": "run passes", "timeout": 5, "failFast": True},
                      CommandPasses(name="test:run passes passes", command="run passes", timeout=5, fail_fast=True),
                      id="row-12-and-13"),
-        pytest.param({"test": "x", "exits": 3}, CommandPasses(name="test:x exits 3", command="x", exits=3), id="row-1-exits"),
+        pytest.param({"test": "x", "exits": 3}, CommandPasses(name="test:x exits 3", command="x", exits=3),
+                     id="row-1-exits"),
         pytest.param({"test": "x", "fails": True}, CommandPasses(name="test:x fails", command="x", exits=None),
                      id="row-1-fails"),
-        pytest.param({"diff": "a/", "failFast": True}, FileChanged(name="diff:a/", path="a/", fail_fast=True), id="diff"),
+        pytest.param({"diff": "a", "failFast": True}, FileChanged(name="diff:a", path="a", fail_fast=True), id="diff"),
         pytest.param({"no-file": "a"}, FileAbsent(name="no-file:a", path="a"), id="no-file"),
     ],
 )  # fmt: skip
@@ -388,7 +389,7 @@ def test_extensions_are_ignored():
 def test_warnings_name_their_places():
     suite = suite_with(case(expect=["diff:a", "file:a contains b"]))
     assert [str(warning) for warning in suite.warnings] == [
-        "bench/s.json:1:63: cases[0].expect[1]: the text after contains is not in quotes; it is taken as it is: 'b'"
+        "bench/s.json:1:64: cases[0].expect[1]: the text after contains is not in quotes; it is taken as it is: 'b'"
     ]
 
 
@@ -404,7 +405,8 @@ def test_a_suite_without_a_name_has_that_of_its_file(path, name):
     [
         pytest.param({"expect": []}, "cases[1].expect: must not be empty", id="row-23-empty-expect"),
         pytest.param({"expect": "diff:a"}, 'cases[1].expect: must be a list, not "diff:a"', id="expect-is-text"),
-        pytest.param({"expct": ["diff:a"]}, "cases[1].expct: unknown key 'expct' (did you mean 'expect'?)", id="row-24"),
+        pytest.param({"expct": ["diff:a"]}, "cases[1].expct: unknown key 'expct' (did you mean 'expect'?)",
+                     id="row-24"),
         pytest.param({"budget": 0}, "cases[1].budget: must be greater than 0, not 0", id="row-16-zero"),
         pytest.param({"budget": -1.5}, "cases[1].budget: must be greater than 0, not -1.5", id="row-16-negative"),
         pytest.param({"budget": "3"}, 'cases[1].budget: must be a number, not "3"', id="budget-is-text"),
@@ -414,12 +416,14 @@ def test_a_suite_without_a_name_has_that_of_its_file(path, name):
         pytest.param({"timeout": 1e12}, "cases[1].timeout: must be less than or equal to 604800", id="timeout-of-ages"),
         pytest.param({"prompt": ""}, "cases[1].prompt: must not be empty", id="empty-prompt"),
         pytest.param({"prompt": None}, "cases[1].prompt: must be text, not null", id="no-prompt"),
-        pytest.param({"prompt": "a\0b"}, "cases[1].prompt: holds a character that no program can be given: U+0000", id="nul"),
-        pytest.param({"prompt": "\ud800"}, "cases[1].prompt: must be text without halves of surrogate pairs", id="surrogate"),
-        pytest.param({"expect": ["diff:a", "test:a\0"]}, "cases[1].expect[1]: holds a character", id="nul-in-a-command"),
+        pytest.param({"prompt": "a\0b"}, "cases[1].prompt: holds a character that no program can be given: U+0000",
+                     id="nul"),
+        pytest.param({"prompt": "\ud800"}, "cases[1].prompt: must be text without halves of surrogate pairs",
+                     id="surrogate"),
+        pytest.param({"expect": ["diff:a", "test:a\0"]}, "cases[1].expect[1]: holds a character", id="nul-in-command"),
         pytest.param({"expect": ["diff:a", "dif:a"]}, "cases[1].expect[1]: unknown kind of expectation", id="row-2"),
         pytest.param({"expect": ["diff:../a"]}, "cases[1].expect[0]: the path ../a leads out", id="row-8"),
-        pytest.param({"id": "first"}, "cases[1].id: the id 'first' is already that of cases[0] at bench/s.json:1:13; rename",
+        pytest.param({"id": "first"}, "cases[1].id: the id 'first' is already that of cases[0] at bench/s.json:1:13",
                      id="row-23-double-id"),
     ],
 )  # fmt: skip
@@ -461,14 +465,17 @@ def test_the_place_of_a_problem_is_its_line_in_the_file():
 @pytest.mark.parametrize(
     ("text", "problems"),
     [
-        pytest.param("{", ["bench/s.json:1:2: not JSON: expecting property name enclosed in double quotes"], id="syntax"),
+        pytest.param("{", ["bench/s.json:1:2: not JSON: expecting property name enclosed in double quotes"],
+                     id="syntax"),
         pytest.param("[]", ["bench/s.json:1:1: must be a mapping of keys to values, not a list"], id="list"),
-        pytest.param('{"cases": []}', ["bench/s.json:1:2: cases: must not be empty; a suite without cases judges nothing"],
+        pytest.param('{"cases": []}',
+                     ["bench/s.json:1:2: cases: must not be empty; a suite without cases judges nothing"],
                      id="row-23-no-cases"),
         pytest.param("{}", ["bench/s.json:1:1: cases: is missing"], id="cases-missing"),
         pytest.param('{"cases": 3}', ["bench/s.json:1:2: cases: must be a list, not 3"], id="cases-are-a-number"),
         pytest.param('{"cases": [{"id": "a", "id": "b"}]}',
-                     ["bench/s.json:1:24: cases[0].id is given twice, first in line 1; keep one of them"], id="key-twice"),
+                     ["bench/s.json:1:24: cases[0].id is given twice, first in line 1; keep one of them"],
+                     id="key-twice"),
         pytest.param(json.dumps({"nam": "x", "defaults": {"budget": 0}, "cases": [case(budget=0)]}), [
             "bench/s.json:1:2: nam: unknown key 'nam'; did you mean 'name'?",
             "bench/s.json:1:27: defaults.budget: must be greater than 0, not 0",
@@ -529,7 +536,7 @@ def test_a_template_outside_of_the_repository_is_refused(template, message):
 @pytest.mark.parametrize(
     ("written", "bootstrap"),
     [
-        pytest.param("npm ci && npm run build", Bootstrap(argv=("sh", "-c", "npm ci && npm run build")), id="shell-line"),
+        pytest.param("npm ci && make", Bootstrap(argv=("sh", "-c", "npm ci && make")), id="shell-line"),
         pytest.param({"command": "npm", "args": ["ci"], "timeout": 60, "env": {"CI": "1"}},
                      Bootstrap(argv=("npm", "ci"), timeout=60, env=(("CI", "1"),)), id="command"),
         pytest.param({"command": "./setup.sh", "args": ["../x", "y/z"]},

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 
 from builders import run_report
-
 from skillgym_action.reporters.xbench import render
 
 
@@ -13,7 +12,16 @@ def written(text):
 
 def test_one_suite_is_an_object_with_the_keys_of_x_bench_first():
     results = written("edit passed $1.87 45.2s 120t\nfix failed $1.55: expected a file")
-    assert list(results) == ["suite", "passed", "failed", "total", "totalCost", "costComplete", "cases", "schemaVersion"]
+    assert list(results) == [
+        "suite",
+        "passed",
+        "failed",
+        "total",
+        "totalCost",
+        "costComplete",
+        "cases",
+        "schemaVersion",
+    ]
     assert {key: results[key] for key in ("suite", "passed", "failed", "total", "totalCost")} == {
         "suite": "core", "passed": 1, "failed": 1, "total": 2, "totalCost": 3.42,
     }  # fmt: skip
@@ -36,7 +44,10 @@ def test_one_suite_is_an_object_with_the_keys_of_x_bench_first():
 
 
 def test_several_suites_are_a_list():
-    assert [suite["suite"] for suite in written("suite a/x.json\nedit passed\nsuite a/y.json\nedit passed")] == ["x", "y"]
+    assert [suite["suite"] for suite in written("suite a/x.json\nedit passed\nsuite a/y.json\nedit passed")] == [
+        "x",
+        "y",
+    ]
 
 
 def test_no_suite_is_an_empty_list():

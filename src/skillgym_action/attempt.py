@@ -63,9 +63,9 @@ def attempt(world: World, execution: Execution, repetition: int, number: int, ma
     else:
         report, trouble = _held(world, execution, workspace, folder, (repetition, max_steps))
         judgement = _judged(world, execution, workspace, folder, (report, trouble))
-        workspace.discard() if judgement.status in GREEN else workspace.keep(
-            world.directory.path / "workspaces" / directory
-        )
+        if judgement.status not in GREEN:
+            workspace.keep(world.directory.path / "workspaces" / directory)
+        world.workspaces.discard(workspace)
     if judgement.failure:
         world.directory.write(folder / "error.json", json.dumps(to_json(judgement.failure)))
     duration = round((world.clock.seconds() - began) * 1000)
@@ -160,6 +160,7 @@ def _held(
     workspace.write(invocation.files)
     capture = world.processes.run(invocation, stdout=folder / "stdout.log", stderr=folder / "stderr.log", watch=limits)
     ended = world.clock.now()
+    workspace.settle()
     collected = workspace.collected(invocation.collect)
     capture = replace(capture, collected=tuple(map(OutputFile, collected)))
     try:

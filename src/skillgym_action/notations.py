@@ -97,14 +97,14 @@ class _JsonPlaces:
         self._scanned: dict[int, dict[str | int, tuple[int, int]]] = {}
 
     def offset(self, key_path: KeyPath) -> int | None:
-        place = start = self._start
+        found = start = self._start
         for part in key_path:
             if start not in self._scanned:
-                self._scanned[start] = {key: places for key, *places in self._members(start)}  # type: ignore[misc]
+                self._scanned[start] = {key: (place, value) for key, place, value in self._members(start)}
             if part not in self._scanned[start]:
                 return None
-            place, start = self._scanned[start][part]
-        return place
+            found, start = self._scanned[start][part]
+        return found
 
     def refuse_doubles(self, start: int | None = None, key_path: KeyPath = ()) -> None:
         seen: dict[str | int, int] = {}

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from dataclasses import fields, is_dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING
+from operator import is_
+from typing import TYPE_CHECKING, TypeVar, cast
 from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+T = TypeVar("T")
 MASK = "***"
 _SHORTEST = 6  # a shorter value would shred every text it happens to be in
 _SHORTEST_LINE = 12  # one line of a value with several, such as a key file
@@ -86,6 +89,22 @@ class Redactor:
     def bytes(self, data: bytes) -> bytes:
         """``data`` without secrets; bytes that are not UTF-8 stay as they are."""
         return self.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    def within(self, value: T) -> T:
+        """``value`` with every text in it redacted, through tuples and dataclasses; itself when there is none to hide.
+
+        For what a report will escape: escaped for Markdown, a secret has a form that nobody could look for.
+        """
+        if isinstance(value, str):
+            return cast("T", self.text(value)) if type(value) is str else value
+        if isinstance(value, tuple):
+            items = tuple(map(self.within, value))
+            return value if all(map(is_, items, value)) else cast("T", items)
+        if is_dataclass(value) and not isinstance(value, type):
+            old = {field.name: getattr(value, field.name) for field in fields(value)}
+            new = {name: self.within(item) for name, item in old.items()}
+            return value if all(new[name] is item for name, item in old.items()) else cast("T", replace(value, **new))
+        return value
 
     def stream(self, chunks: Iterable[str]) -> Iterator[str]:
         """The chunks without secrets, also those split over two of them. Holds back some 16,000 characters."""

@@ -26,6 +26,8 @@ def money(usd: float | None, *, complete: bool = True) -> str:
     """US dollars. What is not known is never shown as nothing: ``unknown``, or ``≥`` the known part."""
     if usd is None:
         return "—" if complete else "unknown"
+    if 0 < usd < 0.0001:  # noqa: PLR2004
+        return "under $0.0001" if complete else "unknown"
     digits = 2 if usd == 0 or usd >= 0.01 else 4  # noqa: PLR2004 - a cent
     return f"{'' if complete else '≥ '}${usd:,.{digits}f}"
 
@@ -55,7 +57,7 @@ def amount(number: int | None) -> str:
     if number is None:
         return "unknown"
     for unit, letter in ((1_000_000, "M"), (1_000, "k")):
-        if number >= unit:
+        if number >= unit * 0.99995:  # what rounds to the unit is written in it
             return f"{number / unit:.1f}{letter}"
     return str(number)
 

@@ -69,12 +69,13 @@ class Processes:
         self._lock = threading.Lock()
         self._known: set[int] = set()
         self._adopts = _become_subreaper()
+        self._strangers = frozenset(_pids()) if self._adopts else frozenset()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end_orphans("", 0)
+        self._end_orphans("", frozenset())
 
     def spawn(self, argv: Iterable[str], **settings: Any) -> subprocess.Popen[bytes]:
         """A child in its own session, for doors that talk to it; ``release`` it when it has been waited for."""
@@ -137,8 +138,8 @@ class Processes:
             end_tree(child.pid, GRACE)
         code = child.wait()
         self.release(child)
-        # Process ids grow, so what a short program left behind has a higher one; they may wrap while a long one runs.
-        self._end_orphans(mark, child.pid if time.monotonic() - began < 1.0 else 0)
+        # A process id that was taken before us may have been freed and given to an orphan, if there was time for it.
+        self._end_orphans(mark, self._strangers if time.monotonic() - began < 1.0 else frozenset())
         if ending is Ending.EXITED and code < 0:
             ending = Ending.SIGNALLED
         return Capture(
@@ -175,9 +176,9 @@ class Processes:
                 if time.monotonic() >= deadline:
                     return Ending.TIMED_OUT, None
 
-    def _orphans(self, mark: str, since: int) -> list[int]:
+    def _orphans(self, mark: str, strangers: frozenset[int]) -> list[int]:
         """Children that came to us from ended programs; those that have ended themselves are reaped on the way."""
-        candidates = [pid for pid in _pids() if pid > since and pid not in self._known]
+        candidates = [pid for pid in _pids() if pid not in strangers and pid not in self._known]
         if not candidates:
             return []
         import psutil
@@ -193,10 +194,10 @@ class Processes:
                     found.append(pid)
         return found
 
-    def _end_orphans(self, mark: str, since: int) -> None:
+    def _end_orphans(self, mark: str, strangers: frozenset[int]) -> None:
         """A killed orphan's own children come to us next, hence the rounds."""
         deadline = time.monotonic() + 2 * GRACE
-        while self._adopts and (orphans := self._orphans(mark, since)) and time.monotonic() < deadline:
+        while self._adopts and (orphans := self._orphans(mark, strangers)) and time.monotonic() < deadline:
             for pid in orphans:
                 end_tree(pid, GRACE)
 

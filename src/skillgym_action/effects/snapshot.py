@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,8 +38,11 @@ class Changes:
 
 
 def snapshot(root: Path) -> Snapshot:
-    """Every path below ``root`` but the top-level ``.git``, relative with ``/``, without following symlinks."""
-    return dict(_entries(os.fspath(root), ""))
+    """Every path below ``root`` but the top-level ``.git``, relative with ``/``, without following symlinks.
+
+    What cannot be listed, such as a path longer than the system allows, is left out.
+    """
+    return dict(_entries(os.fspath(root)))
 
 
 def entry_at(path: Path) -> Entry | None:
@@ -51,10 +55,13 @@ def entry_at(path: Path) -> Entry | None:
 
 
 def digest(path: Path) -> str | None:
-    """A hash of a file's content, or a symlink's target; None when it cannot be read."""
+    """A hash of a file's content, or a symlink's target; None when it cannot be read, or never ends as a FIFO."""
     try:
-        if path.is_symlink():
-            return f"-> {path.readlink()}"
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            return f"-> {os.readlink(path)}"
+        if not stat.S_ISREG(mode):
+            return None
         with path.open("rb") as file:
             return hashlib.file_digest(file, "blake2b").hexdigest()
     except OSError:
@@ -67,15 +74,18 @@ def is_special(path: str | Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
 
 
-def _entries(folder: str, prefix: str) -> Iterator[tuple[str, Entry]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            path = prefix + entry.name
-            if not entry.is_dir(follow_symlinks=False):
-                yield path, _entry(entry.stat(follow_symlinks=False))
-            elif path != ".git":
-                yield path, Entry("directory", ())
-                yield from _entries(entry.path, path + "/")
+def _entries(root: str) -> Iterator[tuple[str, Entry]]:
+    folders = [(root, "")]
+    while folders:
+        folder, prefix = folders.pop()
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                path = prefix + entry.name
+                if not entry.is_dir(follow_symlinks=False):
+                    yield path, _entry(entry.stat(follow_symlinks=False))
+                elif path != ".git":
+                    yield path, Entry("directory", ())
+                    folders.append((entry.path, path + "/"))
 
 
 def _entry(found: os.stat_result) -> Entry:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 import threading
+from collections import deque
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -53,6 +55,15 @@ def _special(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if is_special(Path(folder, name))]
 
 
+def _remove(folder: Path) -> None:
+    """Remove a folder that an agent may have made deeper than recursion goes, or read-only."""
+    with suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        removal = ("/bin/sh", "-c", 'chmod -R u+rwX "$1"; rm -rf "$1"', "sh", folder)
+        subprocess.run(removal, check=False, capture_output=True)
+
+
 class Workspace:
     """One session's directory: ``path`` is where the agent works; around it lies its private home."""
 
@@ -64,18 +75,16 @@ class Workspace:
         self._template = template
         self._before: Snapshot = {}
         self._digests: dict[str, str | None] = {}
-        folder.mkdir()
-        self.scratch.mkdir()
+        self.scratch.mkdir(parents=True, exist_ok=True)
 
     def agent_env(self) -> dict[str, str]:
         """A home that holds nothing of the operator's."""
         return {"HOME": os.fspath(self.home), "TMPDIR": os.fspath(self.scratch)}
 
     def grader_env(self) -> dict[str, str]:
-        """A home that holds nothing the agent put there."""
-        home = self.folder / "grader-home"
-        home.mkdir(exist_ok=True)
-        return {"HOME": os.fspath(home), "TMPDIR": os.fspath(self.scratch)}
+        """A new home, hence one that holds nothing the agent put there."""
+        home = tempfile.mkdtemp(dir=self.folder, prefix="grader-home-")
+        return {"HOME": home, "TMPDIR": os.fspath(self.scratch)}
 
     def write(self, files: Mapping[Path, str]) -> None:
         """Put an invocation's files where it wants them."""
@@ -84,8 +93,17 @@ class Workspace:
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
     def collected(self, patterns: tuple[str, ...]) -> tuple[Path, ...]:
-        """Files below the private home that match."""
-        return tuple(path for pattern in patterns for path in sorted(self.home.glob(pattern)) if path.is_file())
+        """Files below the private home that match; none that a symlink leads to."""
+        home = self.home.resolve()
+        found = (path for pattern in patterns for path in sorted(home.glob(pattern)))
+        return tuple(path for path in found if path.is_file() and path.resolve() == path)
+
+    def settle(self) -> None:
+        """After the agent: where it removed or replaced the session's own directories, there are empty ones again."""
+        for place in (self.folder, self.scratch, *([self.path] if self._template is not None else [])):
+            if place.is_symlink() or not place.is_dir():
+                place.unlink(missing_ok=True)
+                place.mkdir(parents=True)
 
     # --- what it was before ---------------------------------------------------------------------
 
@@ -145,27 +163,36 @@ class Workspace:
         )
 
     def save(self, changes: Changes, target: Path) -> bool:
-        """Copy what changed below ``target``, so that it can be played again; False when it is too much to keep."""
+        """Copy what changed below ``target``, so that it can be played again; False when that is not all of it."""
         paths = [path for path in (*changes.created, *changes.modified) if not is_special(self.path / path)]
         if len(paths) > SAVED_FILES or sum(os.lstat(self.path / path).st_size for path in paths) > SAVED_BYTES:
             return False
-        for path in paths:
-            copy = target / path
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(self.path / path, copy, follow_symlinks=False)
+        try:
+            for path in paths:
+                copy = target / path
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(self.path / path, copy, follow_symlinks=False)
+        except (OSError, RecursionError):  # not readable, or deeper than a path may be
+            return False
         return True
 
-    def discard(self) -> None:
-        """Remove the session's directories."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def discard(self) -> bool:
+        """Remove the session's directories; True when its home was never used and stands ready for another."""
+        if self._template is not None:
+            _remove(self.path)
+        with suppress(OSError):
+            unused = os.listdir(self.folder) == [self.scratch.name] and not self.scratch.is_symlink()
+            if unused and not os.listdir(self.scratch):
+                return True
+        _remove(self.folder)
+        return False
 
     def keep(self, target: Path) -> None:
-        """Move the workspace to ``target``, for people to look at; remove the rest."""
+        """Move the workspace to ``target``, for people to look at."""
         if self._template is not None:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(shutil.Error, OSError):
+            with suppress(shutil.Error, OSError, RecursionError):
+                target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(self.path, target)
-        self.discard()
 
 
 class Workspaces:
@@ -177,7 +204,9 @@ class Workspaces:
         self._hidden: list[str] = []
         self.root = Path(tempfile.mkdtemp(prefix="skillgym-"))
         self._numbers = count(1)
+        self._unused: deque[Path] = deque()
         self._lock = threading.Lock()
+        self._copying = threading.Lock()
         self._templates: dict[Path | str, Template] = {}
         self._shared: dict[str, Path] = {}
 
@@ -185,7 +214,7 @@ class Workspaces:
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.root, ignore_errors=True)
+        _remove(self.root)
 
     def hide(self, paths: Iterable[str]) -> None:
         """Leave paths of the repository out of its copies: an agent must not read its own checks."""
@@ -193,7 +222,7 @@ class Workspaces:
 
     def fresh(self, spec: WorkspaceSpec) -> Workspace:
         """A directory for one session, as the suite wants it, before bootstrap. Raises OSError."""
-        folder = self.root / str(next(self._numbers))
+        folder = self._folder()
         if spec.mode == "none":
             return Workspace(folder, spec.cwd or self.repository.root, None)
         template = self._template_of(spec)
@@ -208,14 +237,26 @@ class Workspaces:
                 first = self.fresh(suite.workspace)
                 prepare(first)
                 self._shared[suite.path] = first.path
-        return Workspace(self.root / str(next(self._numbers)), self._shared[suite.path], None)
+        return Workspace(self._folder(), self._shared[suite.path], None)
+
+    def discard(self, workspace: Workspace) -> None:
+        """Remove a session's directories."""
+        if workspace.discard():
+            self._unused.append(workspace.folder)
+
+    def _folder(self) -> Path:
+        try:
+            return self._unused.pop()
+        except IndexError:
+            return self.root / str(next(self._numbers))
 
     def _template_of(self, spec: WorkspaceSpec) -> Template:
         key = spec.template or spec.source
-        if key not in self._templates:
-            root = spec.template
-            if spec.source == "repository":
-                root = self.root / "repository"
-                self.repository.copy_to(root, self._hidden)
-            self._templates[key] = Template(root)
-        return self._templates[key]
+        with self._copying:
+            if key not in self._templates:
+                root = spec.template
+                if spec.source == "repository":
+                    root = self.root / "repository"
+                    self.repository.copy_to(root, self._hidden)
+                self._templates[key] = Template(root)
+            return self._templates[key]

@@ -56,7 +56,7 @@ def accepts(path: str, head: str) -> bool:
     if not isinstance(cases, list):
         return False
     if not cases:
-        return value.keys() - {"$schema"} <= SuiteSection.model_fields.keys()
+        return set(value) <= {"$schema", *SuiteSection.model_fields}
     return any(isinstance(case, dict) and "prompt" in case and _has_expectations(case) for case in cases)
 
 

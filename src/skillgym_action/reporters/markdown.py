@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from skillgym_action.domain import RunReport
 
-COMMENT = 65_000  # characters
-SUMMARY = 1_000_000  # bytes
+COMMENT = 65_000  # characters; GitHub promises to take 65,536
+SUMMARY = 1_000_000  # bytes; GitHub drops a summary of more than 1,048,576
 PACKAGED = Path(__file__).parent.parent / "templates"
 _FRAME = 3_000  # what a template adds to its rows, and more
 _TRIES = 4
@@ -31,7 +31,7 @@ def summary(report: RunReport, *, templates: Path | None = None) -> Iterator[str
 
 
 def comment(report: RunReport, *, comment_id: str = "default", templates: Path | None = None) -> Iterator[str]:
-    """The comment; its first line is the marker by which the next run finds it. Raises ConfigError."""
+    """The comment, below a hidden marker by which the next run finds it. Raises ConfigError."""
     first = marker(comment_id) + "\n"
     yield first + _fitted(report, "comment.md.j2", templates, COMMENT - len(first), len)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.domain import Result, RunReport, Totals
 
-OVERHEAD, OVERHEAD_IN_TABLE = 110, 10  # characters a template adds to a row
+OVERHEAD, OVERHEAD_IN_TABLE = 110, 0  # characters a template adds to a row
 NO_BREAK = "\u00a0"
 PROVENANCE = 10  # runners
 _TITLES = {"passed": "✅ Passed", "failed": "❌ Failed", "inconclusive": "⚠️ Inconclusive"}
@@ -114,7 +114,6 @@ def view_of(report: RunReport, limit: int, measure: Callable[[str], int] = len) 
     """The view whose rows take at most ``limit``, as ``measure`` counts; the passing ones are the first to go."""
     totals = report.totals()
     room = _Room(limit, measure)
-    word = _TITLES[verdict(report)]
     table = _runners(report, totals, room)
     several = len(report.suites) > 1
 
@@ -133,10 +132,8 @@ def view_of(report: RunReport, limit: int, measure: Callable[[str], int] = len) 
     skipped = section(Status.SKIPPED, "skipped", "skipped", failed_row)
     expected = section(Status.EXPECTED_FAILED, "failed as expected", "failed as expected", failed_row)
     return View(
-        title=ours(
-            f"{word}: {totals.green:,} of {totals.executions:,} green{', cancelled' if report.cancelled else ''}"
-        ),
-        tally=ours(" · ".join(f"{_SIGNS[status]} {words}" for status, words in tallied(totals)) or "nothing ran"),
+        title=ours(_title(report, totals)),
+        tally=ours(" · ".join(f"{_SIGNS[status]} {words}".replace(" ", NO_BREAK) for status, words in tallied(totals))),
         facts=ours(" · ".join(fact.replace(" ", NO_BREAK) for fact in _facts(report, totals))),
         reasons=tuple(inline(reason) for reason in report.decision.reasons) if report.decision else (),
         runners=table,
@@ -157,12 +154,19 @@ def view_of(report: RunReport, limit: int, measure: Callable[[str], int] = len) 
 # --- head -------------------------------------------------------------------------------------------
 
 
+def _title(report: RunReport, totals: Totals) -> str:
+    green = f"{totals.green:,} of {totals.executions:,} green" if totals.executions else "nothing ran"
+    return f"{_TITLES[verdict(report)]}: {green}{', cancelled' if report.cancelled else ''}"
+
+
 def _facts(report: RunReport, totals: Totals) -> Iterator[str]:
     if len(report.suites) > 1:
         yield counted(len(report.suites), "suite")
     yield duration(report.duration_ms)
-    yield f"cost {money(totals.cost_usd, complete=totals.cost_complete)}"
-    yield f"{amount(totals.tokens.total_tokens)} tokens"
+    if totals.cost_usd is not None or not totals.cost_complete:
+        yield f"cost {money(totals.cost_usd, complete=totals.cost_complete)}"
+        tokens = totals.tokens.total_tokens
+        yield "tokens unknown" if tokens is None else f"{amount(tokens)} tokens"
     if totals.retries:
         yield counted(totals.retries, "retry", "retries")
 

@@ -1,0 +1,86 @@
+"""Tables of the documentation that are made of the code. ``python tests/docs_tables.py`` writes them anew.
+
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import yaml
+
+from skillgym_action.cli import cli
+from skillgym_action.verdicts import TROUBLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = re.compile(r"(<!-- table: ([a-z-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
+
+
+def of_action(section: str) -> Iterator[tuple[str, str]]:
+    """Inputs or outputs of action.yml."""
+    yield "Input" if section == "inputs" else "Output", "Meaning"
+    for name, entry in yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))[section].items():
+        yield f"`{name}`", entry["description"]
+
+
+def of_options() -> Iterator[tuple[str, str, str, str]]:
+    """Every option of every command."""
+    commands: dict[click.Option, list[str]] = {}
+    same: dict[tuple[str, str | None], click.Option] = {}
+    for command in ("run", "list", "check", "rejudge"):
+        for option in cli.commands[command].params:
+            if isinstance(option, click.Option):
+                first = same.setdefault((option.opts[0], option.help), option)
+                commands.setdefault(first, []).append(command)
+    yield "Option", "Environment", "Commands", "Meaning"
+    for option, takers in commands.items():
+        written = option.opts[0] + (f" {option.metavar}" if option.metavar else "")
+        twin = f"`{option.envvar}`" if option.envvar else "—"
+        yield f"`{written}`", twin, ", ".join(takers), (option.help or "") + (" Repeatable." if option.multiple else "")
+
+
+def of_troubles() -> Iterator[tuple[str, ...]]:
+    """Every class of infrastructure failure."""
+    yield "Class", "Label", "Origin", "Tried again", "What to do"
+    for name, kind in TROUBLES.items():
+        again = "stops the runner" if kind.stops_runner else {0: "no", 1: "once", 2: "twice"}[kind.retries]
+        yield f"`{name}`", kind.label, kind.origin, again, kind.remedy
+
+
+TABLES = {
+    "inputs": lambda: of_action("inputs"),
+    "outputs": lambda: of_action("outputs"),
+    "options": of_options,
+    "troubles": of_troubles,
+}
+
+
+def markdown(rows: Iterable[tuple[str, ...]]) -> str:
+    """A table; the first row is its head."""
+    head, *body = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in rows]
+    rule = "|".join("---" for _ in head.split(" | "))
+    return "\n".join([f"| {head} |", f"|{rule}|", *(f"| {row} |" for row in body)]) + "\n"
+
+
+def renewed(text: str) -> str:
+    """``text`` with its tables made anew."""
+    return TABLE.sub(lambda found: f"{found[1]}{markdown(TABLES[found[2]]())}{found[4]}", text)
+
+
+def documents() -> list[Path]:
+    """Every Markdown file that people read."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+if __name__ == "__main__":
+    for document in documents():
+        before = document.read_text(encoding="utf-8")
+        if (after := renewed(before)) != before:
+            document.write_text(after, encoding="utf-8")
+            print(document.relative_to(ROOT))

@@ -1,0 +1,154 @@
+"""Scratch repositories, and the tool run in them: as a program, or stage by stage in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action import composition, pipeline, resolve
+from skillgym_action.options import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.domain import Execution, Result, RunReport
+    from skillgym_action.world import World
+
+PROGRAM = Path(sys.executable).with_name("skillgym-action")
+PASSING = "echo done > out.txt"
+IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Ours, without what a workflow, the tool or an agent reads out of it; ``more`` is added."""
+    foreign = ("GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_", "SKILLGYM_", "ANTHROPIC_", "CLAUDE_", "GIT_")
+    alone = ("CI", "NO_COLOR", "FORCE_COLOR")
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(foreign) and name not in alone}
+    return ours | more
+
+
+# --- repositories -----------------------------------------------------------------------------------
+
+
+def case(case_id: str = "one", expect: tuple[str, ...] = ("file:out.txt exists",), **more: Any) -> dict[str, Any]:
+    """A case of an x-bench suite."""
+    return {"id": case_id, "prompt": f"Do {case_id}", "expect": list(expect)} | more
+
+
+def suite(*cases: dict[str, Any], **more: Any) -> str:
+    """An x-bench suite."""
+    return json.dumps({"name": "core", "cases": list(cases or (case(),))} | more)
+
+
+def runner(script: str | None = PASSING, **more: Any) -> dict[str, Any]:
+    """A configured agent that is a shell line."""
+    return {"agent": {"type": "command"} | ({"command": script} if script is not None else {}) | more}
+
+
+def config(*runners: dict[str, Any], run: dict[str, Any] | None = None, **named: dict[str, Any]) -> str:
+    """A configuration in JSON, which is YAML; one runner without a name is ``sh``."""
+    return json.dumps({"runners": dict(zip(("sh", "second"), runners, strict=False)) | named, "run": run or {}})
+
+
+def repository(folder: Path, files: dict[str, str | bytes] | None = None, *, git: bool = False) -> Path:
+    """A folder with a passing suite, an agent and whatever ``files`` says; None of a name leaves it out."""
+    standard = {"bench/core.json": suite(), "skillgym.config.yaml": config(runner())}
+    written(folder, {name: text for name, text in (standard | (files or {})).items() if text is not None})
+    if git:
+        git_in(folder, "init", "--quiet", "--initial-branch=main")
+        committed(folder)
+    return folder
+
+
+def written(folder: Path, files: dict[str, str | bytes]) -> Path:
+    """The folder, with those files in it."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
+
+
+def committed(folder: Path) -> None:
+    git_in(folder, "add", "--all")
+    git_in(folder, *IDENTITY, "commit", "--quiet", "--allow-empty", "--message=x")
+
+
+def git_in(folder: Path, *args: str) -> str:
+    """What git prints."""
+    argv = ("git", *args)
+    return subprocess.run(argv, cwd=folder, env=environment(), check=True, capture_output=True, text=True).stdout
+
+
+# --- the program ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A program that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def skillgym(*args: str | Path, cwd: Path, limit: float = 60, **env: str) -> Ran:
+    """The console script, in a real process."""
+    argv = (os.fspath(PROGRAM), *map(os.fspath, args))
+    done = subprocess.run(
+        argv, cwd=cwd, env=environment(**env), stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=limit
+    )
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def started(*args: str, cwd: Path, **env: str) -> subprocess.Popen[str]:
+    """The console script, left running."""
+    pipe = subprocess.PIPE
+    argv = (os.fspath(PROGRAM), *args)
+    return subprocess.Popen(argv, cwd=cwd, env=environment(**env), stdout=pipe, stderr=pipe, text=True)
+
+
+# --- the line, in this process ----------------------------------------------------------------------
+
+
+@dataclass
+class Watched:
+    """Watches a run; fulfils ``world.Observer``."""
+
+    total: int = 0
+    begun: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+
+    def planned(self, total: int) -> None:
+        self.total = total
+
+    def started(self, execution: Execution) -> None:
+        self.begun.append(execution.case.id)
+
+    def finished(self, result: Result) -> None:
+        self.ended.append(result.case_id)
+
+
+@contextmanager
+def world_in(root: Path, observer: Watched | None = None, output: str = "results", **env: str) -> Iterator[World]:
+    """All doors, open in a repository."""
+    here = composition.place(root, environment(**env))
+    with composition.opened(here, here.cwd / output, observer or Watched()) as world:
+        yield world
+
+
+def run_in(root: Path, observer: Watched | None = None, **given: Any) -> RunReport:
+    """A whole run with those settings, as ``run`` does it; its directory is ``results``."""
+    chosen = settings(given, str)
+    here = composition.place(root, environment())
+    told = composition.configuration(chosen, here)
+    runners = composition.runners(chosen, told, here)
+    options = resolve.options(chosen, told, cwd=here.cwd, runners=len(runners))
+    with world_in(root, observer, chosen.output or "results") as world:
+        return pipeline.run(world, runners, options, command="run", say=print)
