@@ -31,18 +31,23 @@ def of_action(section: str) -> Iterator[tuple[str, str]]:
 
 def of_options() -> Iterator[tuple[str, str, str, str]]:
     """Every option of every command."""
-    commands: dict[click.Option, list[str]] = {}
-    same: dict[tuple[str, str | None], click.Option] = {}
+    takers: dict[str, list[str]] = {}
+    options: dict[str, click.Option] = {}
     for command in ("run", "list", "check", "rejudge"):
         for option in cli.commands[command].params:
             if isinstance(option, click.Option):
-                first = same.setdefault((option.opts[0], option.help), option)
-                commands.setdefault(first, []).append(command)
+                options.setdefault(option.opts[0], option)
+                takers.setdefault(option.opts[0], []).append(command)
     yield "Option", "Environment", "Commands", "Meaning"
-    for option, takers in commands.items():
+    for name, option in options.items():
         written = option.opts[0] + (f" {option.metavar}" if option.metavar else "")
         twin = f"`{option.envvar}`" if option.envvar else "—"
-        yield f"`{written}`", twin, ", ".join(takers), (option.help or "") + (" Repeatable." if option.multiple else "")
+        yield (
+            f"`{written}`",
+            twin,
+            ", ".join(takers[name]),
+            (option.help or "") + (" Repeatable." if option.multiple else ""),
+        )
 
 
 def of_troubles() -> Iterator[tuple[str, ...]]:

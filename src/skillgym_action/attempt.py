@@ -52,20 +52,19 @@ class _NotPreparedError(Exception):
 def attempt(world: World, execution: Execution, repetition: int, number: int, max_steps: int | None) -> Attempted:
     """Hold one session and judge it. ``number`` counts the sessions of the repetition from 1."""
     directory = f"{execution.directory}/repeat-{repetition}" + (f"/session-{number}" if number > 1 else "")
+    kept = f"workspaces/{execution.directory}/repeat-{repetition}" + (f"-session-{number}" if number > 1 else "")
     folder = world.directory.folder(directory)
     began = world.clock.seconds()
     report: SessionReport | None = None
     try:
-        workspace = _prepared(world, execution, folder)
+        workspace = _prepared(world, execution, folder, kept)
     except _NotPreparedError as error:
         trouble: Trouble | None = error.trouble
         judgement = errored(error.trouble)
     else:
         report, trouble = _held(world, execution, workspace, folder, (repetition, max_steps))
         judgement = _judged(world, execution, workspace, folder, (report, trouble))
-        if judgement.status not in GREEN:
-            workspace.keep(world.directory.path / "workspaces" / directory)
-        world.workspaces.discard(workspace)
+        _cleaned_up(world, workspace, None if judgement.status in GREEN else kept)
     if judgement.failure:
         world.directory.write(folder / "error.json", json.dumps(to_json(judgement.failure)))
     duration = round((world.clock.seconds() - began) * 1000)
@@ -85,21 +84,37 @@ def attempt(world: World, execution: Execution, repetition: int, number: int, ma
     )
 
 
-def _prepared(world: World, execution: Execution, folder: Path) -> Workspace:
+def _prepared(world: World, execution: Execution, folder: Path, kept: str) -> Workspace:
     """A workspace after bootstrap. Raises _NotPreparedError."""
     suite = execution.suite
 
     def bootstrapped(workspace: Workspace) -> None:
-        _bootstrap(world, execution, workspace, folder)
+        try:
+            _bootstrap(world, execution, workspace, folder)
+        except _NotPreparedError:
+            _cleaned_up(world, workspace, kept)
+            raise
 
     try:
         if suite.workspace.mode == "shared":
-            return world.workspaces.shared(suite, bootstrapped)
-        workspace = world.workspaces.fresh(suite.workspace)
+            workspace = world.workspaces.shared(suite, bootstrapped)
+        else:
+            workspace = world.workspaces.fresh(suite.workspace)
+            bootstrapped(workspace)
     except OSError as error:
         raise _NotPreparedError("workspace", f"the workspace could not be made: {error}") from error
-    bootstrapped(workspace)
+    if not workspace.path.is_dir():
+        raise _NotPreparedError("workspace", f"the workspace {workspace.path} is not there")
     return workspace
+
+
+def _cleaned_up(world: World, workspace: Workspace, kept: str | None) -> None:
+    """Keep the workspace there, without secrets, for people to look at; or nothing of it."""
+    if kept:
+        changes = workspace.changes()
+        world.directory.redact(*(workspace.path / path for path in (*changes.created, *changes.modified)))
+        workspace.keep(world.directory.path / kept)
+    world.workspaces.discard(workspace)
 
 
 def _bootstrap(world: World, execution: Execution, workspace: Workspace, folder: Path) -> None:
@@ -198,17 +213,20 @@ def _judged(
     held: tuple[SessionReport | None, Trouble | None],
 ) -> Judgement:
     report, trouble = held
+    cancelled = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
     if world.cancelled:
-        return Judgement(status=Status.SKIPPED, reason="the run was cancelled")
+        return cancelled
     changes = workspace.changes()
     complete = workspace.save(changes, folder / "changes")
+    world.directory.redact(*(folder / "changes" / path for path in (*changes.created, *changes.modified)))
     summary = {"path": "workspace", **to_json(changes), "complete": complete}
     world.directory.write(folder / "workspace.json", json.dumps(summary))
     if report:
         world.directory.write(folder / "report.json", json.dumps(to_json(report)))
     subject = SessionSubject(world, execution, workspace, folder)
     subject.report = report
-    return judge(execution.case, subject, trouble)
+    judgement = judge(execution.case, subject, trouble)
+    return cancelled if world.cancelled else judgement
 
 
 def _reference(execution: Execution) -> RunnerRef:

@@ -88,7 +88,11 @@ def _dry_run(given: Settings, here: Place, runners: tuple[Runner, ...], options:
         budget = f", ${execution.budget:.2f}" if execution.budget is not None else ""
         names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]"
         print(plain(f"{names}  {execution.timeout:g} s{budget}"))  # noqa: T201 -- what the command is for
-    return _problems(todo) or (0 if todo.executions else 2)
+    if code := _problems(todo):
+        return code
+    if not todo.executions:
+        raise UsageError("nothing would run: no suite was found, or the filters leave no case", remedy="see `list`")
+    return 0
 
 
 def list_(given: Settings, here: Place, *, as_json: bool, matrix: int | None) -> int:

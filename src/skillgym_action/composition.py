@@ -61,7 +61,7 @@ def configuration(given: Settings, here: Place) -> Config:
         first = next((here.cwd / path for path in given.paths if not path.startswith("!")), here.cwd)
         start = first if first.is_dir() else first.parent
         found = find_config(Path(os.path.normpath(start)), here.root)
-        config = read_config(found, os.path.relpath(found, here.cwd)) if found else Config()
+        config = read_config(found, os.path.relpath(found, here.cwd)) if found else Config(folder=here.cwd)
     return config.with_runners(given.runners) if given.runners else config
 
 
@@ -100,7 +100,7 @@ def opened(here: Place, directory: Path, observer: Observer) -> Iterator[World]:
         stack.enter_context(_signals(cancelled))
         processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled))
         repository = Repository(here.root, processes)
-        workspaces = stack.enter_context(Workspaces(repository))
+        workspaces = stack.enter_context(Workspaces(repository, processes.turns))
         if directory.is_relative_to(here.root):
             workspaces.hide([directory.relative_to(here.root).as_posix()])
         logs = stack.enter_context(RunDirectory(directory, Redactor(secret_values(here.environment))))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import (
@@ -23,11 +22,15 @@ from skillgym_action.agents import AGENTS
 from skillgym_action.camel import camel
 from skillgym_action.documents import read_document, validated
 from skillgym_action.errors import ConfigError, Location, Problem, did_you_mean
-from skillgym_action.options import Schedule
+from skillgym_action.notations import key_path_text
+from skillgym_action.options import FailOn, Schedule
 from skillgym_action.redaction import looks_like_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from skillgym_action.documents import Document
+    from skillgym_action.notations import KeyPath
 
 KINDS: dict[str, Literal["yaml", "json", "toml"]] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
@@ -36,7 +39,12 @@ REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
 
 class _Model(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", frozen=True, alias_generator=camel, populate_by_name=True, defer_build=True
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        alias_generator=camel,
+        populate_by_name=True,
+        defer_build=True,
     )
 
 
@@ -46,14 +54,9 @@ def _agent_type(value: object) -> object:
     return value
 
 
-def _without_keys(value: object) -> object:
-    """Secrets are named, never written down."""
-    if isinstance(value, list):
-        return {str(name): f"${{{{ {name} }}}}" for name in value}
-    for name, text in value.items() if isinstance(value, dict) else ():
-        if looks_like_key(str(text)):
-            raise ValueError(f"{name} holds what looks like a key; name it instead: {name}: ${{{{ {name} }}}}")
-    return value
+def _references(value: object) -> object:
+    """A list of names stands for those variables of our environment."""
+    return {str(name): f"${{{{ {name} }}}}" for name in value} if isinstance(value, list) else value
 
 
 class AgentSection(_Model):
@@ -63,7 +66,7 @@ class AgentSection(_Model):
     model: str | None = None
     command: str | tuple[str, ...] | None = None
     command_args: tuple[str, ...] = ()
-    env: Annotated[dict[str, str], BeforeValidator(_without_keys)] = {}
+    env: Annotated[dict[str, str], BeforeValidator(_references)] = {}
     budget: PositiveFloat | None = None
     output: Literal["text", "events"] = "text"
     sessions: str | None = None
@@ -107,7 +110,7 @@ class RunSection(_Model):
     max_steps: PositiveInt | None = None
     workspace: WorkspaceSection | None = None
     tags: tuple[str, ...] = ()
-    fail_on: tuple[str, ...] | None = None
+    fail_on: FailOn | None = None
     max_cost: PositiveFloat | None = None
     min_pass_rate: Annotated[float, Field(ge=0, le=1)] | None = None
 
@@ -135,9 +138,10 @@ class Config:
 
     def with_runners(self, text: str) -> Config:
         """This configuration with the runners of an action input: the YAML that ``runners`` holds in the file."""
-        whole = "runners:\n" + indent(text, "  ")
-        document = read_document(whole, path="input runners", kind="yaml", error=ConfigError)
-        given = validated(document, ConfigFile, error=ConfigError)
+        inner = read_document(text, path="input runners", kind="yaml", error=ConfigError)
+        reading = replace(inner.reading, offset=lambda key_path: inner.reading.offset(key_path[1:]))
+        whole = replace(inner, value={"runners": inner.value}, reading=reading)
+        given = _validated(whole)
         return Config(file=self.file.model_copy(update={"runners": given.runners}), folder=self.folder)
 
 
@@ -174,7 +178,35 @@ def read_config(path: Path, shown: str) -> Config:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{shown}: cannot be read: {error}", remedy="check the path given by --config") from error
     document = read_document(text, path=shown, kind=kind, error=ConfigError)
-    return Config(file=validated(document, ConfigFile, error=ConfigError), folder=path.parent)
+    if document.value is None:
+        return Config(folder=path.parent)
+    return Config(file=_validated(document), folder=path.parent)
+
+
+def _validated(document: Document) -> ConfigFile:
+    """Secrets are named, never written down."""
+    keys = [key_path for key_path, text in _texts(document.value) if looks_like_key(text)]
+    if keys:
+        raise ConfigError.of(
+            *(
+                Problem(
+                    message="holds what looks like a key",
+                    location=document.locate(key_path),
+                    key_path=key_path_text(key_path),
+                    remedy="set it as a variable of the environment and name that: ${{ MY_KEY }}",
+                )
+                for key_path in keys
+            )
+        )
+    return validated(document, ConfigFile, error=ConfigError)
+
+
+def _texts(value: object, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(part, (*at, key))
 
 
 def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], runner: str) -> dict[str, str]:

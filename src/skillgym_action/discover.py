@@ -36,13 +36,19 @@ class Found:
 
 
 def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tuple[Found, ...]:
-    """The suite files below ``options.paths``, sorted, without doubles. Raises UsageError for a path that is not there."""
+    """The suite files below ``options.paths``, sorted, without doubles. Raises UsageError for a path not there."""
     wanted = [path for path in options.paths if not path.startswith("!")]
     unwanted = [path.removeprefix("!") for path in options.paths if path.startswith("!")]
     found: dict[str, Found] = {}
     for path in wanted or [os.fspath(repository.root if not options.paths else cwd)]:
-        for suite in _below(repository, cwd, path, options):
-            found.setdefault(suite.path, suite)
+        try:
+            for suite in _below(repository, cwd, path, options):
+                found.setdefault(suite.path, suite)
+        except OSError as error:
+            raise UsageError(
+                f"the files of {repository.root} cannot be listed: {error}",
+                remedy="install git, and see what `git status` says there",
+            ) from error
     return tuple(found[path] for path in sorted(found) if not any(_matches(path, pattern) for pattern in unwanted))
 
 

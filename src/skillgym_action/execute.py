@@ -28,14 +28,16 @@ LONGEST_WAIT = 60.0
 def execute(world: World, plan: Plan, options: ExecuteOptions) -> tuple[Result, ...]:
     """All results of the plan, in its order, whatever finishes first."""
     world.observer.planned(len(plan.executions) + len(plan.unrunnable))
-    results = {entry.index: _invalid(entry) for entry in plan.unrunnable}
-    for result in results.values():
-        _noted(world, result)
+    results = {entry.index: _noted(world, _invalid(entry)) for entry in plan.unrunnable}
     line = _Line(world, options)
     lanes = _lanes(plan.executions, options)
     with ThreadPoolExecutor(max_workers=options.jobs, thread_name_prefix="execution") as pool:
-        for finished in [pool.submit(line.run, lane) for lane in lanes]:
-            results |= {result.index: result for result in finished.result()}
+        try:
+            for finished in [pool.submit(line.run, lane) for lane in lanes]:
+                results |= {result.index: result for result in finished.result()}
+        except BaseException:
+            world.cancelled.set()  # nothing more is started, and what runs ends soon
+            raise
     return tuple(results[index] for index in sorted(results))
 
 
@@ -63,9 +65,9 @@ class _Line:
             result = self._unstarted(execution)
             if result is None:
                 self.world.observer.started(execution)
-                result = self._executed(execution)
-            _noted(self.world, result)
-            results.append(result)
+                with self.world.processes.turns.working():
+                    result = self._executed(execution)
+            results.append(_noted(self.world, result))
         return results
 
     def _unstarted(self, execution: Execution) -> Result | None:
@@ -116,7 +118,8 @@ class _Line:
                 troubled += 1
                 if troubled > TROUBLES[trouble.kind].retries:
                     return
-                self.world.clock.pause(_wait(trouble, troubled), self.world.cancelled)
+                with self.world.processes.turns.waiting():
+                    self.world.clock.pause(_wait(trouble, troubled), self.world.cancelled)
 
     def _account(self, execution: Execution, attempted: Attempted) -> None:
         cost = attempted.report.cost.usd if attempted.report else None
@@ -198,7 +201,16 @@ def _invalid(entry: Unrunnable) -> Result:
     )
 
 
-def _noted(world: World, result: Result) -> None:
+def _noted(world: World, told: Result) -> Result:
+    """The result as everybody may know it: secrets go before a report escapes them beyond recognition."""
+    within = world.directory.redactor.within
+    result = replace(
+        told,
+        judgement=within(told.judgement),
+        attempts=within(told.attempts),
+        prompt=within(told.prompt),
+        final_output=within(told.final_output),
+    )
     world.directory.note(
         {
             "index": result.index,
@@ -212,3 +224,4 @@ def _noted(world: World, result: Result) -> None:
         }
     )
     world.observer.finished(result)
+    return result

@@ -6,10 +6,19 @@ Precedence: option or input, then environment, then configuration file, then the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+)
 
 from skillgym_action.domain import WorkspaceSpec
 from skillgym_action.errors import Problem, UsageError, did_you_mean
@@ -62,19 +71,26 @@ def _shard(value: object) -> object:
     return int(match[1]), int(match[2])
 
 
+def _alone(words: tuple[str, ...]) -> tuple[str, ...]:
+    if "none" in words and len(words) > 1:
+        raise ValueError("'none' turns everything off, hence stands alone")
+    return words
+
+
 def _lines(value: object) -> object:
     return tuple(line.strip() for line in value.splitlines() if line.strip()) if isinstance(value, str) else value
 
 
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
+FailOn = Annotated[tuple[str, ...], AfterValidator(_alone), _known((*FAIL_ON, "none")), BeforeValidator(_words)]
 Rate = Annotated[float, Field(ge=0, le=1)]
 
 
 class Settings(BaseModel):
     """Everything that can be given; None or empty means: not given. Times in seconds, money in US dollars."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     paths: Lines = ()
     config: str | None = None
@@ -93,7 +109,7 @@ class Settings(BaseModel):
     max_cost: PositiveFloat | None = None
     output: str | None = None
     report: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_report)] = ()
-    fail_on: Annotated[tuple[str, ...] | None, _known((*FAIL_ON, "none")), BeforeValidator(_words)] = None
+    fail_on: FailOn | None = None
     min_pass_rate: Rate | None = None
     max_error_rate: Rate | None = None
     shard: Annotated[tuple[int, int] | None, BeforeValidator(_shard)] = None
@@ -113,10 +129,15 @@ def settings(given: Mapping[str, Any], named: Callable[[str], str]) -> Settings:
         return Settings(**{name: value for name, value in given.items() if value not in (None, (), "")})
     except ValidationError as error:
         problems = (
-            Problem(message=f"{named(str(item['loc'][0]))}: {item['msg'].removeprefix('Value error, ')}")
+            Problem(message=f"{named(str(item['loc'][0]))}: {_words_of(item['msg'])}")
             for item in error.errors(include_url=False)
         )
         raise UsageError.of(*problems) from None
+
+
+def _words_of(message: str) -> str:
+    """Pydantic's message in our words."""
+    return message.removeprefix("Value error, ").replace("Input should be", "must be")
 
 
 # --- one slice per stage ----------------------------------------------------------------------------
@@ -134,7 +155,7 @@ class DiscoverOptions:
 class LoadOptions:
     """``workspace`` is for suites that do not say where their agents work."""
 
-    workspace: WorkspaceSpec = WorkspaceSpec()
+    workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,7 +23,7 @@ class Files(Protocol):
         ...
 
     def text(self, path: str, limit: int) -> str | None:
-        """UTF-8 text, errors replaced, CRLF as LF; None when the file is larger than ``limit`` bytes or not readable."""
+        """UTF-8 text, errors replaced, CRLF as LF; None when it has more than ``limit`` bytes or cannot be read."""
         ...
 
     def existed(self, path: str) -> bool:

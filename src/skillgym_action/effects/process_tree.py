@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skillgym_action.effects.cancellation import Cancellation
 
 TICK = 0.1
+LONGEST_POLL = 24 * 3600.0  # the kernel counts milliseconds in 32 bits
 
 
 def end_tree(pid: int, grace: float) -> None:
@@ -70,7 +71,7 @@ class Exit:
             os.close(self.fd)
 
     def within(self, seconds: float, cancelled: Cancellation) -> bool:
-        """Whether the child has ended; waits for that, for a cancellation, or ``seconds``."""
+        """Whether the child has ended; waits for that, for a cancellation, or ``seconds``, a day at most."""
         if self.fd is None:
             with suppress(subprocess.TimeoutExpired):
                 self.child.wait(min(seconds, TICK))
@@ -78,4 +79,4 @@ class Exit:
         poll = select.poll()
         poll.register(self.fd, select.POLLIN)
         poll.register(cancelled.fileno(), select.POLLIN)
-        return any(fd == self.fd for fd, _ in poll.poll(seconds * 1000))
+        return any(fd == self.fd for fd, _ in poll.poll(min(seconds, LONGEST_POLL) * 1000))

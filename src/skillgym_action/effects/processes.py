@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from skillgym_action.effects.outputs import OutputFile, Tail
 from skillgym_action.effects.process_tree import TICK, Exit, end_tree
+from skillgym_action.effects.turns import Turns
 from skillgym_action.session import Capture, Ending
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Processes:
         """``environment`` is ours; programs see the allow-listed part of it."""
         self.environment = {name: value for name, value in environment.items() if name in ALLOWED}
         self.cancelled = cancelled
+        self.turns = Turns()
         self._lock = threading.Lock()
         self._known: set[int] = set()
         self._adopts = _become_subreaper()
@@ -133,7 +135,8 @@ class Processes:
         except (OSError, ValueError) as error:
             reason = f"cannot start {invocation.argv[0]!r}: {getattr(error, 'strerror', None) or error}"
             return Capture(ending=Ending.NOT_STARTED, exit_code=None, stdout=out, stderr=err, seconds=0.0, error=reason)
-        ending, trouble = self._wait(child, began + invocation.timeout, Tail(stdout, watch) if watch else None)
+        with self.turns.waiting():
+            ending, trouble = self._wait(child, began + invocation.timeout, Tail(stdout, watch) if watch else None)
         if ending is not Ending.EXITED:
             end_tree(child.pid, GRACE)
         code = child.wait()

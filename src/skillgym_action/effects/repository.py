@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Searched neither for suites nor copied, whether git ignores them or not.
 NEVER = frozenset({".git", "node_modules", ".venv", "venv", ".tox", ".nox", "__pycache__", ".skillgym-results"})
+IGNORE_ALL = b"*\n"
 IDENTITY = (
     "-c",
     "user.name=skillgym-action",
@@ -41,17 +42,21 @@ class Repository:
         self._processes = processes
 
     def files(self, folder: Path) -> Iterator[str]:
-        """Files below ``folder`` that git does not ignore, relative to the root with ``/``, sorted."""
-        if self.tracked:
-            listed = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", os.fspath(folder))
-            names: Iterable[str] = {os.fsdecode(name) for name in listed.split(b"\0") if name}
-        else:
-            names = (os.path.relpath(path, self.root) for path in _walk(folder))
+        """Files below ``folder`` that git does not ignore, sorted. Raises OSError.
+
+        Relative to the root with ``/``; absolute for a folder outside of it.
+        """
+        if not folder.is_relative_to(self.root):
+            return iter(sorted(_walk(folder)))
+        if not self.tracked:
+            return iter(sorted(os.path.relpath(path, self.root) for path in _walk(folder)))
+        listed = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", os.fspath(folder))
+        names = {os.fsdecode(name) for name in listed.split(b"\0") if name}
         return (name for name in sorted(names) if NEVER.isdisjoint(name.split("/")))
 
     def commit(self) -> str | None:
         """The commit that is checked out."""
-        with suppress(OSError, subprocess.SubprocessError):
+        with suppress(OSError):
             return self._git("rev-parse", "HEAD").decode().strip() if self.tracked else None
         return None
 
@@ -59,7 +64,7 @@ class Repository:
         """Copy tracked and untracked, not ignored files, and make their state the only commit of a new repository.
 
         The checkout's own ``.git`` stays behind: it may hold a credential, and its history the answers.
-        ``exclude``: relative paths of files or folders. Raises OSError, subprocess.SubprocessError.
+        ``exclude``: relative paths of files or folders. Raises OSError.
         """
         target.mkdir()
         left_out = tuple(exclude)
@@ -78,13 +83,21 @@ class Repository:
             self._git(*IDENTITY, "commit", "--quiet", "--allow-empty", "--message=workspace", folder=target)
 
     def _git(self, *arguments: str, folder: Path | None = None) -> bytes:
-        """Neither the user's nor the machine's git configuration has a say; a checkout may belong to somebody else."""
+        """Neither the user's nor the machine's git configuration has a say; a checkout may belong to somebody else.
+
+        Raises OSError, also for what git cannot do.
+        """
         quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
         where = folder or self.root
-        return self._processes.output(("git", "-c", "safe.directory=*", *arguments), cwd=where, env=quiet)
+        try:
+            return self._processes.output(("git", "-c", "safe.directory=*", *arguments), cwd=where, env=quiet)
+        except subprocess.CalledProcessError as error:
+            raise OSError(error.stderr.decode(errors="replace").strip()) from error
 
 
 def _walk(folder: Path) -> Iterator[str]:
+    """Files where no git says what is ignored; a run directory, for one, ignores itself."""
     for where, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if name not in NEVER]
-        yield from (os.path.join(where, name) for name in files)
+        hidden = ".gitignore" in files and Path(where, ".gitignore").read_bytes() == IGNORE_ALL
+        folders[:] = [] if hidden else [name for name in folders if name not in NEVER]
+        yield from [] if hidden else [os.path.join(where, name) for name in files]

@@ -13,6 +13,7 @@ import threading
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Self
 
+from skillgym_action.effects.repository import IGNORE_ALL
 from skillgym_action.errors import OutputError
 
 if TYPE_CHECKING:
@@ -38,11 +39,8 @@ class RunDirectory:
     def __enter__(self) -> Self:
         with _writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            if (
-                self.path.parent.name == ".skillgym-results"
-                and not (ignore := self.path.parent / ".gitignore").exists()
-            ):
-                ignore.write_text("*\n")
+            if not any(self.path.iterdir()):  # our own, hence nothing to commit or to search for suites
+                (self.path / ".gitignore").write_bytes(IGNORE_ALL)
             self._journal = (self.path / JOURNAL).open("a", encoding="utf-8", errors="backslashreplace")
         return self
 
@@ -51,10 +49,13 @@ class RunDirectory:
             self._journal.close()
 
     def folder(self, relative: str) -> Path:
-        """A folder for artifacts, made if need be."""
-        with _writing(self.path / relative):
-            os.makedirs(self.path / relative, exist_ok=True)
-        return self.path / relative
+        """A folder for artifacts, without those of an earlier run into the same directory."""
+        path = self.path / relative
+        with _writing(path):
+            if path.exists():
+                shutil.rmtree(path)
+            path.mkdir(parents=True)
+        return path
 
     def note(self, entry: Mapping[str, object]) -> None:
         """One line in the journal, flushed, so that a run that is killed loses nothing that was finished."""
@@ -70,9 +71,9 @@ class RunDirectory:
             path.write_text(self.redactor.text(text), encoding="utf-8", errors="backslashreplace")
 
     def redact(self, *paths: Path) -> None:
-        """Rewrite what programs wrote there themselves, where it holds a secret."""
+        """Rewrite what programs wrote there themselves, where it holds a secret. Symlinks are not followed."""
         for path in paths:
-            if not path.is_file() or not (size := path.stat().st_size):
+            if path.is_symlink() or not path.is_file() or not (size := path.stat().st_size):
                 continue
             with _writing(path), path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
                 if size > CHUNK:
@@ -113,6 +114,8 @@ class RunDirectory:
         try:
             with beside.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
                 file.writelines(pieces)
+            if path.exists():
+                shutil.copymode(path, beside)
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)

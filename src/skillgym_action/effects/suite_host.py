@@ -136,7 +136,8 @@ class SuiteHosts:
     def _call(self, host: HostProcess, request: dict[str, Any]) -> dict[str, Any]:
         """A host that does not answer does not outlive the call."""
         try:
-            return host.call(request, self._limit, self._processes.cancelled)
+            with self._processes.turns.waiting():
+                return host.call(request, self._limit, self._processes.cancelled)
         except BaseException:
             self._end(host)
             raise

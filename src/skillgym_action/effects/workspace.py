@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
     from skillgym_action.domain import Suite, WorkspaceSpec
     from skillgym_action.effects.repository import Repository
+    from skillgym_action.effects.turns import Turns
 
 SAVED_BYTES = 16 * 1024 * 1024
 SAVED_FILES = 2000
+SMALL_BYTES = 64 * 1024
+SMALL_FILES = 32
 
 
 class Template:
@@ -74,6 +77,7 @@ class Workspace:
         self.files = WorkspaceFiles(self)
         self._template = template
         self._before: Snapshot = {}
+        self._after: Snapshot = {}
         self._digests: dict[str, str | None] = {}
         self.scratch.mkdir(parents=True, exist_ok=True)
 
@@ -154,7 +158,7 @@ class Workspace:
         """Everything that differs from the state before the agent."""
         if self._template is None:
             return Changes()
-        after = snapshot(self.path)
+        self._after = after = snapshot(self.path)
         changed = [path for path, entry in after.items() if self._differs(path, entry)]
         return Changes(
             created=tuple(sorted(path for path in changed if path not in self._before)),
@@ -176,21 +180,25 @@ class Workspace:
             return False
         return True
 
-    def discard(self) -> bool:
-        """Remove the session's directories; True when its home was never used and stands ready for another."""
-        if self._template is not None:
-            _remove(self.path)
+    @property
+    def home_is_unused(self) -> bool:
+        """Whether nothing is left of the session but an empty home."""
         with suppress(OSError):
-            unused = os.listdir(self.folder) == [self.scratch.name] and not self.scratch.is_symlink()
-            if unused and not os.listdir(self.scratch):
-                return True
-        _remove(self.folder)
+            only = os.listdir(self.home) == [self.scratch.name] and not self.scratch.is_symlink()
+            return only and not os.listdir(self.scratch)
         return False
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the workspace is the session's own and takes hardly any space."""
+        sizes = [entry.stamp[0] for entry in self._after.values() if entry.stamp]
+        return self._template is not None and len(self._after) <= SMALL_FILES and sum(sizes) <= SMALL_BYTES
 
     def keep(self, target: Path) -> None:
         """Move the workspace to ``target``, for people to look at."""
         if self._template is not None:
             with suppress(shutil.Error, OSError, RecursionError):
+                _remove(target)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(self.path, target)
 
@@ -198,14 +206,16 @@ class Workspace:
 class Workspaces:
     """Makes workspaces below one temporary folder; a context manager, since that folder goes with the run."""
 
-    def __init__(self, repository: Repository) -> None:
-        """Templates resolve by themselves; ``repository`` is what suites without one work in a copy of."""
-        self.repository = repository
+    def __init__(self, repository: Repository, turns: Turns) -> None:
+        """``repository`` is what suites without a template work in a copy of."""
+        self.repository, self._turns = repository, turns
         self._hidden: list[str] = []
         self.root = Path(tempfile.mkdtemp(prefix="skillgym-"))
         self._numbers = count(1)
         self._unused: deque[Path] = deque()
-        self._lock = threading.Lock()
+        self._trash = self.root / "trash"
+        self._trash.mkdir()
+        self._sharing = threading.Lock()
         self._copying = threading.Lock()
         self._templates: dict[Path | str, Template] = {}
         self._shared: dict[str, Path] = {}
@@ -232,17 +242,29 @@ class Workspaces:
 
     def shared(self, suite: Suite, prepare: Callable[[Workspace], None]) -> Workspace:
         """The suite's one directory, made and prepared by whoever comes first; homes are each session's own."""
-        with self._lock:
+        with self._turns.waiting():
+            self._sharing.acquire()
+        try:
             if suite.path not in self._shared:
                 first = self.fresh(suite.workspace)
                 prepare(first)
                 self._shared[suite.path] = first.path
+        finally:
+            self._sharing.release()
         return Workspace(self._folder(), self._shared[suite.path], None)
 
     def discard(self, workspace: Workspace) -> None:
-        """Remove a session's directories."""
-        if workspace.discard():
+        """Remove a session's directories; a home that was never used stands ready for another session.
+
+        Small workspaces go with the run: a file system that has just freed inodes is slow to give new ones.
+        """
+        if workspace.is_small:
+            with suppress(OSError):
+                workspace.path.rename(self._trash / str(next(self._numbers)))
+        if workspace.home_is_unused:
             self._unused.append(workspace.folder)
+        else:
+            _remove(workspace.folder)
 
     def _folder(self) -> Path:
         try:

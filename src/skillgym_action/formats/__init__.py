@@ -46,7 +46,7 @@ class Format(Protocol):
     """What every module of this shelf offers."""
 
     def accepts(self, path: str, head: str) -> bool:
-        """Whether the file looks like a suite of this format. ``path`` is relative with ``/``, ``head`` its first 64 KiB."""
+        """Whether the file looks like a suite of this format. ``path`` is relative, ``head`` its first 64 KiB."""
         ...
 
     def suite(self, source: SuiteFile) -> Suite:

@@ -20,7 +20,10 @@ def _shape(value: object) -> str:
 
 class _Section(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", strict=True, defer_build=True, json_schema_extra={"patternProperties": {r"^(x-.*|\$schema)$": {}}}
+        extra="forbid",
+        strict=True,
+        defer_build=True,
+        json_schema_extra={"patternProperties": {r"^(x-.*|\$schema)$": {}}},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -242,7 +242,7 @@ def _section(results: list[Result], nouns: tuple[str, str], room: _Room, row: Ca
         results.sort(key=lambda result: cause(result).label)
     rows: list[Row] = []
     for result in results:
-        if room.full or not room.holds(astuple(found := row(result)), overhead):
+        if room.full or not room.holds(_cells(found := row(result)), overhead):
             break
         rows.append(found)
     noun = "passing row" if passed else "row"
@@ -251,6 +251,10 @@ def _section(results: list[Result], nouns: tuple[str, str], room: _Room, row: Ca
         rows=tuple(rows),
         left_out=_left_out(len(results) - len(rows), noun),
     )
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return tuple(getattr(row, field.name) for field in fields(row))
 
 
 def _groups(rows: tuple[Row, ...]) -> Iterator[Group]:

@@ -1,0 +1,164 @@
+"""The gate: a run report and its options -> a verdict, an exit code, reasons."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import run_report
+from skillgym_action.gate import gate
+from skillgym_action.options import FAIL_ON, GateOptions
+from skillgym_action.verdicts import Status
+
+DEFAULT = GateOptions()
+PASSED = "one passed"
+RED = "red failed"
+
+# One execution, alone or beside one that passed: the exit code for each word of --fail-on alone.
+ALONE = """
+                     failed  unexpected-passed  errored  skipped  no-cases  budget  warnings
+nothing              0       0                  0        0        2         0       0
+passed               0       0                  0        0        0         0       0
+failed               1       0                  0        0        0         0       0
+expected-failed      0       0                  0        0        0         0       0
+unexpected-passed    0       1                  0        0        0         0       0
+errored              0       0                  3        0        3         0       0
+skipped              0       0                  0        3        3         3       0
+"""
+BESIDE_A_PASS = """
+                     failed  unexpected-passed  errored  skipped  no-cases  budget  warnings
+passed               0       0                  0        0        0         0       0
+failed               1       0                  0        0        0         0       0
+expected-failed      0       0                  0        0        0         0       0
+unexpected-passed    0       1                  0        0        0         0       0
+errored              0       0                  3        0        0         0       0
+skipped              0       0                  0        3        0         3       0
+"""
+
+
+def decided(text: str, options: GateOptions = DEFAULT, **changes):
+    decision = gate(run_report(text, decision=None, **changes), options)
+    return decision.verdict, decision.exit_code, list(decision.reasons)
+
+
+def cells(table: str):
+    words, *rows = (line.split() for line in table.strip().splitlines())
+    return [
+        pytest.param(status, word, int(code), id=f"{status} with {word}")
+        for status, *codes in rows
+        for word, code in zip(words, codes, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("status", "word", "code"), cells(ALONE))
+def test_a_lone_execution_and_a_lone_word_decide(status, word, code):
+    text = "" if status == "nothing" else f"one {status}"
+    assert decided(text, GateOptions(fail_on=frozenset({word})))[1] == code
+
+
+@pytest.mark.parametrize(("status", "word", "code"), cells(BESIDE_A_PASS))
+def test_an_execution_beside_one_that_passed(status, word, code):
+    assert decided(f"{PASSED}\ntwo {status}", GateOptions(fail_on=frozenset({word})))[1] == code
+
+
+def test_the_tables_have_every_status_and_every_word():
+    for table in (ALONE, BESIDE_A_PASS):
+        words, *rows = (line.split() for line in table.strip().splitlines())
+        assert tuple(words) == FAIL_ON
+        assert {row[0] for row in rows} >= set(Status)
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [
+        pytest.param(PASSED, ("passed", 0, []), id="all passed"),
+        pytest.param("old expected-failed", ("passed", 0, []), id="a known failure is green"),
+        pytest.param(f"{PASSED}\n{RED}", ("failed", 1, ["1 failed"]), id="one failed"),
+        pytest.param(
+            "a failed\nb unexpected-passed", ("failed", 1, ["1 failed", "1 unexpected-passed"]), id="both red"
+        ),
+        pytest.param(
+            f"{PASSED}\nx errored timeout", ("inconclusive", 3, ["1 of 2 could not be judged"]), id="one errored"
+        ),
+        pytest.param(
+            f"{RED}\nx errored timeout",
+            ("failed", 1, ["1 failed", "1 of 2 could not be judged"]),
+            id="red wins over errored, and both are told",
+        ),
+        pytest.param(
+            f"{PASSED}\nx errored suite-invalid",
+            ("inconclusive", 2, ["1 of 2 could not be judged"]),
+            id="an invalid case is a mistake of the suite",
+        ),
+        pytest.param(
+            f"{RED}\nx errored suite-invalid",
+            ("failed", 1, ["1 failed", "1 of 2 could not be judged"]),
+            id="red wins over an invalid case",
+        ),
+        pytest.param(f"{PASSED}\nx skipped", ("passed", 0, []), id="skipped is not red by itself"),
+        pytest.param("x skipped", ("inconclusive", 3, ["nothing was judged"]), id="only skipped"),
+        pytest.param(
+            "",
+            ("inconclusive", 2, ["no case was left to run: no suite was found, or the filters leave none"]),
+            id="no case",
+        ),
+    ],
+)
+def test_the_default_gate(text, decision):
+    assert decided(text) == decision
+
+
+@pytest.mark.parametrize("text", ["", RED, "x errored timeout", "x errored suite-invalid", "x skipped"])
+def test_a_gate_that_is_turned_off_is_always_green(text):
+    assert decided(text, GateOptions(fail_on=frozenset())) == ("passed", 0, [])
+
+
+def test_warnings_are_red_when_asked_for():
+    options = GateOptions(fail_on=frozenset({"warnings"}))
+    assert decided(f"{PASSED}\nwarning: old spelling", options) == ("failed", 1, ["1 warnings"])
+    assert decided(f"{PASSED}\nwarning: old spelling") == ("passed", 0, [])
+
+
+TWO_OF_THREE = "a passed\nb passed\nc failed\nd errored timeout"
+
+
+@pytest.mark.parametrize(
+    ("text", "rate", "decision"),
+    [
+        pytest.param(TWO_OF_THREE, 0.6, ("passed", 0, []), id="above"),
+        pytest.param(TWO_OF_THREE, 2 / 3, ("passed", 0, []), id="errored ones do not enter the rate"),
+        pytest.param(TWO_OF_THREE, 0.7, ("failed", 1, ["pass rate 66.7% is below 70.0%"]), id="below"),
+        pytest.param("x errored timeout", 1.0, ("passed", 0, []), id="without a judged one there is no rate"),
+        pytest.param(RED, 0.0, ("passed", 0, []), id="no demand"),
+    ],
+)
+def test_the_pass_rate_is_of_the_judged(text, rate, decision):
+    assert decided(text, GateOptions(fail_on=frozenset(), min_pass_rate=rate)) == decision
+
+
+ONE_OF_FOUR_ERRORED = "a passed\nb passed\nc passed\nd errored timeout"
+
+
+@pytest.mark.parametrize(
+    ("text", "rate", "code"),
+    [
+        pytest.param(ONE_OF_FOUR_ERRORED, 0.25, 0, id="just tolerated"),
+        pytest.param(ONE_OF_FOUR_ERRORED, 0.24, 3, id="too many"),
+        pytest.param(ONE_OF_FOUR_ERRORED, 0.0, 3, id="none is tolerated"),
+        pytest.param("x errored timeout", 1.0, 3, id="never all of them: nothing was judged"),
+        pytest.param("a failed\nb errored timeout", 1.0, 1, id="red stays red"),
+    ],
+)
+def test_some_errors_may_be_tolerated(text, rate, code):
+    assert decided(text, GateOptions(max_error_rate=rate))[1] == code
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        pytest.param(PASSED, ["the run was cancelled"], id="all green so far"),
+        pytest.param(RED, ["the run was cancelled", "1 failed"], id="what was red is still told"),
+        pytest.param("", ["the run was cancelled"], id="before anything ran"),
+    ],
+)
+def test_a_cancelled_run_exits_with_130(text, reasons):
+    assert decided(text, cancelled=True) == ("inconclusive", 130, reasons)

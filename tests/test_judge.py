@@ -1,0 +1,191 @@
+"""Judging: outcomes and trouble -> status, origin, class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from skillgym_action.domain import Case, Outcome
+from skillgym_action.errors import Location
+from skillgym_action.judge import errored, judge
+from skillgym_action.session_report import Trouble
+from skillgym_action.verdicts import TROUBLES, FailureClass
+
+HERE = Location(path="bench/core.json", line=3)
+THERE = Location(path="bench/suite.py", line=9)
+OWN = FailureClass(id="wrong-alias", label="Wrong alias")
+TIMEOUT = Trouble(kind="timeout", message="no end after 5 s")
+ANSWERS = {"yes": True, "no": False, "cannot tell": None}
+
+
+@dataclass
+class Says:
+    """An assertion that has its answer ready; fulfils ``assertions.Assertion``."""
+
+    answer: str
+    name: str = "rule"
+    trouble: str | None = None
+    diagnostic: bool = True
+    fail_fast: bool = False
+    failure_class: FailureClass | None = None
+    location: Location | None = None
+    type: str = "says"
+
+    def judge(self, subject: Asked) -> tuple[Outcome, ...]:
+        subject.judged.append(self.name)
+        return (
+            Outcome(
+                assertion=self.name,
+                type=self.type,
+                passed=ANSWERS[self.answer],
+                explanation=f"{self.name} says {self.answer}",
+                trouble=self.trouble,
+                failure_class=self.failure_class,
+                location=self.location,
+            ),
+        )
+
+
+@dataclass
+class Asked:
+    """A subject that notes what it was asked."""
+
+    own_class: FailureClass | None = None
+    judged: list[str] = field(default_factory=list)
+    classified: list[str] = field(default_factory=list)
+
+    def classify(self, case_id, judgement):
+        self.classified.append(f"{case_id} {judgement.status}")
+        return self.own_class
+
+
+HOLDS, FAILS = Says("yes"), Says("no")
+GRADER = Says("cannot tell", trouble="grader")
+CRASHED = Says("cannot tell", trouble="assert-hook", location=THERE)
+
+
+def judged(*assertions: Says, trouble: Trouble | None = None, subject: Asked | None = None, **settings):
+    case = Case(id="a", prompt="p", location=HERE, assertions=assertions, **settings)
+    return judge(case, subject or Asked(), trouble)
+
+
+@pytest.mark.parametrize(
+    ("assertions", "expected_fail", "trouble", "told"),
+    [
+        pytest.param([HOLDS], False, None, ("passed", None, None), id="all hold"),
+        pytest.param([HOLDS, FAILS], False, None, ("failed", "assertion", "assertion"), id="one does not"),
+        pytest.param([FAILS], True, None, ("expected-failed", "assertion", "assertion"), id="a known failure"),
+        pytest.param([HOLDS], True, None, ("unexpected-passed", None, "unexpected-passed"), id="a stale expectation"),
+        pytest.param([HOLDS], False, TIMEOUT, ("errored", "timeout", "timeout"), id="trouble though all hold"),
+        pytest.param(
+            [FAILS], True, TIMEOUT, ("errored", "timeout", "timeout"), id="trouble is never an expected failure"
+        ),
+        pytest.param([HOLDS, GRADER], False, None, ("errored", "grader", "grader"), id="a grader that cannot tell"),
+        pytest.param([GRADER, FAILS], False, None, ("failed", "assertion", "assertion"), id="... but another says no"),
+        pytest.param(
+            [FAILS, CRASHED], False, None, ("errored", "assert-hook", "assert-hook"), id="a check that crashed"
+        ),
+        pytest.param([CRASHED], True, None, ("errored", "assert-hook", "assert-hook"), id="... is no expected failure"),
+        pytest.param(
+            [Says("cannot tell")], False, None, ("errored", "grader", "grader"), id="no answer without a reason"
+        ),
+    ],
+)
+def test_the_status(assertions, expected_fail, trouble, told):
+    judgement = judged(*assertions, expected_fail=expected_fail, trouble=trouble)
+    failure_class = judgement.failure_class and judgement.failure_class.id
+    assert (judgement.status, judgement.origin, failure_class) == told
+
+
+@pytest.mark.parametrize("kind", TROUBLES)
+def test_every_class_of_trouble_has_its_origin_and_label(kind):
+    judgement = errored(Trouble(kind=kind, message="why"))
+    assert judgement.status == "errored"
+    assert judgement.origin == TROUBLES[kind].origin
+    assert (judgement.failure_class.id, judgement.failure_class.label) == (kind, TROUBLES[kind].label)
+    assert (judgement.failure.name, judgement.failure.message) == (TROUBLES[kind].label, "why")
+
+
+# --- what is evaluated ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("assertions", "trouble", "names"),
+    [
+        pytest.param([Says("no", "a"), Says("yes", "b")], None, ["a", "b"], id="a failure hides nothing"),
+        pytest.param(
+            [Says("no", "a", fail_fast=True), Says("yes", "b")], None, ["a"], id="unless it says that it should"
+        ),
+        pytest.param(
+            [Says("cannot tell", "a", fail_fast=True), Says("yes", "b")],
+            None,
+            ["a"],
+            id="what cannot tell stops as well",
+        ),
+        pytest.param(
+            [Says("yes", "a", fail_fast=True), Says("yes", "b")], None, ["a", "b"], id="success stops nothing"
+        ),
+        pytest.param(
+            [Says("yes", "a", diagnostic=False), Says("yes", "b")], TIMEOUT, ["b"], id="after trouble only diagnosis"
+        ),
+    ],
+)
+def test_assertions_are_evaluated_in_order(assertions, trouble, names):
+    subject = Asked()
+    judgement = judged(*assertions, trouble=trouble, subject=subject)
+    assert subject.judged == names
+    assert [outcome.assertion for outcome in judgement.outcomes] == names
+
+
+# --- reasons ----------------------------------------------------------------------------------------
+
+
+def test_the_first_assertion_that_fails_gives_the_reason_and_the_case_the_place():
+    failure = judged(HOLDS, Says("no", "b"), Says("no", "c")).failure
+    assert (failure.name, failure.message, failure.location) == ("AssertionError", "b says no", HERE)
+
+
+def test_an_outcome_s_own_place_wins():
+    assert judged(Says("no", location=THERE)).failure.location == THERE
+    assert judged(CRASHED).failure.location == THERE
+
+
+def test_trouble_tells_its_message():
+    assert judged(FAILS, trouble=TIMEOUT).failure.message == "no end after 5 s"
+
+
+# --- classes ----------------------------------------------------------------------------------------
+
+
+def test_a_class_attached_by_an_assertion_is_the_failure_s():
+    assert judged(Says("no"), Says("no", failure_class=OWN)).failure_class == OWN
+
+
+@pytest.mark.parametrize(
+    ("assertions", "settings", "asked"),
+    [
+        pytest.param([HOLDS], {}, [], id="a pass is not classified"),
+        pytest.param([FAILS], {}, ["a failed"], id="a failure is"),
+        pytest.param([FAILS], {"expected_fail": True}, ["a expected-failed"], id="also an expected one"),
+        pytest.param([HOLDS], {"expected_fail": True}, ["a unexpected-passed"], id="and an unexpected pass"),
+        pytest.param([HOLDS], {"trouble": TIMEOUT}, ["a errored"], id="and trouble"),
+    ],
+)
+def test_the_suite_s_classifier_sees_what_did_not_simply_pass(assertions, settings, asked):
+    subject = Asked(own_class=OWN)
+    before = judged(*assertions, **settings)
+    judgement = judged(*assertions, subject=subject, classify=True, **settings)
+    assert subject.classified == asked
+    assert judgement.status == before.status
+    assert judgement.failure_class == (OWN if asked else None)
+
+
+def test_a_classifier_with_no_opinion_changes_nothing():
+    assert judged(FAILS, subject=Asked(), classify=True) == judged(FAILS)
+
+
+def test_a_case_without_a_classifier_asks_none():
+    subject = Asked(own_class=OWN)
+    judged(FAILS, subject=subject)
+    assert subject.classified == []

@@ -1,0 +1,189 @@
+"""Settings: validated whatever way they come; and which of option, configuration and default wins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scratch import case, repository, skillgym, suite
+from skillgym_action import resolve
+from skillgym_action.config import Config, ConfigFile
+from skillgym_action.errors import UsageError
+from skillgym_action.options import FAIL_ON, ExecuteOptions, GateOptions, Options, PlanOptions, Settings, settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def given(**values: Any) -> Settings:
+    return settings(values, lambda name: "--" + name.replace("_", "-"))
+
+
+def problems(**values: Any) -> list[str]:
+    with pytest.raises(UsageError) as caught:
+        given(**values)
+    return str(caught.value).splitlines()
+
+
+def resolved(folder: Path, run: dict[str, Any] | None = None, runners: int = 1, **values: Any) -> Options:
+    file = ConfigFile.model_validate({"run": run or {}})
+    return resolve.options(given(**values), Config(file=file, folder=folder), cwd=folder, runners=runners)
+
+
+# --- what is understood -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "value"),
+    [
+        pytest.param({"tag": ("a,b", "c")}, "tag", ("a", "b", "c"), id="repeated and with commas"),
+        pytest.param({"tag": "a,\n b ,\n\n"}, "tag", ("a", "b"), id="one text of many lines"),
+        pytest.param({"paths": "a b\nc\n"}, "paths", ("a b", "c"), id="paths keep their blanks"),
+        pytest.param({"jobs": "4"}, "jobs", 4, id="a whole number"),
+        pytest.param({"timeout": "0.5"}, "timeout", 0.5, id="seconds"),
+        pytest.param({"shard": "2/4"}, "shard", (2, 4), id="a shard"),
+        pytest.param({"fail_on": "failed, errored"}, "fail_on", ("failed", "errored"), id="words"),
+        pytest.param({"fail_on": "none"}, "fail_on", ("none",), id="the gate turned off"),
+        pytest.param(
+            {"report": ("junit=a=b.xml",)}, "report", (("junit", "a=b.xml"),), id="a path with an equals sign"
+        ),
+        pytest.param({"report": "junit=a\nx-bench=b"}, "report", (("junit", "a"), ("x-bench", "b")), id="two reports"),
+        pytest.param({"jobs": None, "tag": (), "model": ""}, "jobs", None, id="empty is not given"),
+    ],
+)
+def test_what_is_given_is_understood(values, name, value):
+    assert getattr(given(**values), name) == value
+
+
+@pytest.mark.parametrize("word", FAIL_ON)
+def test_every_word_of_the_gate_is_accepted(word):
+    assert given(fail_on=word).fail_on == (word,)
+
+
+# --- what is refused --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        pytest.param({"fail_on": "faild"}, "--fail-on: unknown word 'faild'; did you mean 'failed'?", id="gate"),
+        pytest.param(
+            {"schedule": "paralel"}, "--schedule: unknown word 'paralel'; did you mean 'parallel'?", id="schedule"
+        ),
+        pytest.param({"format": ("xbench",)}, "--format: unknown word 'xbench'; did you mean 'x-bench'?", id="format"),
+        pytest.param(
+            {"report": ("junti=x",)}, "--report: unknown report kind 'junti'; did you mean 'junit'?", id="report kind"
+        ),
+        pytest.param({"report": ("junit",)}, "--report: 'junit' is not KIND=PATH", id="report without a path"),
+        pytest.param({"report": ("junit=",)}, "--report: 'junit=' is not KIND=PATH", id="report with an empty path"),
+        pytest.param(
+            {"fail_on": "none,failed"}, "--fail-on: 'none' turns everything off, hence stands alone", id="none and more"
+        ),
+        pytest.param({"jobs": "0"}, "--jobs: must be greater than 0", id="no jobs"),
+        pytest.param({"timeout": "inf"}, "--timeout: must be a finite number", id="infinite time"),
+        pytest.param({"max_cost": "nan"}, "--max-cost: must be a finite number", id="not a number"),
+        pytest.param({"max_cost": "-1"}, "--max-cost: must be greater than 0", id="negative money"),
+        pytest.param({"retry": "-1"}, "--retry: must be greater than or equal to 0", id="negative retries"),
+        pytest.param({"min_pass_rate": "80"}, "--min-pass-rate: must be less than or equal to 1", id="percent"),
+        pytest.param({"shard": "0/2"}, "--shard: '0/2' is not I/N with 1 <= I <= N, such as 2/4", id="shard 0"),
+        pytest.param({"shard": "3/2"}, "--shard: '3/2' is not I/N with 1 <= I <= N, such as 2/4", id="shard too high"),
+        pytest.param({"shard": "2"}, "--shard: '2' is not I/N with 1 <= I <= N, such as 2/4", id="half a shard"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(values, told):
+    assert problems(**values) == [told]
+
+
+def test_all_mistakes_are_told_at_once():
+    assert len(problems(jobs="x", fail_on="x", shard="x")) == 3
+
+
+# --- precedence -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "run", "expected"),
+    [
+        pytest.param({}, {}, ExecuteOptions(), id="defaults"),
+        pytest.param(
+            {},
+            {"repeat": 2, "repeatFailure": 3, "maxSteps": 4, "maxCost": 5},
+            ExecuteOptions(repeat=2, retry=3, max_steps=4, max_cost=5.0),
+            id="the configuration wins over defaults",
+        ),
+        pytest.param(
+            {"repeat": 6, "retry": 0, "max_steps": 7, "max_cost": 8},
+            {"repeat": 2, "repeatFailure": 3, "maxSteps": 4, "maxCost": 5},
+            ExecuteOptions(repeat=6, retry=0, max_steps=7, max_cost=8.0),
+            id="the option wins over the configuration, even when it is 0",
+        ),
+    ],
+)
+def test_how_executions_run(tmp_path, options, run, expected):
+    assert resolved(tmp_path, run, **options).execute == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "run", "runners", "schedule", "jobs"),
+    [
+        pytest.param({}, {}, 3, "serial", 1, id="one after the other"),
+        pytest.param({"jobs": 4}, {}, 1, "parallel", 4, id="several jobs mean parallel"),
+        pytest.param({"jobs": 4, "schedule": "serial"}, {}, 1, "serial", 1, id="serial is always one at a time"),
+        pytest.param({}, {"schedule": "parallel", "maxParallel": 5}, 1, "parallel", 5, id="as the configuration says"),
+        pytest.param({"jobs": 2}, {"schedule": "parallel", "maxParallel": 5}, 1, "parallel", 2, id="the option wins"),
+        pytest.param({"schedule": "isolated-by-runner"}, {}, 3, "isolated-by-runner", 3, id="a lane for each runner"),
+        pytest.param({"schedule": "isolated-by-runner"}, {}, 0, "isolated-by-runner", 1, id="at least one lane"),
+    ],
+)
+def test_the_schedule_and_how_many_at_once(tmp_path, options, run, runners, schedule, jobs):
+    execute = resolved(tmp_path, run, runners, **options).execute
+    assert (execute.schedule, execute.jobs) == (schedule, jobs)
+
+
+@pytest.mark.parametrize(
+    ("options", "run", "expected"),
+    [
+        pytest.param({}, {}, GateOptions(), id="defaults"),
+        pytest.param(
+            {},
+            {"failOn": ["errored"], "minPassRate": 0.5},
+            GateOptions(fail_on=frozenset({"errored"}), min_pass_rate=0.5),
+            id="the configuration",
+        ),
+        pytest.param(
+            {"fail_on": "failed", "min_pass_rate": 0},
+            {"failOn": ["errored"], "minPassRate": 0.5},
+            GateOptions(fail_on=frozenset({"failed"}), min_pass_rate=0.0),
+            id="the option wins, even when it is 0",
+        ),
+        pytest.param({"fail_on": "none"}, {"failOn": ["errored"]}, GateOptions(fail_on=frozenset()), id="none"),
+    ],
+)
+def test_the_gate(tmp_path, options, run, expected):
+    assert resolved(tmp_path, run, **options).gate == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "run", "expected"),
+    [
+        pytest.param({}, {"tags": ["a"]}, PlanOptions(tags=("a",)), id="the configuration"),
+        pytest.param({"tag": "b", "case": "c"}, {"tags": ["a"]}, PlanOptions(tags=("b",), cases=("c",)), id="options"),
+    ],
+)
+def test_the_filters(tmp_path, options, run, expected):
+    assert resolved(tmp_path, run, **options).plan == expected
+
+
+@pytest.mark.parametrize(
+    ("args", "environment", "timeout"),
+    [
+        pytest.param(["--timeout", "1"], {"SKILLGYM_TIMEOUT": "2"}, 1, id="the option wins"),
+        pytest.param([], {"SKILLGYM_TIMEOUT": "2"}, 2, id="then the environment"),
+        pytest.param([], {}, 3, id="then the suite"),
+    ],
+)
+def test_an_option_wins_over_the_environment(tmp_path, args, environment, timeout):
+    repository(tmp_path, {"bench/core.json": suite(case(timeout=3))})
+    ran = skillgym("run", "--dry-run", *args, cwd=tmp_path, **environment)
+    assert ran.out == f"bench/core.json one [sh] {timeout} s, $5.00\n"

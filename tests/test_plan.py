@@ -1,0 +1,199 @@
+"""The plan: suites x runners, filtered, in order, cut into shards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skillgym_action.domain import Case, Invalid, Runner, Suite
+from skillgym_action.errors import Location, Problem
+from skillgym_action.options import PlanOptions
+from skillgym_action.plan import plan
+from skillgym_action.runners import path_key
+from skillgym_action.session import AgentConfig
+
+
+def case(case_id: str, *tags: str, **settings) -> Case:
+    location = Location(path="bench/core.json", line=1)
+    return Case(id=case_id, prompt="p", location=location, assertions=(), tags=tags, **settings)
+
+
+def suite(*cases: Case, name: str = "core", invalid: tuple[str | None, ...] = (), **settings) -> Suite:
+    bad = tuple(Invalid(problem=Problem(message="bad"), case_id=case_id) for case_id in invalid)
+    path = f"bench/{name}.json"
+    return Suite(path=path, file=Path("/repo", path), name=name, format="x-bench", cases=cases, invalid=bad, **settings)
+
+
+def runner(name: str, model: str | None = None) -> Runner:
+    return Runner(id=name, path_key=path_key(name), agent=AgentConfig(type="command", model=model))
+
+
+CLAUDE, CODEX = runner("claude"), runner("codex")
+
+
+def names(suites, runners=(CLAUDE,), **options):
+    todo = plan(suites, runners, PlanOptions(**options))
+    return [f"{one.case.id}@{one.runner.id}" for one in todo.executions]
+
+
+def unrunnable(suites, **options):
+    todo = plan(suites, (CLAUDE,), PlanOptions(**options))
+    return [one.invalid.case_id for one in todo.unrunnable]
+
+
+# --- order ------------------------------------------------------------------------------------------
+
+
+def test_cases_come_case_by_case_and_runner_by_runner():
+    suites = (suite(case("a"), case("b")), suite(case("c"), name="other"))
+    assert names(suites, (CLAUDE, CODEX)) == [
+        *("a@claude", "a@codex", "b@claude", "b@codex"),
+        *("c@claude", "c@codex"),
+    ]
+
+
+def test_invalid_cases_have_a_place_in_the_order_and_no_runner():
+    todo = plan((suite(case("a"), invalid=("bad",)), suite(case("b"))), (CLAUDE, CODEX), PlanOptions())
+    assert [(one.index, one.invalid.case_id) for one in todo.unrunnable] == [(0, "bad")]
+    assert [one.index for one in todo.executions] == [1, 2, 3, 4]
+
+
+# --- filters ----------------------------------------------------------------------------------------
+
+TAGGED = (suite(case("login-ok", "smoke"), case("login-bad", "smoke", "slow"), case("logout")),)
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        pytest.param({}, ["login-ok", "login-bad", "logout"], id="no filter"),
+        pytest.param({"cases": ("login-*",)}, ["login-ok", "login-bad"], id="a glob"),
+        pytest.param(
+            {"cases": ("logout", "login-ok")}, ["login-ok", "logout"], id="ids are alternatives, in plan order"
+        ),
+        pytest.param({"cases": ("LOGOUT",)}, [], id="case matters"),
+        pytest.param({"tags": ("smoke",)}, ["login-ok", "login-bad"], id="a tag"),
+        pytest.param({"tags": ("slow", "other")}, ["login-bad"], id="tags are alternatives"),
+        pytest.param({"tags": ("smoke",), "cases": ("*bad",)}, ["login-bad"], id="both must hold"),
+        pytest.param({"tags": ("nope",)}, [], id="nothing is left"),
+    ],
+)
+def test_filters_leave(options, left):
+    assert names(TAGGED, **options) == [f"{case_id}@claude" for case_id in left]
+
+
+@pytest.mark.parametrize("case_id", ["[draft] fix", "what?", "a*b"])
+def test_an_id_full_of_glob_signs_selects_itself(case_id):
+    assert names((suite(case(case_id), case("other")),), cases=(case_id,))[0] == f"{case_id}@claude"
+
+
+@pytest.mark.parametrize(
+    ("patterns", "who"),
+    [
+        pytest.param((), ["a@claude", "a@codex"], id="no wish: all runners"),
+        pytest.param(("codex",), ["a@codex"], id="an id"),
+        pytest.param(("c*x", "claude"), ["a@claude", "a@codex"], id="globs"),
+        pytest.param(("gemini",), [], id="a runner that is not there"),
+    ],
+)
+def test_a_case_may_name_its_runners(patterns, who):
+    assert names((suite(case("a", runners=patterns)),), (CLAUDE, CODEX)) == who
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        pytest.param({}, ["bad", None], id="no filter"),
+        pytest.param({"cases": ("b*",)}, ["bad", None], id="a glob that matches"),
+        pytest.param({"cases": ("x",)}, [None], id="another case is asked for"),
+        pytest.param({"tags": ("smoke",)}, [None], id="its tags are not known"),
+    ],
+)
+def test_no_filter_hides_a_suite_that_could_not_be_read(options, left):
+    assert unrunnable((suite(invalid=("bad", None)),), **options) == left
+
+
+# --- shards -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shards", "parts"),
+    [
+        pytest.param(1, ["abcde"], id="one"),
+        pytest.param(2, ["ace", "bd"], id="two"),
+        pytest.param(7, ["a", "b", "c", "d", "e", "", ""], id="more than there are cases"),
+    ],
+)
+def test_shards_share_the_plan_without_loss_or_overlap(shards, parts):
+    suites = (suite(*map(case, "abcde")),)
+    found = [names(suites, shard=(number, shards)) for number in range(1, shards + 1)]
+    assert found == [[f"{letter}@claude" for letter in part] for part in parts]
+
+
+def test_an_invalid_case_is_reported_by_one_shard_only():
+    suites = (suite(case("a"), invalid=("bad", None)),)
+    assert [unrunnable(suites, shard=(number, 3)) for number in (1, 2, 3)] == [["bad"], [None], []]
+
+
+# --- an execution's settings ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("of_option", "of_case", "of_suite", "timeout"),
+    [
+        pytest.param(5.0, 6.0, 7.0, 5.0, id="the option wins"),
+        pytest.param(None, 6.0, 7.0, 6.0, id="then the case"),
+        pytest.param(None, None, 7.0, 7.0, id="then the suite"),
+        pytest.param(None, None, None, 8.0, id="then the configuration"),
+    ],
+)
+def test_the_time_limit(of_option, of_case, of_suite, timeout):
+    suites = (suite(case("a", timeout=of_case), default_timeout=of_suite),)
+    (execution,) = plan(suites, (CLAUDE,), PlanOptions(timeout=of_option, default_timeout=8.0)).executions
+    assert execution.timeout == timeout
+
+
+@pytest.mark.parametrize(
+    ("of_option", "of_case", "of_runner", "model"),
+    [
+        pytest.param("o", "c", "r", "o", id="the option wins"),
+        pytest.param(None, "c", "r", "c", id="then the case"),
+        pytest.param(None, None, "r", "r", id="then the runner"),
+        pytest.param(None, None, None, None, id="else the agent's own"),
+    ],
+)
+def test_the_model(of_option, of_case, of_runner, model):
+    suites = (suite(case("a", model=of_case)),)
+    (execution,) = plan(suites, (runner("r", of_runner),), PlanOptions(model=of_option)).executions
+    assert execution.model == model
+
+
+def test_artifact_folders_never_collide():
+    ids = ["a b", "a/b", "a-b", "a--b", "..", "é", "e", "a" * 300, "a" * 301]
+    todo = plan((suite(*map(case, ids)),), (CLAUDE, runner("claude:opus")), PlanOptions())
+    folders = [one.directory for one in todo.executions]
+    assert len(set(folders)) == len(ids) * 2
+    for folder in folders:
+        parts = folder.split("/")
+        assert len(parts) == 3
+        assert not {"", ".", ".."} & set(parts)
+        assert max(map(len, parts)) < 100
+
+
+def test_an_ordinary_id_is_its_folder():
+    (execution,) = plan((suite(case("fix-login_2.0")),), (CLAUDE,), PlanOptions()).executions
+    assert execution.directory == "core/fix-login_2.0/claude"
+
+
+def test_the_budget_is_the_case_s_own():
+    cases = case("a", budget=1.5), case("b")
+    todo = plan((suite(*cases),), (CLAUDE,), PlanOptions())
+    assert [one.budget for one in todo.executions] == [1.5, None]
+
+
+def test_the_plan_keeps_suites_and_runners():
+    suites = (replace(TAGGED[0], cases=()),)
+    todo = plan(suites, (CLAUDE,), PlanOptions())
+    assert (todo.suites, todo.runners, todo.executions) == (suites, (CLAUDE,), ())

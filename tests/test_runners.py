@@ -1,0 +1,173 @@
+"""Which runners a run has: configured ones by id, or agents named on the spot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scratch import config, repository, runner, skillgym
+from skillgym_action.config import Config, ConfigFile
+from skillgym_action.errors import ConfigError, UsageError
+from skillgym_action.runners import path_key, selected_runners
+
+CLAUDE = {"agent": {"type": "claude-code", "model": "m"}}
+SH = {"agent": {"type": "command", "command": "true"}}
+
+
+def configured(folder=None, /, **runners: dict[str, Any]) -> Config:
+    return Config(file=ConfigFile.model_validate({"runners": runners or None}), folder=folder)
+
+
+def ids(config: Config, *selectors: str) -> list[str]:
+    return [runner.id for runner in selected_runners(config, selectors, {})]
+
+
+def refused(config: Config, *selectors: str) -> str:
+    with pytest.raises((UsageError, ConfigError)) as caught:
+        selected_runners(config, selectors, {})
+    return str(caught.value)
+
+
+# --- selection --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("selectors", "selected"),
+    [
+        pytest.param([], ["opus", "sonnet", "sh"], id="all, in the order of the file"),
+        pytest.param(["sh", "opus"], ["sh", "opus"], id="in the order they are named"),
+        pytest.param(["*s"], ["opus"], id="a glob"),
+        pytest.param(["s*", "sonnet"], ["sonnet", "sh"], id="none of them twice"),
+        pytest.param(["opus", "claude-code:haiku"], ["opus", "claude-code:haiku"], id="one more on the spot"),
+    ],
+)
+def test_runners_are_selected_by_id(selectors, selected):
+    assert ids(configured(opus=CLAUDE, sonnet=CLAUDE, sh=SH), *selectors) == selected
+
+
+@pytest.mark.parametrize(
+    ("selector", "model"), [("claude-code", None), ("claude-code:m-1", "m-1"), ("claude-code:a:b", "a:b")]
+)
+def test_an_agent_named_on_the_spot_needs_no_configuration(selector, model):
+    (one,) = selected_runners(configured(), (selector,), {})
+    assert (one.id, one.agent.type, one.agent.model) == (selector, "claude-code", model)
+
+
+@pytest.mark.parametrize(
+    ("selector", "told"),
+    [
+        pytest.param("calude-code", "unknown runner 'calude-code'; did you mean 'claude-code'?", id="a misspelt agent"),
+        pytest.param("opsu", "unknown runner 'opsu'; did you mean 'opus'?", id="a misspelt id"),
+        pytest.param("x*", "unknown runner 'x*'; known: claude-code, opus", id="a glob that matches nothing"),
+        pytest.param("replay", "unknown runner 'replay'; known: claude-code, opus", id="an agent that needs settings"),
+    ],
+)
+def test_a_runner_nobody_knows_is_an_error(selector, told):
+    assert refused(configured(opus=CLAUDE), selector) == told
+
+
+@pytest.mark.parametrize(
+    ("programs", "told"),
+    [
+        pytest.param(["claude"], "found on this machine: claude-code; ", id="one"),
+        pytest.param([], "no agent's CLI is on PATH; ", id="none"),
+    ],
+)
+def test_with_nothing_configured_and_nothing_named_the_agents_of_the_machine_are_told(tmp_path, programs, told):
+    repository(tmp_path / "repo", {"skillgym.config.yaml": "{}"})
+    (tmp_path / "bin").mkdir()
+    for name in programs:
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    ran = skillgym("run", cwd=tmp_path / "repo", PATH=str(tmp_path / "bin"))
+    assert ran.code == 2
+    assert ran.err == (
+        f"error: no runner is configured and none is named; {told}"
+        "--runner claude-code, or runners in skillgym.config.yaml\n"
+    )
+
+
+# --- what a configured runner becomes ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        pytest.param({"type": "command"}, "an agent of type command needs command; add command: …", id="command"),
+        pytest.param({"type": "replay"}, "an agent of type replay needs sessions; add sessions: …", id="replay"),
+    ],
+)
+def test_an_agent_without_what_it_needs_is_an_error(agent, told):
+    assert refused(configured(a={"agent": agent})) == f"runners.a.agent: {told}"
+
+
+@pytest.mark.parametrize(
+    ("written", "argv"),
+    [
+        pytest.param(["./agent.sh", "-v"], ("{folder}/agent.sh", "-v"), id="beside the file"),
+        pytest.param(["../agent.sh"], ("{folder}/../agent.sh",), id="above the file"),
+        pytest.param(["node", "./a.js", "."], ("node", "{folder}/a.js", "."), id="an argument that is a path"),
+        pytest.param(["agent", "/abs", "a/b"], ("agent", "/abs", "a/b"), id="what does not begin with a dot"),
+        pytest.param("./agent.sh | cat", ("./agent.sh | cat",), id="a shell line is left as it is"),
+    ],
+)
+def test_parts_of_a_command_that_are_paths_belong_to_the_configuration(tmp_path, written, argv):
+    config = configured(tmp_path, a={"agent": {"type": "command", "command": written}})
+    (one,) = selected_runners(config, (), {})
+    assert one.agent.command == tuple(part.format(folder=tmp_path) for part in argv)
+    assert one.agent.shell is isinstance(written, str)
+
+
+def test_a_recording_belongs_to_the_configuration_too(tmp_path):
+    config = configured(tmp_path, a={"agent": {"type": "replay", "sessions": "recorded"}})
+    (one,) = selected_runners(config, (), {})
+    assert one.agent.sessions == str(tmp_path / "recorded")
+
+
+def test_a_runner_gets_its_own_agent_s_keys_and_no_other():
+    environment = {"ANTHROPIC_API_KEY": "k-1", "OPENAI_API_KEY": "k-2", "MINE": "m", "ANTHROPIC_BASE_URL": ""}
+    with_env = {"agent": CLAUDE["agent"] | {"env": {"OWN": "${{ MINE }}"}}}
+    runners = selected_runners(configured(claude=with_env, sh=SH), (), environment)
+    assert [dict(one.agent.env) for one in runners] == [{"ANTHROPIC_API_KEY": "k-1", "OWN": "m"}, {}]
+
+
+def test_what_the_configuration_names_wins_over_the_agent_s_own_key():
+    with_env = {"agent": CLAUDE["agent"] | {"env": {"ANTHROPIC_API_KEY": "${{ SECOND_KEY }}"}}}
+    (one,) = selected_runners(configured(a=with_env), (), {"ANTHROPIC_API_KEY": "k-1", "SECOND_KEY": "k-2"})
+    assert dict(one.agent.env) == {"ANTHROPIC_API_KEY": "k-2"}
+
+
+def test_a_runner_that_is_not_selected_needs_no_key(tmp_path):
+    needy = runner("true", env={"K": "${{ NOT_SET_ANYWHERE }}"})
+    repository(tmp_path, {"skillgym.config.yaml": config(runner(), needy=needy)})
+    assert skillgym("run", "--runner", "sh", cwd=tmp_path).code == 0
+    assert skillgym("run", "--runner", "needy", cwd=tmp_path).err == (
+        "error: runners.needy.agent.env: NOT_SET_ANYWHERE is not set in the environment; "
+        "set NOT_SET_ANYWHERE, or pass it to the job as a secret\n"
+    )
+
+
+def test_the_environment_of_a_runner_is_never_shown():
+    environment = {"ANTHROPIC_API_KEY": "k-very-secret"}
+    (one,) = selected_runners(configured(a=CLAUDE), (), environment)
+    assert "k-very-secret" not in repr(one)
+
+
+# --- one path segment -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        pytest.param("claude-code", "claude-code", id="stays as it is"),
+        pytest.param("v1.2_x", "v1.2_x", id="dots and underlines, too"),
+        pytest.param("claude-code:opus", "claude-code-opus-d1f79fda", id="a colon"),
+        pytest.param("../up", "up-01dc1b4f", id="a way out"),
+        pytest.param(".hidden", "hidden-40f24634", id="a dot in front"),
+        pytest.param("", "x-1271cf25", id="nothing"),
+        pytest.param("日本", "x-ce47dfba", id="no letter that is safe everywhere"),
+    ],
+)
+def test_an_id_as_a_path_segment(text, key):
+    assert path_key(text) == key
