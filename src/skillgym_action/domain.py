@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from skillgym_action.verdicts import FailureClass
 
 
-# --- suites -----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bootstrap:
     """A command run in a workspace before the agent starts. ``timeout`` is in seconds."""
@@ -64,7 +61,6 @@ class Case:
     expected_fail: bool = False
     classify: bool = False
     runners: tuple[str, ...] = ()
-    fail_fast: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,9 +84,6 @@ class Suite:
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
     warnings: tuple[Problem, ...] = ()
     default_timeout: float | None = None
-
-
-# --- what will run ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,9 +116,6 @@ class Unrunnable:
     index: int
     suite: Suite
     invalid: Invalid
-
-
-# --- what happened ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
