@@ -12,7 +12,11 @@ from model_script import Read, Say, Shell, Skill, Step, Write
 from model_server import ModelServer
 
 ROOT = Path(__file__).parent.parent
-TAX = "/** Tax on an amount in cents, rounded half up. */\nexport function tax(amount) {\n  return Math.round(amount * 0.19);\n}\n"
+TAX = """/** Tax on an amount in cents, rounded half up. */
+export function tax(amount) {
+  return Math.round(amount * 0.19);
+}
+"""
 CART = """import { tax } from "./tax.js";
 
 /** The price of all items with tax, in cents. */
@@ -62,7 +66,17 @@ def main() -> int:
         for case, script in SCRIPTS.items():
             env = {"PATH": f"{claude_code().parent}:{os.environ['PATH']}", "HOME": os.environ["HOME"]}
             keys = {"ANTHROPIC_API_KEY": "sk-scripted", "ANTHROPIC_BASE_URL": server.script(*script)}
-            record = [tool, "run", "examples", "--case", case, "--runner", "claude-code", "--model", "claude-sonnet-4-6"]
+            record = [
+                tool,
+                "run",
+                "examples",
+                "--case",
+                case,
+                "--runner",
+                "claude-code",
+                "--model",
+                "claude-sonnet-4-6",
+            ]
             ran = subprocess.run([*record, "--record", "examples/recordings"], cwd=ROOT, env=env | keys, check=False)
             if ran.returncode:
                 return ran.returncode

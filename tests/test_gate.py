@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from builders import run_report
@@ -22,7 +24,7 @@ failed               1       0                  0        0        0         0   
 expected-failed      0       0                  0        0        0         0       0
 unexpected-passed    0       1                  0        0        0         0       0
 errored              0       0                  3        0        3         0       0
-skipped              0       0                  0        3        3         3       0
+skipped              0       0                  0        3        3         0       0
 """
 BESIDE_A_PASS = """
                      failed  unexpected-passed  errored  skipped  no-cases  budget  warnings
@@ -31,7 +33,7 @@ failed               1       0                  0        0        0         0   
 expected-failed      0       0                  0        0        0         0       0
 unexpected-passed    0       1                  0        0        0         0       0
 errored              0       0                  3        0        0         0       0
-skipped              0       0                  0        3        0         3       0
+skipped              0       0                  0        3        0         0       0
 """
 
 
@@ -105,6 +107,14 @@ def test_the_tables_have_every_status_and_every_word():
 )
 def test_the_default_gate(text, decision):
     assert decided(text) == decision
+
+
+def test_budget_is_about_what_was_not_started_for_want_of_money():
+    report = run_report(f"{PASSED}\nx skipped: the budget is spent\ny skipped: not selected", decision=None)
+    unpaid = replace(report.results[1], judgement=replace(report.results[1].judgement, origin="budget"))
+    report = replace(report, results=(report.results[0], unpaid, report.results[2]))
+    decision = gate(report, GateOptions(fail_on=frozenset({"budget"})))
+    assert (decision.exit_code, decision.reasons) == (3, ("1 not started, since the run's budget was spent",))
 
 
 @pytest.mark.parametrize("text", ["", RED, "x errored timeout", "x errored suite-invalid", "x skipped"])

@@ -201,22 +201,31 @@ def test_cases_without_an_id_are_told_by_their_number(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "spec"),
     [
-        pytest.param("", WorkspaceSpec(), id="default"),
-        pytest.param("mode='shared'", WorkspaceSpec(mode="shared"), id="shared"),
+        pytest.param("", WorkspaceSpec(source="empty"), id="default"),
+        pytest.param("mode='shared'", WorkspaceSpec(mode="shared", source="empty"), id="shared"),
         pytest.param(
             "template_dir='./app'", WorkspaceSpec(source="template", template=Path("bench/app")), id="template"
         ),
-        pytest.param("mode='none', cwd='../src'", WorkspaceSpec(mode="none", cwd=Path("bench/../src")), id="none"),
-        pytest.param("mode='shared', cwd='/srv'", WorkspaceSpec(mode="none", cwd=Path("/srv")), id="shared with cwd"),
+        pytest.param(
+            "mode='none', cwd='../src'", WorkspaceSpec(mode="none", source="empty", cwd=Path("bench/../src")), id="none"
+        ),
+        pytest.param(
+            "mode='shared', cwd='/srv'",
+            WorkspaceSpec(mode="none", source="empty", cwd=Path("/srv")),
+            id="shared with cwd",
+        ),
         pytest.param(
             "bootstrap={'command': 'sh', 'args': ['./a.sh', '-x', '../b'], 'timeout_ms': 2500, 'env': {'N': 1}}",
             WorkspaceSpec(
-                bootstrap=Bootstrap(argv=("sh", "bench/a.sh", "-x", "bench/../b"), timeout=2.5, env=(("N", "1"),))
+                source="empty",
+                bootstrap=Bootstrap(argv=("sh", "bench/a.sh", "-x", "bench/../b"), timeout=2.5, env=(("N", "1"),)),
             ),
             id="bootstrap",
         ),
         pytest.param(
-            "bootstrap={'command': './a.sh'}", WorkspaceSpec(bootstrap=Bootstrap(argv=("bench/a.sh",))), id="command"
+            "bootstrap={'command': './a.sh'}",
+            WorkspaceSpec(source="empty", bootstrap=Bootstrap(argv=("bench/a.sh",))),
+            id="command",
         ),
     ],
 )
@@ -232,7 +241,7 @@ def relative(spec, folder):
     return eval(text, names)
 
 
-def test_a_suite_without_a_workspace_gets_the_default(tmp_path):
+def test_a_suite_without_a_workspace_works_in_a_copy_of_the_repository(tmp_path):
     assert loaded(tmp_path, "suite = []").workspace == WorkspaceSpec()
 
 

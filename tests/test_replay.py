@@ -186,13 +186,13 @@ def test_without_a_recording_the_folder_looked_for_is_named(sessions, workspace)
     record(sessions, "core/greets/codex/repeat-1")
     record(sessions, "core/greets/gemini/repeat-1")
     assert trouble_of(play(sessions, workspace)) == Trouble(
-        kind="agent-missing", message=f"no recorded session in {sessions}/core/greets/claude/repeat-1"
+        kind="collection", message=f"no recorded session in {sessions}/core/greets/claude/repeat-1"
     )
 
 
 def test_a_runner_without_a_folder_of_recordings_is_told_so(workspace):
     assert trouble_of(play("", workspace)) == Trouble(
-        kind="agent-missing", message="no folder of recorded sessions is set (agent.sessions)"
+        kind="collection", message="no folder of recorded sessions is set (agent.sessions)"
     )
 
 

@@ -169,7 +169,8 @@ def _held(
     )
     invocation = agent.invocation(session)
     invocation = replace(invocation, env={**workspace.agent_env(), **runner.agent.env, **invocation.env})
-    watched = AGENTS[runner.agent.type].streams and (max_steps is not None or execution.budget is not None)
+    streams = AGENTS[runner.agent.type].streams or runner.agent.output == "events"
+    watched = streams and (max_steps is not None or execution.budget is not None)
     limits = Limits(agent, max_steps=max_steps, budget=execution.budget, model=execution.model) if watched else None
     began = world.clock.now()
     workspace.write(invocation.files)

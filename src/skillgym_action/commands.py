@@ -162,10 +162,10 @@ def rejudge(run_directory: Path, given: Settings, here: Place) -> int:
 
     stored = stored_run(run_directory)
     config = composition.configuration(given, here)
-    settings = given.model_copy(update={"paths": tuple(str(here.root / path) for path in stored.suites)})
+    settings = given.model_copy(update={"paths": tuple(sorted({str(here.root / path) for path, _ in stored.cases}))})
     options = resolved(settings, config, cwd=here.cwd, runners=len(stored.runners))
     execution = replace(options.execute, repeat=stored.repeat, retry=0, max_cost=None)
-    options = replace(options, execute=execution, plan=replace(options.plan, cases=(), tags=()))
+    options = replace(options, execute=execution, plan=replace(options.plan, cases=(), tags=(), only=stored.cases))
     directory = composition.run_directory(given, config, here, Clock())
     return executed(settings, here, stored.runners, options, directory, command="rejudge")
 

@@ -272,6 +272,7 @@ class RunReport:
     warnings: tuple[Problem, ...] = ()
     cancelled: bool = False
     commit: str | None = None
+    shard: str | None = None
     decision: Decision | None = None
 
     def totals(self, where: Callable[[Result], bool] = lambda _: True) -> Totals:

@@ -81,7 +81,7 @@ class _Line:
             return _result(execution, errored(replace(trouble, message=message)))
         if self.options.max_cost is not None and spent >= self.options.max_cost:
             reason = f"the run's budget is spent: ${spent:.2f} of ${self.options.max_cost:.2f}"
-            return _result(execution, Judgement(status=Status.SKIPPED, reason=reason))
+            return _result(execution, Judgement(status=Status.SKIPPED, origin="budget", reason=reason))
         return None
 
     def _executed(self, execution: Execution) -> Result:

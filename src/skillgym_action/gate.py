@@ -10,7 +10,7 @@ from skillgym_action.verdicts import Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import RunReport, Totals
+    from skillgym_action.domain import Result, RunReport, Totals
     from skillgym_action.options import GateOptions
 
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
@@ -25,8 +25,8 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
         )
     red = (*_red(report, totals, options), *_rates(totals, options))
     if red:
-        return Decision(verdict="failed", exit_code=1, reasons=(*red, *_unclear(totals, options)))
-    unclear = tuple(_unclear(totals, options))
+        return Decision(verdict="failed", exit_code=1, reasons=(*red, *_unclear(report, totals, options)))
+    unclear = tuple(_unclear(report, totals, options))
     if not unclear:
         return Decision(verdict="passed", exit_code=0)
     mistaken = not totals.executions or any(_invalid(report))
@@ -46,7 +46,7 @@ def _rates(totals: Totals, options: GateOptions) -> Iterator[str]:
         yield f"pass rate {totals.pass_rate:.1%} is below {options.min_pass_rate:.1%}"
 
 
-def _unclear(totals: Totals, options: GateOptions) -> Iterator[str]:
+def _unclear(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:
     if not totals.executions:
         if "no-cases" in options.fail_on:
             yield "no case was left to run: no suite was found, or the filters leave none"
@@ -56,8 +56,14 @@ def _unclear(totals: Totals, options: GateOptions) -> Iterator[str]:
         yield f"{errored} of {totals.executions} could not be judged"
     elif not totals.judged and "no-cases" in options.fail_on:
         yield "nothing was judged"
-    if skipped and options.fail_on & {"skipped", "budget"}:
+    if skipped and "skipped" in options.fail_on:
         yield f"{skipped} skipped"
+    elif "budget" in options.fail_on and (unpaid := report.totals(_unpaid).executions):
+        yield f"{unpaid} not started, since the run's budget was spent"
+
+
+def _unpaid(result: Result) -> bool:
+    return result.status is Status.SKIPPED and result.judgement.origin == "budget"
 
 
 def _tolerated(errored: int, totals: Totals, options: GateOptions) -> bool:

@@ -160,7 +160,10 @@ class LoadOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanOptions:
-    """Filters. ``timeout``, in seconds, wins over the cases' own; ``default_timeout`` is for cases without one."""
+    """Filters. ``timeout``, in seconds, wins over the cases' own; ``default_timeout`` is for cases without one.
+
+    ``only``: nothing but these cases, as (suite path, case id).
+    """
 
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -168,6 +171,7 @@ class PlanOptions:
     timeout: float | None = None
     default_timeout: float = DEFAULT_TIMEOUT
     shard: tuple[int, int] = (1, 1)
+    only: frozenset[tuple[str, str]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -36,7 +36,9 @@ def run(
     todo = planned(world, runners, options)
     world.workspaces.hide(suite.path for suite in todo.suites)
     results = execute(world, todo, options.execute)
-    report = run_report(world, todo, results, command=command, began=began)
+    part, parts = options.plan.shard
+    shard = f"{part}/{parts}" if parts > 1 else None
+    report = run_report(world, todo, results, command=command, began=began, shard=shard)
     report = replace(report, decision=gate(report, options.gate))
     deliver(world.directory, report, options.deliver, say)
     return report

@@ -46,7 +46,7 @@ def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOp
 
 def _pairs(suite: Suite, runners: tuple[Runner, ...], options: PlanOptions) -> Iterator[tuple[Case, Runner]]:
     for case in suite.cases:
-        if _selected(case.id, case.tags, options):
+        if _selected(case.id, case.tags, options) and (options.only is None or (suite.path, case.id) in options.only):
             yield from ((case, runner) for runner in runners if not case.runners or _any(runner.id, case.runners))
 
 
@@ -69,6 +69,6 @@ def _execution(index: int, suite: Suite, case: Case, runner: Runner, options: Pl
         runner=runner,
         directory="/".join((path_key(suite.name), path_key(case.id), runner.path_key)),
         timeout=options.timeout or case.timeout or suite.default_timeout or options.default_timeout,
-        budget=case.budget,
+        budget=case.budget if case.budget is not None else runner.agent.budget,
         model=options.model or case.model or runner.agent.model,
     )

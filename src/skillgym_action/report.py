@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from skillgym_action.world import World
 
 
-def run_report(world: World, plan: Plan, results: tuple[Result, ...], *, command: str, began: datetime) -> RunReport:
+def run_report(
+    world: World, plan: Plan, results: tuple[Result, ...], *, command: str, began: datetime, shard: str | None
+) -> RunReport:
     """What is known of the run, before the gate has decided on it."""
     ended = world.clock.now()
     return RunReport(
@@ -32,4 +34,5 @@ def run_report(world: World, plan: Plan, results: tuple[Result, ...], *, command
         warnings=tuple(warning for suite in plan.suites for warning in suite.warnings),
         cancelled=bool(world.cancelled),
         commit=world.repository.commit(),
+        shard=shard,
     )

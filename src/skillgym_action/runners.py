@@ -79,6 +79,7 @@ def _configured(name: str, agent: AgentSection, folder: Path | None, environment
             command_args=tuple(_from(folder, part) for part in agent.command_args),
             env={**keys, **resolved_env(agent.env, environment, name)},
             output=agent.output,
+            budget=agent.budget,
             sessions=str((folder or Path.cwd()) / agent.sessions) if agent.sessions else None,
         ),
     )

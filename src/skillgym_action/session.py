@@ -27,6 +27,7 @@ class AgentConfig:
     command_args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     output: Literal["text", "events"] = "text"
+    budget: float | None = None
     sessions: str | None = None
 
 

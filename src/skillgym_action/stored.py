@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredRun:
-    """Which suites ran, relative to the repository; runners that play their sessions; how often each was repeated."""
+    """Which cases ran, as (suite path, case id); runners that play their sessions; how often each was repeated."""
 
-    suites: tuple[str, ...]
+    cases: frozenset[tuple[str, str]]
     runners: tuple[Runner, ...]
     repeat: int
 
@@ -51,6 +51,5 @@ def stored_run(directory: Path) -> StoredRun:
     attempts = (
         attempt.repetition for suite in results.suites for result in suite.results for attempt in result.attempts
     )
-    return StoredRun(
-        suites=tuple(suite.path for suite in results.suites), runners=runners, repeat=max(attempts, default=1)
-    )
+    cases = frozenset((suite.path, result.case_id) for suite in results.suites for result in suite.results)
+    return StoredRun(cases=cases, runners=runners, repeat=max(attempts, default=1))

@@ -74,5 +74,5 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
 def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
     """A missing recording is a missing agent."""
     if capture.exit_code == NO_RECORDING:
-        return Trouble(kind="agent-missing", message=brief(capture.stderr.tail(2000)))
+        return Trouble(kind="collection", message=brief(capture.stderr.tail(2000)))
     return crashed(capture) or transcript.trouble

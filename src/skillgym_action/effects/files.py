@@ -48,11 +48,22 @@ class WorkspaceFiles:
 
     def existed(self, path: str) -> bool:
         """Whether the path was there before the agent."""
-        return self._workspace.existed(path)
+        return self._workspace.existed(self._place(path))
 
     def changed(self, path: str) -> bool:
-        """Whether its content differs from what it was."""
-        return self._workspace.changed(path.rstrip("/"))
+        """Whether its content differs from what it was; a symlink's, if it points to something else or that changed."""
+        place = self._place(path)
+        return self._workspace.changed(place) or self._workspace.changed(
+            self._relative(os.path.realpath(self._root / place))
+        )
+
+    def _place(self, path: str) -> str:
+        """The path without symlinks on the way to its last part, as snapshots know it."""
+        folder, name = os.path.split(os.path.normpath(self._root / path))
+        return self._relative(os.path.join(os.path.realpath(folder), name))
+
+    def _relative(self, place: str) -> str:
+        return os.path.relpath(place, os.path.realpath(self._root))
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """Files that match, inside the workspace."""

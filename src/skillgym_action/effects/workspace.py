@@ -132,11 +132,12 @@ class Workspace:
     def changed(self, path: str) -> bool:
         """Whether the content is not what it was; created counts, deleted does not; a directory: any file below it."""
         now = entry_at(self.path / path)
+        prefix = "" if path == "." else f"{path}/"
         if now is None:
             return False
         if now.kind == "directory":
             below = snapshot(self.path / path)
-            return any(self._differs(f"{path}/{name}", entry) for name, entry in below.items())
+            return any(self._differs(prefix + name, entry) for name, entry in below.items())
         return self._differs(path, now)
 
     def _differs(self, path: str, now: Entry) -> bool:

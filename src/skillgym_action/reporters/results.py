@@ -68,7 +68,7 @@ def _run(report: RunReport) -> dict[str, object]:
         "endedAt": report.ended_at,
         "durationMs": report.duration_ms,
         "command": report.command,
-        **_given(commit=report.commit),
+        **_given(commit=report.commit, shard=report.shard),
         "decision": decision
         and {"passed": decision.passed, "exitCode": decision.exit_code, "reasons": list(decision.reasons)},
     }
