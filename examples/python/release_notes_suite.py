@@ -1,6 +1,6 @@
 """Does the agent find the skill, and does it do what the skill says?"""
 
-from skillgym_action import Case, Suite, Workspace, expect
+from skillgym_action import Suite, Workspace, expect
 
 workspace = Workspace(mode="isolated", template_dir="template")
 suite = Suite("release-notes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ def action() -> None:
 
 def exit_code(program: Callable[[], int]) -> int:
     """What ``program`` returns; an error becomes its message on stderr and its exit code."""
+    gc.disable()  # imports make a great many objects and no garbage; `composition.opened` enables it again
     import click
 
     from skillgym_action.errors import SkillgymError

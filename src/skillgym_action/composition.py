@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
-import secrets
 import signal
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def run_directory(given: Settings, config: Config, here: Place, clock: Clock) ->
     if given.output:
         return Path(os.path.normpath(here.cwd / given.output))
     parent = Path(config.folder, config.file.run.output_dir) if config.folder and config.file.run.output_dir else None
-    name = f"{clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+    name = f"{clock.now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
     return (parent or here.cwd / ".skillgym-results") / name
 
 
@@ -94,6 +94,8 @@ def forget_keys() -> None:
 @contextmanager
 def opened(here: Place, directory: Path, observer: Observer) -> Iterator[World]:
     """All doors, and SIGINT and SIGTERM turned into a cancellation, as long as the context lasts."""
+    gc.freeze()
+    gc.enable()
     with ExitStack() as stack:
         cancelled = Cancellation()
         stack.callback(cancelled.close)

@@ -13,7 +13,6 @@ Trouble of an agent is never raised: it travels as a value (``session.Trouble``)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -100,6 +99,8 @@ class InterruptedRunError(SkillgymError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A remedy that names the closest known word, or all of them."""
+    from difflib import get_close_matches
+
     choices = sorted(known)
     close = get_close_matches(word, choices, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices)}"

@@ -6,10 +6,8 @@ import json
 import re
 from base64 import b64encode
 from dataclasses import fields, is_dataclass, replace
-from html import escape
 from operator import is_
 from typing import TYPE_CHECKING, TypeVar, cast
-from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -129,6 +127,9 @@ def _any_in(words: tuple[str, ...], text: str) -> bool:
 
 def _forms(value: str) -> Iterator[str]:
     """How other programs may write ``value``."""
+    from html import escape
+    from urllib.parse import quote, quote_plus
+
     yield value
     yield quote(value, safe="")
     yield quote_plus(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import select
 import time
 from datetime import UTC, datetime
@@ -25,6 +24,8 @@ class Clock:
 
     def pause(self, seconds: float, cancelled: Cancellation) -> None:
         """Wait that long and up to a quarter more, so that not all come back at once; a cancellation ends it."""
+        import random
+
         select.select([cancelled], [], [], seconds * random.uniform(1.0, 1.25))  # noqa: S311 -- jitter is no secret
 
 

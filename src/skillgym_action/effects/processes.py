@@ -14,7 +14,6 @@ import threading
 import time
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from skillgym_action.effects.outputs import OutputFile, Tail
@@ -77,7 +76,7 @@ class Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end_orphans("", frozenset())
+        self._end_orphans(b"", frozenset())
 
     def spawn(self, argv: Iterable[str], **settings: Any) -> subprocess.Popen[bytes]:
         """A child in its own session, for doors that talk to it; ``release`` it when it has been waited for."""
@@ -88,8 +87,7 @@ class Processes:
 
     def release(self, child: subprocess.Popen[bytes]) -> None:
         """Forget a child that has been waited for."""
-        with self._lock:
-            self._known.discard(child.pid)
+        self._known.discard(child.pid)
 
     def end(self, child: subprocess.Popen[bytes], grace: float = GRACE) -> None:
         """End a spawned child and its tree, and forget it."""
@@ -129,7 +127,7 @@ class Processes:
         """
         began = time.monotonic()
         out, err = OutputFile(stdout), OutputFile(stderr)
-        mark = token_hex(16)
+        mark = os.urandom(16).hex()
         try:
             child = self._start(invocation, mark, stdout, stderr)
         except (OSError, ValueError) as error:
@@ -142,7 +140,7 @@ class Processes:
         code = child.wait()
         self.release(child)
         # A process id that was taken before us may have been freed and given to an orphan, if there was time for it.
-        self._end_orphans(mark, self._strangers if time.monotonic() - began < 1.0 else frozenset())
+        self._end_orphans(f"{MARK}={mark}".encode(), self._strangers if time.monotonic() - began < 1.0 else frozenset())
         if ending is Ending.EXITED and code < 0:
             ending = Ending.SIGNALLED
         return Capture(
@@ -179,25 +177,21 @@ class Processes:
                 if time.monotonic() >= deadline:
                     return Ending.TIMED_OUT, None
 
-    def _orphans(self, mark: str, strangers: frozenset[int]) -> list[int]:
+    def _orphans(self, mark: bytes, strangers: frozenset[int]) -> list[int]:
         """Children that came to us from ended programs; those that have ended themselves are reaped on the way."""
-        candidates = [pid for pid in _pids() if pid not in strangers and pid not in self._known]
-        if not candidates:
-            return []
-        import psutil
-
         found = []
-        for pid in candidates:
+        for pid in _pids():
+            if pid in strangers or pid in self._known or not _is_child(pid):
+                continue
             # The lock keeps a child that is just being started, and not yet known, out of sight.
-            with self._lock, suppress(psutil.Error, ChildProcessError):
-                process = psutil.Process(pid)
-                if pid in self._known or process.ppid() != os.getpid() or os.waitpid(pid, os.WNOHANG)[0]:
+            with self._lock, suppress(OSError):
+                if pid in self._known or os.waitpid(pid, os.WNOHANG)[0]:
                     continue
-                if not mark or process.environ().get(MARK) == mark:
+                if mark in Path(f"/proc/{pid}/environ").read_bytes():
                     found.append(pid)
         return found
 
-    def _end_orphans(self, mark: str, strangers: frozenset[int]) -> None:
+    def _end_orphans(self, mark: bytes, strangers: frozenset[int]) -> None:
         """A killed orphan's own children come to us next, hence the rounds."""
         deadline = time.monotonic() + 2 * GRACE
         while self._adopts and (orphans := self._orphans(mark, strangers)) and time.monotonic() < deadline:
@@ -228,3 +222,12 @@ def _become_subreaper() -> bool:
 
 def _pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _is_child(pid: int) -> bool:
+    """Asked of every process that came after us, at the end of each session, hence without psutil."""
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2]
+    except OSError:
+        return False
+    return int(after_name.split()[1]) == os.getpid()

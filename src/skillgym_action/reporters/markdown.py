@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, PrefixLoader, StrictUndefined, TemplateError
+from jinja2.bccache import Bucket, FileSystemBytecodeCache
 from jinja2.sandbox import SandboxedEnvironment
 
 from skillgym_action.errors import ConfigError, Location, Problem
@@ -41,6 +43,15 @@ def marker(comment_id: str) -> str:
     return f"<!-- skillgym-action:{re.sub(r'[^A-Za-z0-9_.]+', '-', comment_id)[:100]} -->"
 
 
+class _Compiled(FileSystemBytecodeCache):
+    """Our templates are compiled once, beside Python's own compiled files; every time where those cannot be written."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what was compiled."""
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
 @cache  # both reports are made of the same templates; to compile them takes longer than all the rest
 def environment(templates: Path | None = None) -> SandboxedEnvironment:
     """Where report templates are rendered: nothing unescaped, nothing undefined. ``packaged/`` always names ours."""
@@ -49,6 +60,7 @@ def environment(templates: Path | None = None) -> SandboxedEnvironment:
     return SandboxedEnvironment(
         loader=ChoiceLoader([FileSystemLoader(templates), *loaders] if templates else loaders),
         undefined=StrictUndefined,
+        bytecode_cache=None if templates else _Compiled(str(Path(__file__).parent / "__pycache__")),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
