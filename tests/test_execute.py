@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scratch import PASSING, Watched, case, config, repository, run_in, runner, suite, written
+from scratch import PASSING, Watched, case, config, repository, run_in, runner, skillgym, suite, written
 from skillgym_action.errors import OutputError
 from skillgym_action.verdicts import TROUBLES, Status
 
@@ -309,7 +308,10 @@ def test_when_the_money_is_spent_nothing_more_is_started(bench):
 def test_a_budget_that_was_spent_may_be_made_red(bench):
     script = f"{event(type='session', cost={'usd': 2})}; {PASSING}"
     report = bench.run(script, case("a"), case("b"), max_cost=1, fail_on="budget")
-    assert (report.decision.exit_code, report.decision.reasons) == (3, ("1 skipped",))
+    assert (report.decision.exit_code, report.decision.reasons) == (
+        3,
+        ("1 not started, since the run's budget was spent",),
+    )
 
 
 # --- order and schedules ----------------------------------------------------------------------------
@@ -382,12 +384,10 @@ def test_what_the_bootstrap_wrote_is_no_work_of_the_agent(bench):
     ("bootstrap", "message"),
     [
         pytest.param("echo no network >&2; exit 7", "sh: exit code 7\nno network", id="it fails"),
-        pytest.param({"command": "sleep", "args": ["300"], "timeout": 0.3}, "sleep: timed-out", id="it hangs"),
-        pytest.param(
-            {"command": "no-such-tool"}, "no-such-tool: cannot start 'no-such-tool': No such file or directory", id="it is missing"
-        ),
+        pytest.param({"command": "sleep", "args": ["300"], "timeout": 0.3}, "sleep: no end after 0.3 s", id="it hangs"),
+        pytest.param({"command": "nope"}, "cannot start 'nope': No such file or directory", id="it is missing"),
     ],
-)  # fmt: skip
+)
 def test_a_bootstrap_that_fails_is_told_and_starts_no_agent(bench, bootstrap, message):
     report = bench.run(COUNT, case("a"), case("b"), suite_fields={"workspace": {"bootstrap": bootstrap}}, retry=2)
     assert statuses(report) == ["errored", "errored"]
@@ -453,9 +453,6 @@ def test_a_shared_directory_that_an_agent_removed_is_trouble_with_the_workspace(
         pytest.param("ln -s /etc/passwd out.txt", id="leaves a link to a file of ours"),
         pytest.param("kill -9 $$", id="kills itself"),
         pytest.param("head -c 3000000 /dev/urandom", id="prints what is no text"),
-        pytest.param(
-            f"{sys.executable} -c \"import os\nfor i in range(1500): os.mkdir('d'); os.chdir('d')\"", id="digs"
-        ),
     ],
 )
 def test_an_agent_harms_no_execution_but_its_own(bench, harm):
@@ -463,6 +460,11 @@ def test_an_agent_harms_no_execution_but_its_own(bench, harm):
     report = bench.run(script, case("evil"), case("good"))
     assert statuses(report)[0] in {"failed", "errored"}
     assert statuses(report)[1] == "passed"
+
+
+def test_an_agent_may_dig_deeper_than_a_path_can_say(bench):
+    dig = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')"
+    assert statuses(bench.run(f'{PASSING}; {sys.executable} -c "{dig}"', case("a"), case("b"))) == ["passed", "passed"]
 
 
 def test_no_artifact_holds_a_key_the_agent_was_given(bench, tmp_path):
@@ -473,8 +475,6 @@ def test_no_artifact_holds_a_key_the_agent_was_given(bench, tmp_path):
         "bench/core.json": suite(case(expect=("file:out.txt contains 'zzz'",))),
         "skillgym.config.yaml": config(**agents),
     }
-    from scratch import skillgym
-
     ran = skillgym("run", "--output", "results", "--verbose", cwd=repository(bench.root, standard), API_TOKEN=key)
     assert (ran.code, key in ran.err) == (3, False)
     artifacts = [path for path in bench.artifact(".").rglob("*") if path.is_file()]

@@ -14,13 +14,13 @@ from skillgym_action.camel import to_json
 from skillgym_action.domain import Attempt, Judgement
 from skillgym_action.effects.clock import iso
 from skillgym_action.effects.outputs import OutputFile
-from skillgym_action.judge import errored, judge
+from skillgym_action.judge import CANCELLED, errored, judge
 from skillgym_action.limits import Limits
 from skillgym_action.normalise import session_report
 from skillgym_action.session import Ending, Invocation, Session
 from skillgym_action.session_report import AgentRef, RunnerRef, SessionReport, Trouble
 from skillgym_action.subject import SessionSubject
-from skillgym_action.verdicts import GREEN, Status
+from skillgym_action.verdicts import GREEN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def attempt(world: World, execution: Execution, repetition: int, number: int, ma
         workspace = _prepared(world, execution, folder, kept)
     except _NotPreparedError as error:
         trouble: Trouble | None = error.trouble
-        judgement = errored(error.trouble)
+        judgement = CANCELLED if world.cancelled else errored(error.trouble)
     else:
         report, trouble = _held(world, execution, workspace, folder, (repetition, max_steps))
         judgement = _judged(world, execution, workspace, folder, (report, trouble))
@@ -143,9 +143,13 @@ def _bootstrap(world: World, execution: Execution, workspace: Workspace, folder:
         )
     world.directory.redact(*logs)
     if capture.ending is not Ending.EXITED or capture.exit_code:
-        how = capture.error or (f"exit code {capture.exit_code}" if capture.ending is Ending.EXITED else capture.ending)
+        how = {
+            Ending.EXITED: f"exit code {capture.exit_code}",
+            Ending.TIMED_OUT: f"no end after {bootstrap.timeout:g} s",
+        }.get(capture.ending, capture.ending)
         tail = capture.stderr.tail(500).strip()
-        raise _NotPreparedError("workspace-bootstrap", f"{bootstrap.argv[0]}: {how}" + (f"\n{tail}" if tail else ""))
+        message = capture.error or f"{bootstrap.argv[0]}: {how}"
+        raise _NotPreparedError("workspace-bootstrap", message + (f"\n{tail}" if tail else ""))
 
 
 def _held(
@@ -214,9 +218,8 @@ def _judged(
     held: tuple[SessionReport | None, Trouble | None],
 ) -> Judgement:
     report, trouble = held
-    cancelled = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
     if world.cancelled:
-        return cancelled
+        return CANCELLED
     changes = workspace.changes()
     complete = workspace.save(changes, folder / "changes")
     world.directory.redact(*(folder / "changes" / path for path in (*changes.created, *changes.modified)))
@@ -227,7 +230,7 @@ def _judged(
     subject = SessionSubject(world, execution, workspace, folder)
     subject.report = report
     judgement = judge(execution.case, subject, trouble)
-    return cancelled if world.cancelled else judgement
+    return CANCELLED if world.cancelled else judgement
 
 
 def _reference(execution: Execution) -> RunnerRef:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.attempt import Attempted, attempt
 from skillgym_action.domain import Failure, Judgement, Result
-from skillgym_action.judge import errored
+from skillgym_action.judge import CANCELLED, errored
 from skillgym_action.session_report import Cost, Trouble, Usage
 from skillgym_action.verdicts import GREEN, TROUBLES, FailureClass, Status
 
@@ -75,7 +75,7 @@ class _Line:
         with self._lock:
             trouble, spent = self._stopped.get(execution.runner.id), self._spent
         if self.world.cancelled:
-            return _result(execution, Judgement(status=Status.SKIPPED, reason="the run was cancelled"))
+            return _result(execution, CANCELLED)
         if trouble:
             message = f"not started, since the runner failed before: {trouble.message}"
             return _result(execution, errored(replace(trouble, message=message)))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from skillgym_action.assertions import Subject
     from skillgym_action.domain import Case
 
+CANCELLED = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
+
 
 def judge(case: Case, subject: Subject, trouble: Trouble | None) -> Judgement:
     """The verdict on a session. After trouble, assertions that cost nothing are still evaluated, for diagnosis."""

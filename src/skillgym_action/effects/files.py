@@ -25,7 +25,7 @@ class WorkspaceFiles:
         target = self._root / path
         try:
             mode = os.lstat(target).st_mode
-            if not self._inside(target):
+            if not self._is_plain(path) and not self._inside(target):
                 return "outside"
             if stat.S_ISLNK(mode):
                 mode = os.stat(target).st_mode
@@ -53,12 +53,16 @@ class WorkspaceFiles:
     def changed(self, path: str) -> bool:
         """Whether its content differs from what it was; a symlink's, if it points to something else or that changed."""
         place = self._place(path)
+        if place == path and self._is_plain(path):
+            return self._workspace.changed(path)
         return self._workspace.changed(place) or self._workspace.changed(
             self._relative(os.path.realpath(self._root / place))
         )
 
     def _place(self, path: str) -> str:
         """The path without symlinks on the way to its last part, as snapshots know it."""
+        if self._is_plain(path):
+            return path
         folder, name = os.path.split(os.path.normpath(self._root / path))
         return self._relative(os.path.join(os.path.realpath(folder), name))
 
@@ -69,6 +73,10 @@ class WorkspaceFiles:
         """Files that match, inside the workspace."""
         found = (path for path in self._root.glob(pattern) if path.is_file() and self._inside(path))
         return tuple(sorted(path.relative_to(self._root).as_posix() for path in found))
+
+    def _is_plain(self, path: str) -> bool:
+        """Whether nothing needs to be resolved: a name at the top of the workspace, and no symlink."""
+        return "/" not in path and path not in {"", ".", ".."} and not os.path.islink(os.path.join(self._root, path))
 
     def _inside(self, target: Path) -> bool:
         root = os.path.realpath(self._root)

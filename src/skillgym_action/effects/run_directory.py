@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import threading
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Self
@@ -73,7 +74,8 @@ class RunDirectory:
     def redact(self, *paths: Path) -> None:
         """Rewrite what programs wrote there themselves, where it holds a secret. Symlinks are not followed."""
         for path in paths:
-            if path.is_symlink() or not path.is_file() or not (size := path.stat().st_size):
+            size = _size(path)
+            if not size:
                 continue
             with _writing(path), path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
                 if size > CHUNK:
@@ -119,6 +121,15 @@ class RunDirectory:
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)
+
+
+def _size(path: Path) -> int:
+    """Of a regular file; 0 where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 @contextmanager

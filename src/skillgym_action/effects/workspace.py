@@ -98,6 +98,8 @@ class Workspace:
 
     def collected(self, patterns: tuple[str, ...]) -> tuple[Path, ...]:
         """Files below the private home that match; none that a symlink leads to."""
+        if not patterns:
+            return ()
         home = self.home.resolve()
         found = (path for pattern in patterns for path in sorted(home.glob(pattern)))
         return tuple(path for path in found if path.is_file() and path.resolve() == path)
@@ -176,7 +178,7 @@ class Workspace:
             for path in paths:
                 copy = target / path
                 copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(self.path / path, copy, follow_symlinks=False)
+                shutil.copy(self.path / path, copy, follow_symlinks=False)
         except (OSError, RecursionError):  # not readable, or deeper than a path may be
             return False
         return True
