@@ -13,7 +13,6 @@ from skillgym_action.wording import (
     counted,
     duration,
     money,
-    place,
     retries,
     runner_id,
     tally,
@@ -71,8 +70,9 @@ def _red(result: Result, *, color: bool) -> Iterator[str]:
     yield f"{_styled(title, shade, color=color)}: {plain(reason.label)}\n"
     if reason.assertion:
         yield f"    {plain(reason.assertion)}\n"
-    yield f"    {plain(clipped(reason.message, MESSAGE))}\n"
-    where = [plain(str(place(result)))]
+    for line in clipped(reason.message, MESSAGE).splitlines():
+        yield f"    {plain(line)}\n"
+    where = [plain(str(reason.location))]
     if result.directory:
         where.append(f"artifacts: {plain(result.directory)}")
     yield _styled(f"    {', '.join(where)}", "2", color=color) + "\n\n"
