@@ -135,7 +135,7 @@ def view_of(report: RunReport, limit: int, measure: Callable[[str], int] = len) 
         title=ours(_title(report, totals)),
         tally=ours(" · ".join(f"{_SIGNS[status]} {words}".replace(" ", NO_BREAK) for status, words in tallied(totals))),
         facts=ours(" · ".join(fact.replace(" ", NO_BREAK) for fact in _facts(report, totals))),
-        reasons=tuple(inline(reason) for reason in report.decision.reasons) if report.decision else (),
+        reasons=tuple(_reasons(report)),
         runners=table,
         failed=failed,
         unexpected=unexpected,
@@ -251,6 +251,12 @@ def _section(results: list[Result], nouns: tuple[str, str], room: _Room, row: Ca
         rows=tuple(rows),
         left_out=_left_out(len(results) - len(rows), noun),
     )
+
+
+def _reasons(report: RunReport) -> Iterator[Markup]:
+    """What the counts beside them do not say already."""
+    said = {f"{count} {status}" for status, count in report.totals().counts.items()}
+    yield from (inline(reason) for reason in (report.decision.reasons if report.decision else ()) if reason not in said)
 
 
 def _cells(row: Row) -> tuple[str, ...]:
