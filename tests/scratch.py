@@ -151,4 +151,4 @@ def run_in(root: Path, observer: Watched | None = None, **given: Any) -> RunRepo
     runners = composition.runners(chosen, told, here)
     options = resolve.options(chosen, told, cwd=here.cwd, runners=len(runners))
     with world_in(root, observer, chosen.output or "results") as world:
-        return pipeline.run(world, runners, options, command="run", say=print)
+        return pipeline.run(world, runners, options, command="run", show=lambda _: None, say=print)

@@ -109,6 +109,12 @@ def test_after_trouble_files_are_looked_at_and_commands_are_not_run(bench):
     ]
 
 
+def test_suites_of_one_name_are_told_apart_by_their_paths(bench):
+    report = bench.run(PASSING, files={"bench/other.json": suite()})
+    assert [result.suite.name for result in report.results] == ["bench/core.json", "bench/other.json"]
+    assert len({result.directory for result in report.results}) == 2
+
+
 def test_the_journal_has_a_line_for_each_result(bench):
     bench.run(PASSING, case("a"), case("b", ("no-file:out.txt",)))
     lines = [json.loads(line) for line in bench.artifact("journal.jsonl").read_text().splitlines()]
@@ -230,6 +236,15 @@ def test_output_before_the_limit_is_kept(bench):
 
 def test_a_time_limit_of_years_is_no_trouble(bench):
     assert statuses(bench.run(PASSING, timeout=1e12)) == ["passed"]
+
+
+def test_a_session_with_too_many_model_rounds_is_ended_at_once(bench):
+    rounds = "; ".join(event(type="step", id=str(number)) for number in range(3))
+    began = time.monotonic()
+    (result,) = bench.run(f"{COUNT}; {rounds}; sleep 300", max_steps=2).results
+    assert time.monotonic() - began < 10
+    assert (result.judgement.failure_class.id, bench.sessions) == ("max-steps", 1)
+    assert result.judgement.failure.message == "more than 2 model rounds; the session was ended"
 
 
 # --- repetitions ------------------------------------------------------------------------------------

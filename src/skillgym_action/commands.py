@@ -45,8 +45,14 @@ def executed(
     """Run the line and show it; the decision's exit code."""
     terminal = _terminal(given, here)
     with composition.opened(here, directory, terminal) as world, terminal:
-        report = run_pipeline(world, runners, options, command=command, say=terminal.say)
-        _show(terminal, report, directory, given)
+        report = run_pipeline(
+            world,
+            runners,
+            options,
+            command=command,
+            show=lambda report: _show(terminal, report, directory, given),
+            say=terminal.say,
+        )
     if report.decision is None:
         raise ValueError("a run ends with a decision")
     return report.decision.exit_code
@@ -167,6 +173,8 @@ def rejudge(run_directory: Path, given: Settings, here: Place) -> int:
     execution = replace(options.execute, repeat=stored.repeat, retry=0, max_cost=None)
     options = replace(options, execute=execution, plan=replace(options.plan, cases=(), tags=(), only=stored.cases))
     directory = composition.run_directory(given, config, here, Clock())
+    if directory == run_directory.resolve():
+        raise UsageError("--output is the run that is judged again", remedy="name another folder")
     return executed(settings, here, stored.runners, options, directory, command="rejudge")
 
 

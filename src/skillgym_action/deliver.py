@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from skillgym_action.effects.github_files import append_outputs, append_summary
+from skillgym_action.errors import OutputError, Problem
 from skillgym_action.reporters import reporter_named
 from skillgym_action.verdicts import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from skillgym_action.domain import RunReport
@@ -20,20 +22,42 @@ ALWAYS = (("results", "results.json"), ("junit", "junit.xml"), ("summary", "summ
 
 
 def deliver(directory: RunDirectory, report: RunReport, options: DeliverOptions, say: Callable[[str], None]) -> None:
-    """Write every report, then tell GitHub where the action runs there. ``say`` prints a line on stdout."""
+    """Write every report, then tell GitHub where the action runs there. ``say`` prints a line on stdout.
+
+    Raises OutputError at the end, when everything that can be written is.
+    """
+    problems: list[Problem] = []
     for kind, path in (*((kind, directory.path / name) for kind, name in ALWAYS), *options.reports):
-        directory.write_whole(path, reporter_named(kind)(report))
+        with _collecting(problems, path):
+            directory.write_whole(path, reporter_named(kind)(report))
     if options.annotations:
         for piece in reporter_named("annotations")(report):
             say(directory.redactor.text(piece).rstrip("\n"))
     if options.step_summary:
-        summary = (directory.path / "summary.md").read_text(encoding="utf-8")
-        if not append_summary(options.step_summary, summary):
-            append_summary(
-                options.step_summary, f"The job summary is full; this run's is in {directory.path.name}/summary.md.\n"
-            )
+        with _collecting(problems, options.step_summary):
+            _append_summary(directory, options.step_summary)
     if options.step_outputs:
-        append_outputs(options.step_outputs, outputs(report, directory, options))
+        with _collecting(problems, options.step_outputs):
+            append_outputs(options.step_outputs, outputs(report, directory, options))
+    if problems:
+        raise OutputError.of(*problems)
+
+
+@contextmanager
+def _collecting(problems: list[Problem], path: Path) -> Iterator[None]:
+    """What cannot be written must not keep the rest from being written."""
+    try:
+        yield
+    except OutputError as error:
+        problems += error.problems
+    except OSError as error:
+        problems.append(Problem(message=f"cannot write {path}: {error.strerror or error}"))
+
+
+def _append_summary(directory: RunDirectory, path: Path) -> None:
+    summary = (directory.path / "summary.md").read_text(encoding="utf-8")
+    if not append_summary(path, summary):
+        append_summary(path, f"The job summary is full; this run's is in {directory.path.name}/summary.md.\n")
 
 
 def outputs(report: RunReport, directory: RunDirectory, options: DeliverOptions) -> dict[str, str]:

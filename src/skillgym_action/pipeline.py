@@ -29,9 +29,15 @@ def planned(world: World, runners: tuple[Runner, ...], options: Options) -> Plan
 
 
 def run(
-    world: World, runners: tuple[Runner, ...], options: Options, *, command: str, say: Callable[[str], None]
+    world: World,
+    runners: tuple[Runner, ...],
+    options: Options,
+    *,
+    command: str,
+    show: Callable[[RunReport], None],
+    say: Callable[[str], None],
 ) -> RunReport:
-    """Run it, and say what came of it everywhere it should be known."""
+    """Run it, show it to whoever watches, and deliver it. ``say`` prints a line for machines."""
     began = world.clock.now()
     todo = planned(world, runners, options)
     world.workspaces.hide(suite.path for suite in todo.suites)
@@ -40,5 +46,6 @@ def run(
     shard = f"{part}/{parts}" if parts > 1 else None
     report = run_report(world, todo, results, command=command, began=began, shard=shard)
     report = replace(report, decision=gate(report, options.gate))
+    show(report)
     deliver(world.directory, report, options.deliver, say)
     return report

@@ -6,11 +6,14 @@ import json
 import re
 from base64 import b64encode
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from operator import is_
 from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 MASK = "***"
@@ -99,7 +102,7 @@ class Redactor:
             items = tuple(map(self.within, value))
             return value if all(map(is_, items, value)) else cast("T", items)
         if is_dataclass(value) and not isinstance(value, type):
-            old = {field.name: getattr(value, field.name) for field in fields(value)}
+            old = {name: getattr(value, name) for name in _names(type(value))}
             new = {name: self.within(item) for name, item in old.items()}
             return value if all(new[name] is item for name, item in old.items()) else cast("T", replace(value, **new))
         return value
@@ -119,6 +122,11 @@ class Redactor:
             held = held[cut:]
         if held:
             yield self.text(held)
+
+
+@cache
+def _names(cls: type[DataclassInstance]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cls))
 
 
 def _any_in(words: tuple[str, ...], text: str) -> bool:

@@ -70,7 +70,7 @@ class Processes:
         self._lock = threading.Lock()
         self._known: set[int] = set()
         self._adopts = _become_subreaper()
-        self._strangers = frozenset(_pids()) if self._adopts else frozenset()
+        self._strangers = frozenset(os.listdir("/proc")) if self._adopts else frozenset()
 
     def __enter__(self) -> Self:
         return self
@@ -177,11 +177,11 @@ class Processes:
                 if time.monotonic() >= deadline:
                     return Ending.TIMED_OUT, None
 
-    def _orphans(self, mark: bytes, strangers: frozenset[int]) -> list[int]:
+    def _orphans(self, mark: bytes, strangers: frozenset[str]) -> list[int]:
         """Children that came to us from ended programs; those that have ended themselves are reaped on the way."""
         found = []
-        for pid in _pids():
-            if pid in strangers or pid in self._known or not _is_child(pid):
+        for pid in _pids(strangers):
+            if pid in self._known or not _is_child(pid):
                 continue
             # The lock keeps a child that is just being started, and not yet known, out of sight.
             with self._lock, suppress(OSError):
@@ -191,7 +191,7 @@ class Processes:
                     found.append(pid)
         return found
 
-    def _end_orphans(self, mark: bytes, strangers: frozenset[int]) -> None:
+    def _end_orphans(self, mark: bytes, strangers: frozenset[str]) -> None:
         """A killed orphan's own children come to us next, hence the rounds."""
         deadline = time.monotonic() + 2 * GRACE
         while self._adopts and (orphans := self._orphans(mark, strangers)) and time.monotonic() < deadline:
@@ -220,14 +220,14 @@ def _become_subreaper() -> bool:
     return bool(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
-def _pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+def _pids(strangers: frozenset[str]) -> list[int]:
+    return [int(name) for name in frozenset(os.listdir("/proc")) - strangers if name.isdigit()]
 
 
 def _is_child(pid: int) -> bool:
     """Asked of every process that came after us, at the end of each session, hence without psutil."""
     try:
-        after_name = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2]
-    except OSError:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            return int(file.read(512).rpartition(b")")[2].split()[1]) == os.getpid()
+    except (OSError, IndexError):
         return False
-    return int(after_name.split()[1]) == os.getpid()

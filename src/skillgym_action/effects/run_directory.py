@@ -53,9 +53,11 @@ class RunDirectory:
         """A folder for artifacts, without those of an earlier run into the same directory."""
         path = self.path / relative
         with _writing(path):
-            if path.exists():
+            try:
+                os.makedirs(path)
+            except FileExistsError:
                 shutil.rmtree(path)
-            path.mkdir(parents=True)
+                path.mkdir()
         return path
 
     def note(self, entry: Mapping[str, object]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,19 +20,20 @@ class Turns:
     """A thread that works holds a turn; a thread that waits gives it back meanwhile."""
 
     def __init__(self) -> None:
-        """One turn for each processor."""
-        self._free = threading.Semaphore(os.cpu_count() or 2)
+        """One turn for each processor; a queue, since it costs less than the library's semaphore."""
+        self._free: SimpleQueue[None] = SimpleQueue()
+        for _ in range(os.cpu_count() or 2):
+            self._free.put(None)
         self._mine = threading.local()
 
     @contextmanager
     def working(self) -> Iterator[None]:
         """Around work of our own."""
-        with self._free:
-            self._mine.held = True
-            try:
-                yield
-            finally:
-                self._mine.held = False
+        self._take()
+        try:
+            yield
+        finally:
+            self._give()
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -39,10 +41,16 @@ class Turns:
         if not getattr(self._mine, "held", False):
             yield
             return
-        self._mine.held = False
-        self._free.release()
+        self._give()
         try:
             yield
         finally:
-            self._free.acquire()
-            self._mine.held = True
+            self._take()
+
+    def _take(self) -> None:
+        self._free.get()
+        self._mine.held = True
+
+    def _give(self) -> None:
+        self._mine.held = False
+        self._free.put(None)

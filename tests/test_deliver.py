@@ -1,0 +1,112 @@
+"""Delivering: reports into files, numbers into step outputs; what cannot be written keeps nothing from the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import run_report
+from runner_env_files import entries
+from scratch import written
+from skillgym_action.deliver import deliver, outputs
+from skillgym_action.effects.run_directory import RunDirectory
+from skillgym_action.errors import OutputError
+from skillgym_action.options import DeliverOptions
+from skillgym_action.redaction import Redactor
+
+REPORT = run_report("""
+    suite bench/core.json
+    edit passed $0.20 12s 900t
+    fix failed $0.30 1s 100t: expected a file
+    old skipped
+""")
+
+
+@pytest.fixture
+def directory(tmp_path):
+    with RunDirectory(tmp_path / "out", Redactor(["s3cret-value"])) as opened:
+        yield opened
+
+
+def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
+    found = outputs(REPORT, directory, DeliverOptions(cwd=tmp_path))
+    assert found == {
+        "verdict": "failed",
+        "exit-code": "1",
+        "executions": "3",
+        "passed": "1",
+        "failed": "1",
+        "expected-failed": "0",
+        "unexpected-passed": "0",
+        "errored": "0",
+        "skipped": "1",
+        "pass-rate": "0.5000",
+        "cost-usd": "0.500000",
+        "tokens": "1000",
+        "duration-seconds": "60.000",
+        "junit-path": "out/junit.xml",
+        "results-path": "out/results.json",
+        "summary-path": "out/summary.md",
+    }
+
+
+def test_what_is_not_known_is_empty_and_never_zero(directory, tmp_path):
+    report = run_report("one errored timeout $?")
+    report = replace(report, results=tuple(replace(one, usage=type(one.usage)()) for one in report.results))
+    found = outputs(report, directory, DeliverOptions(cwd=tmp_path))
+    assert {name: found[name] for name in ("pass-rate", "cost-usd", "tokens")} == {
+        "pass-rate": "",
+        "cost-usd": "",
+        "tokens": "",
+    }
+
+
+def test_a_report_that_went_elsewhere_is_told_there(directory, tmp_path):
+    options = DeliverOptions(reports=(("junit", tmp_path / "deep/j.xml"),), cwd=tmp_path)
+    deliver(directory, REPORT, options, print)
+    assert outputs(REPORT, directory, options)["junit-path"] == "deep/j.xml"
+    assert (tmp_path / "deep/j.xml").read_text() == (tmp_path / "out/junit.xml").read_text()
+
+
+def test_github_gets_outputs_summary_and_annotations(directory, tmp_path):
+    written(tmp_path, {"outputs": "", "summary": "before\n"})
+    said: list[str] = []
+    options = DeliverOptions(
+        annotations=True, step_summary=tmp_path / "summary", step_outputs=tmp_path / "outputs", cwd=tmp_path
+    )
+    deliver(directory, REPORT, options, said.append)
+    assert dict(entries((tmp_path / "outputs").read_text()))["verdict"] == "failed"
+    assert (tmp_path / "summary").read_text() == "before\n" + (tmp_path / "out/summary.md").read_text()
+    assert said[0].startswith("::error ")
+
+
+def test_no_report_holds_a_secret(directory, tmp_path):
+    written(tmp_path, {"summary": ""})
+    said: list[str] = []
+    options = DeliverOptions(annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path)
+    deliver(directory, run_report("fix failed: it says s3cret-value"), options, said.append)
+    texts = [path.read_text() for path in (*directory.path.iterdir(), tmp_path / "summary")] + said
+    assert [text for text in texts if "s3cret-value" in text] == []
+    assert any("it says" in text for text in texts)
+
+
+@pytest.mark.parametrize("place", ["step_summary", "step_outputs"])
+def test_what_github_cannot_take_keeps_nothing_else_from_being_written(directory, tmp_path, place):
+    other = {"step_summary": "step_outputs", "step_outputs": "step_summary"}[place]
+    written(tmp_path, {"file": "", "there": ""})
+    options = DeliverOptions(**{place: tmp_path / "file/x", other: tmp_path / "there"}, cwd=tmp_path)
+    with pytest.raises(OutputError) as caught:
+        deliver(directory, REPORT, options, print)
+    assert str(caught.value) == f"cannot write {tmp_path}/file/x: Not a directory"
+    assert (tmp_path / "out/junit.xml").exists()
+    assert (tmp_path / "there").read_text()
+
+
+def test_every_report_that_cannot_be_written_is_told(directory, tmp_path):
+    written(tmp_path, {"file": ""})
+    reports = (("junit", tmp_path / "file/a"), ("x-bench", tmp_path / "b.json"), ("comment", tmp_path / "file/c"))
+    with pytest.raises(OutputError) as caught:
+        deliver(directory, REPORT, DeliverOptions(reports=reports, cwd=tmp_path), print)
+    assert [f"{tmp_path}/file/{name}" in str(caught.value) for name in "abc"] == [True, False, True]
+    assert (tmp_path / "b.json").exists()
