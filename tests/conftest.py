@@ -1,0 +1,7 @@
+"""What holds for all tests."""
+
+from hypothesis import HealthCheck, settings
+
+# How fast this machine is at the moment is not what a property test is about.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
