@@ -162,6 +162,11 @@ def test_some_errors_may_be_tolerated(text, rate, code):
     assert decided(text, GateOptions(max_error_rate=rate))[1] == code
 
 
+def test_errors_are_tolerated_beside_a_verdict_only():
+    options = GateOptions(fail_on=frozenset({"errored"}), max_error_rate=1.0)
+    assert decided("x errored timeout", options) == ("inconclusive", 3, ["1 of 1 could not be judged"])
+
+
 @pytest.mark.parametrize(
     ("text", "reasons"),
     [
