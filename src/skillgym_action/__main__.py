@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ def action() -> None:
 
 def exit_code(program: Callable[[], int]) -> int:
     """What ``program`` returns; an error becomes its message on stderr and its exit code."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # nobody else's code in our validation
     gc.disable()  # imports make a great many objects and no garbage; `composition.opened` enables it again
     import click
 

@@ -148,7 +148,7 @@ class Processes:
         )
 
     def _start(self, invocation: Invocation, mark: str, stdout: Path, stderr: Path) -> subprocess.Popen[bytes]:
-        with stdout.open("wb") as out, stderr.open("wb") as err:
+        with open(stdout, "wb", buffering=0) as out, open(stderr, "wb", buffering=0) as err:
             child = self.spawn(
                 invocation.argv,
                 cwd=invocation.cwd,

@@ -10,8 +10,8 @@ import json
 import os
 import shutil
 import stat
-import threading
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
 from skillgym_action.effects.repository import IGNORE_ALL
@@ -19,7 +19,6 @@ from skillgym_action.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from skillgym_action.redaction import Redactor
 
@@ -34,15 +33,15 @@ class RunDirectory:
         """``path`` is absolute; it is made on first use."""
         self.path = path
         self.redactor = redactor
-        self._lock = threading.Lock()
-        self._journal: IO[str] | None = None
+        self._journal: IO[bytes] | None = None
+        self._made: set[str] = set()
 
     def __enter__(self) -> Self:
         with _writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             if not any(self.path.iterdir()):  # our own, hence nothing to commit or to search for suites
                 (self.path / ".gitignore").write_bytes(IGNORE_ALL)
-            self._journal = (self.path / JOURNAL).open("a", encoding="utf-8", errors="backslashreplace")
+            self._journal = (self.path / JOURNAL).open("ab", buffering=0)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -51,27 +50,33 @@ class RunDirectory:
 
     def folder(self, relative: str) -> Path:
         """A folder for artifacts, without those of an earlier run into the same directory."""
-        path = self.path / relative
-        with _writing(path):
+        path = os.fspath(self.path)
+        *above, last = relative.split("/")
+        with _writing(self.path / relative):
+            for part in above:
+                path = f"{path}/{part}"
+                if path not in self._made:
+                    os.makedirs(path, exist_ok=True)
+                    self._made.add(path)
+            path = f"{path}/{last}"
             try:
-                os.makedirs(path)
+                os.mkdir(path)
             except FileExistsError:
                 shutil.rmtree(path)
-                path.mkdir()
-        return path
+                os.mkdir(path)
+        return Path(path)
 
     def note(self, entry: Mapping[str, object]) -> None:
-        """One line in the journal, flushed, so that a run that is killed loses nothing that was finished."""
+        """One line in the journal, written at once, so that a run that is killed loses nothing that was finished."""
         line = self.redactor.text(json.dumps(entry, ensure_ascii=True)) + "\n"
-        with self._lock, _writing(self.path / JOURNAL):
+        with _writing(self.path / JOURNAL):
             if self._journal:
-                self._journal.write(line)
-                self._journal.flush()
+                self._journal.write(line.encode())
 
     def write(self, path: Path, text: str) -> None:
         """A small artifact."""
-        with _writing(path):
-            path.write_text(self.redactor.text(text), encoding="utf-8", errors="backslashreplace")
+        with _writing(path), open(path, "wb", buffering=0) as file:
+            file.write(self.redactor.text(text).encode(errors="backslashreplace"))
 
     def redact(self, *paths: Path) -> None:
         """Rewrite what programs wrote there themselves, where it holds a secret. Symlinks are not followed."""
