@@ -100,7 +100,7 @@ def throughput(folder: Path) -> tuple[float, float]:
 def main() -> int:
     """Print the table; 1 when a target is missed. ``BENCH_DIR`` names another place to work in."""
     # In memory where that is possible: what a disk's journal makes of ten thousand new files is another question.
-    memory_backed = Path("/dev/shm")  # noqa: S108
+    memory_backed = Path("/dev/shm")
     place = memory_backed if os.access(memory_backed, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="bench-", dir=os.environ.get("BENCH_DIR", place)) as temporary:
         folder = Path(temporary)

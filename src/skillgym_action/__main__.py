@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,7 @@ def main() -> None:
 
         return int(cli(standalone_mode=False) or 0)
 
-    sys.exit(exit_code(program))
+    _leave(exit_code(program))
 
 
 def action() -> None:
@@ -30,7 +31,7 @@ def action() -> None:
 
         return run_action()
 
-    sys.exit(exit_code(program))
+    _leave(exit_code(program))
 
 
 def exit_code(program: Callable[[], int]) -> int:
@@ -59,6 +60,14 @@ def exit_code(program: Callable[[], int]) -> int:
     except Exception:  # noqa: BLE001 -- the last catcher: a bug of ours gets a log and words, not a traceback
         _say(f"error: this is a bug in skillgym-action; please report it with {_bug_log()}")
         return 70
+
+
+def _leave(code: int) -> NoReturn:
+    """Every door has been closed; to take the interpreter apart would only take time."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _say(message: str) -> None:
