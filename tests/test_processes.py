@@ -176,3 +176,11 @@ def test_many_at_once_do_not_end_each_other(processes: Processes, tmp_path: Path
     for thread in threads:
         thread.join()
     assert codes == [7] * 8
+
+
+def test_arguments_that_no_program_can_be_given_are_not_a_missing_program(processes: Processes, tmp_path: Path) -> None:
+    for argument in ("x" * 3_000_000, "a\0b"):
+        invocation = Invocation(argv=("echo", argument), cwd=tmp_path, timeout=5)
+        capture = processes.run(invocation, stdout=tmp_path / "out", stderr=tmp_path / "err")
+        assert capture.ending is Ending.REFUSED
+        assert capture.error

@@ -202,6 +202,8 @@ def _trouble(capture: Capture, execution: Execution) -> Trouble | None:
     match capture.ending:
         case Ending.NOT_STARTED:
             return Trouble(kind="agent-missing", message=capture.error or "the agent did not start")
+        case Ending.REFUSED:
+            return Trouble(kind="runner-crash", message=capture.error or "the agent was not started")
         case Ending.TIMED_OUT:
             return Trouble(kind="timeout", message=f"no end after {execution.timeout:g} s; the session was ended")
         case Ending.STOPPED:

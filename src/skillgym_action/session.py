@@ -72,7 +72,7 @@ class Invocation:
 
 
 class Ending(StrEnum):
-    """How a process ended."""
+    """How a process ended. Not started: no such program; refused: not with these arguments."""
 
     EXITED = "exited"
     SIGNALLED = "signalled"
@@ -80,6 +80,7 @@ class Ending(StrEnum):
     STOPPED = "stopped"
     CANCELLED = "cancelled"
     NOT_STARTED = "not-started"
+    REFUSED = "refused"
 
 
 class Output(Protocol):

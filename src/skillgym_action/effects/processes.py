@@ -7,6 +7,7 @@ are their subreaper, and are recognised by a random mark in their environment.
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -57,6 +58,7 @@ MARK = "SKILLGYM_SESSION"
 GRACE = 2.0
 PR_SET_CHILD_SUBREAPER = 36
 PIPE = 4096
+MISSING = frozenset({errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR})
 
 
 class Processes:
@@ -132,11 +134,15 @@ class Processes:
             child = self._start(invocation, mark, stdout, stderr)
         except (OSError, ValueError) as error:
             reason = f"cannot start {invocation.argv[0]!r}: {getattr(error, 'strerror', None) or error}"
-            return Capture(ending=Ending.NOT_STARTED, exit_code=None, stdout=out, stderr=err, seconds=0.0, error=reason)
-        with self.turns.waiting():
-            ending, trouble = self._wait(child, began + invocation.timeout, Tail(stdout, watch) if watch else None)
-        if ending is not Ending.EXITED:
-            end_tree(child.pid, GRACE)
+            ending = Ending.NOT_STARTED if getattr(error, "errno", None) in MISSING else Ending.REFUSED
+            return Capture(ending=ending, exit_code=None, stdout=out, stderr=err, seconds=0.0, error=reason)
+        ending, trouble = Ending.CANCELLED, None
+        try:
+            with self.turns.waiting():
+                ending, trouble = self._wait(child, began + invocation.timeout, Tail(stdout, watch) if watch else None)
+        finally:
+            if ending is not Ending.EXITED:
+                end_tree(child.pid, GRACE)
         code = child.wait()
         self.release(child)
         # A process id that was taken before us may have been freed and given to an orphan, if there was time for it.
