@@ -125,6 +125,14 @@ def test_relative_paths_belong_to_the_file_s_folder(tmp_path):
         ),
         pytest.param("runners: {}\n", ["1:1: runners: must not be empty"], id="no runners"),
         pytest.param(
+            "snapshots: {}\nrun: {judge: {}}\n",
+            [
+                "1:1: snapshots: is not supported yet; take it out until it is",
+                "2:7: run.judge: is not supported yet; take it out until it is",
+            ],
+            id="keys of a later version",
+        ),
+        pytest.param(
             "runners: []\n",
             ["1:1: runners: must be a mapping of keys to values, not a list"],
             id="a list for a mapping",

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 KINDS: dict[str, Literal["yaml", "json", "toml"]] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
+# Keys of the format that this version cannot honour: a wrong "unknown key" would send people looking for a typo.
+PLANNED = (("snapshots",), ("report",), ("run", "reporter"), ("run", "baseline"), ("run", "judge"))
 REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
 
 
@@ -198,7 +200,28 @@ def _validated(document: Document) -> ConfigFile:
                 for key_path in keys
             )
         )
+    planned = [key_path for key_path in PLANNED if _holds(document.value, key_path)]
+    if planned:
+        raise ConfigError.of(
+            *(
+                Problem(
+                    message="is not supported yet",
+                    location=document.locate(key_path),
+                    key_path=key_path_text(key_path),
+                    remedy="take it out until it is",
+                )
+                for key_path in planned
+            )
+        )
     return validated(document, ConfigFile, error=ConfigError)
+
+
+def _holds(value: object, key_path: tuple[str, ...]) -> bool:
+    for key in key_path:
+        if not isinstance(value, dict) or key not in value:
+            return False
+        value = value[key]
+    return True
 
 
 def _texts(value: object, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:

@@ -35,7 +35,7 @@ def execute(world: World, plan: Plan, options: ExecuteOptions) -> tuple[Result, 
         try:
             for finished in [pool.submit(line.run, lane) for lane in lanes]:
                 results |= {result.index: result for result in finished.result()}
-        except BaseException:
+        except BaseException:  # whatever it was, a bug of ours too; it goes on its way
             world.cancelled.set()  # nothing more is started, and what runs ends soon
             raise
     return tuple(results[index] for index in sorted(results))

@@ -138,7 +138,7 @@ class SuiteHosts:
         try:
             with self._processes.turns.waiting():
                 return host.call(request, self._limit, self._processes.cancelled)
-        except BaseException:
+        except BaseException:  # whatever it was, Ctrl-C too; it goes on its way
             self._end(host)
             raise
 
