@@ -147,8 +147,8 @@ def test_a_run_that_judges_nothing_is_never_green(tmp_path, args, files):
 BAD_SUITES = [
     pytest.param(
         "bad.json",
-        '{"cases": [{"prompt": 1, "expect": []},]}',
-        "bench/bad.json:1:40: not JSON: expecting value",
+        '{"cases": [{"prompt": 1, "expect": []}, nope]}',
+        "bench/bad.json:1:41: not JSON: expecting value",
         id="broken JSON",
     ),
     pytest.param(
