@@ -105,6 +105,11 @@ def test_the_example_suite_passes_when_the_agent_does_the_work(app, models):
     assert (folder / "changes" / "src" / "auth.ts").read_text() == AUTH
     assert json.loads((folder / "workspace.json").read_text())["created"] == ["src/auth.ts", "test/budget.test.ts"]
     assert (folder / "session.jsonl").stat().st_size > 0
+    assert json.loads((folder / "report.json").read_text())["rawArtifacts"] == {
+        "stdoutPath": "stdout.log",
+        "stderrPath": "stderr.log",
+        "sessionPath": "session.jsonl",
+    }
     assert not (app / "src").exists()
 
 

@@ -16,7 +16,6 @@ from skillgym_action.text import (
     code_fence,
     code_span,
     log_line,
-    markdown_cell,
     markdown_inline,
     one_line,
     plain,
@@ -124,7 +123,7 @@ def test_inline_text_reads_as_it_was_written(text):
     assert joined.sub("", rendered) == joined.sub("", one_line(text))
 
 
-@given(any_text, st.sampled_from([markdown_inline, markdown_cell, code_span]))
+@given(any_text, st.sampled_from([markdown_inline, code_span]))
 def test_a_cell_stays_one_cell(text, sink):
     table = f"| a | b |\n|---|---|\n| {sink(text)} | end |\n"
     tokens = MARKDOWN.parse(table)
@@ -179,10 +178,6 @@ def test_markdown_inline(text, markdown):
 )
 def test_code_span(text, markdown):
     assert code_span(text) == markdown
-
-
-def test_a_cell_keeps_its_lines():
-    assert markdown_cell("a\n\nb|c") == "a<br>b&#124;c"
 
 
 def test_a_fence_is_longer_than_any_in_it():

@@ -194,7 +194,13 @@ def _held(
     finally:
         world.directory.redact(folder / "stdout.log", folder / "stderr.log")
         world.directory.take((path for path in collected if path.suffix == ".jsonl"), folder)
-    return replace(report, trouble=trouble), trouble
+    return replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(folder)), trouble
+
+
+def _raw_artifacts(folder: Path) -> dict[str, str]:
+    """What was kept of the agent's own output, by the names skillgym gives it; beside the session report."""
+    names = {"stdoutPath": "stdout.log", "stderrPath": "stderr.log", "sessionPath": "session.jsonl"}
+    return {key: name for key, name in names.items() if (folder / name).is_file()}
 
 
 def _trouble(capture: Capture, execution: Execution) -> Trouble | None:

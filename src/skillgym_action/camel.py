@@ -5,7 +5,6 @@ Standard library only: the Python suite host reads session reports with it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -24,11 +23,6 @@ def camel(name: str) -> str:
     """``input_tokens`` -> ``inputTokens``."""
     head, *rest = name.split("_")
     return head + "".join(map(str.capitalize, rest))
-
-
-def snake(name: str) -> str:
-    """``inputTokens`` -> ``input_tokens``."""
-    return re.sub(r"[A-Z]", lambda letter: "_" + letter[0].lower(), name)
 
 
 def to_json(value: DataclassInstance) -> dict[str, Any]:

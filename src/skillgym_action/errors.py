@@ -4,9 +4,9 @@
     ├── UsageError                 2  a flag, an input or an environment variable
     ├── ConfigError                2  a configuration file
     ├── SuiteError                 2  a suite file or a case in it
-    ├── OutputError                3  the run directory or a report cannot be written
-    └── InterruptedRunError      130  SIGINT or SIGTERM
+    └── OutputError                3  the run directory or a report cannot be written
 
+SIGINT and SIGTERM are no error: a cancelled run ends with a decision, whose exit code is 130.
 Trouble of an agent is never raised: it travels as a value (``session.Trouble``).
 """
 
@@ -89,12 +89,6 @@ class OutputError(SkillgymError):
     """A result cannot be written where it should go."""
 
     exit_code = 3
-
-
-class InterruptedRunError(SkillgymError):
-    """The run was cancelled before it could start."""
-
-    exit_code = 130
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -105,11 +105,6 @@ def markdown_inline(text: str) -> str:
     return text
 
 
-def markdown_cell(text: str) -> str:
-    """The content of one table cell; line ends are kept."""
-    return "<br>".join(markdown_inline(line) for line in visible(text).splitlines() if line.strip())
-
-
 def code_span(text: str) -> str:
     """``text`` on one line as code; fits into a table cell. Empty for empty text."""
     text = one_line(text)
