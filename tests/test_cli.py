@@ -682,3 +682,25 @@ def test_a_recording_plays_the_same_verdict_and_the_same_files(tmp_path):
     assert json.loads((played / "workspace.json").read_text())["deleted"] == ["gone.txt"]
     text = json.loads((root / "recorded/core/a/sh/repeat-1/report.json").read_text())["finalOutput"]
     assert text == "/workspace"
+
+
+@pytest.mark.parametrize(
+    ("workspace", "run"),
+    [
+        pytest.param("", {"cwd": "app"}, id="a suite that says nothing"),
+        pytest.param("workspace = Workspace(mode='none')", {"cwd": "app"}, id="a suite that says none"),
+        pytest.param("", {"cwd": "app", "workspace": {"mode": "none"}}, id="a configuration that says none"),
+        pytest.param("", {"workspace": {"mode": "none", "cwd": "app"}}, id="a directory of its own"),
+    ],
+)
+def test_agents_work_where_the_configuration_says(tmp_path, workspace, run):
+    check = "Suite, Workspace\nsuite = Suite('s')\n@suite.case('c', prompt='p')\ndef c(report): pass\n"
+    files = {
+        "bench/core.json": None,
+        "app/here": "",
+        "where_suite.py": f"from skillgym_action import {check}{workspace}\n",
+        "skillgym.config.yaml": config(runner("echo > seen"), run=run),
+    }
+    ran = skillgym("run", cwd=repository(tmp_path, files))
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "app" / "seen").is_file()

@@ -84,13 +84,10 @@ def run_action() -> int:
     from skillgym_action import commands, composition
     from skillgym_action.effects.clock import Clock
     from skillgym_action.effects.github_files import hand_over
-    from skillgym_action.resolve import options as resolved
 
     composition.forget_keys()
     here = composition.place(Path(given.get("working-directory", ".")), environment)
-    config = composition.configuration(settings, here)
-    runners = composition.runners(settings, config, here)
-    options = resolved(settings, config, cwd=here.cwd, runners=len(runners))
+    config, runners, options = commands.resolved(settings, here)
     options = replace(
         options,
         deliver=replace(
@@ -104,8 +101,7 @@ def run_action() -> int:
     try:
         return commands.executed(settings, here, runners, options, directory, command="action")
     finally:
-        results = directory.parent / ".gitignore"
-        hand_over([directory, results, *(path for _, path in options.deliver.reports)], here.root)
+        hand_over([directory, *(path for _, path in options.deliver.reports)], here.root)
 
 
 def _boolean(given: Mapping[str, str], name: str) -> bool:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action import composition
+from skillgym_action import composition, resolve
 from skillgym_action.effects.clock import Clock
 from skillgym_action.effects.terminal import Terminal
 from skillgym_action.errors import UsageError, did_you_mean
@@ -15,7 +15,6 @@ from skillgym_action.pipeline import planned
 from skillgym_action.pipeline import run as run_pipeline
 from skillgym_action.redaction import Redactor
 from skillgym_action.reporters.terminal import render
-from skillgym_action.resolve import options as resolved
 from skillgym_action.text import plain
 from skillgym_action.verdicts import GREEN
 
@@ -23,16 +22,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.composition import Place
+    from skillgym_action.config import Config
     from skillgym_action.domain import Runner, RunReport
     from skillgym_action.options import Options, Settings
     from skillgym_action.plan import Plan
 
 
-def run(given: Settings, here: Place) -> int:
-    """``run``."""
+def resolved(given: Settings, here: Place) -> tuple[Config, tuple[Runner, ...], Options]:
+    """What settings come to in that place. Raises ConfigError, UsageError."""
     config = composition.configuration(given, here)
     runners = composition.runners(given, config, here)
-    options = resolved(given, config, cwd=here.cwd, runners=len(runners))
+    return config, runners, resolve.options(given, config, cwd=here.cwd, runners=len(runners))
+
+
+def run(given: Settings, here: Place) -> int:
+    """``run``."""
+    config, runners, options = resolved(given, here)
     directory = composition.run_directory(given, config, here, Clock())
     if given.dry_run:
         return _dry_run(given, here, runners, options)
@@ -106,9 +111,8 @@ def list_(given: Settings, here: Place, *, as_json: bool, matrix: int | None) ->
     if matrix:
         print(json.dumps({"include": [{"shard": f"{number}/{matrix}"} for number in range(1, matrix + 1)]}))  # noqa: T201
         return 0
-    config = composition.configuration(given, here)
-    runners = composition.runners(given, config, here)
-    todo = _plan(given, here, runners, resolved(given, config, cwd=here.cwd, runners=len(runners)))
+    _, runners, options = resolved(given, here)
+    todo = _plan(given, here, runners, options)
     rows = [
         {
             "suite": one.suite.path,
@@ -142,7 +146,7 @@ def check(given: Settings, here: Place) -> int:
     """``check``."""
     config = composition.configuration(given, here)
     runners = composition.runners(given, config, here) if given.runner or config.file.runners else ()
-    todo = _plan(given, here, runners, resolved(given, config, cwd=here.cwd, runners=len(runners)))
+    todo = _plan(given, here, runners, resolve.options(given, config, cwd=here.cwd, runners=len(runners)))
     if code := _problems(todo):
         return code
     if not todo.suites:
@@ -169,7 +173,7 @@ def rejudge(run_directory: Path, given: Settings, here: Place) -> int:
     stored = stored_run(run_directory)
     config = composition.configuration(given, here)
     settings = given.model_copy(update={"paths": tuple(sorted({str(here.root / path) for path, _ in stored.cases}))})
-    options = resolved(settings, config, cwd=here.cwd, runners=len(stored.runners))
+    options = resolve.options(settings, config, cwd=here.cwd, runners=len(stored.runners))
     execution = replace(options.execute, repeat=stored.repeat, retry=0, max_cost=None)
     options = replace(options, execute=execution, plan=replace(options.plan, cases=(), tags=(), only=stored.cases))
     directory = composition.run_directory(given, config, here, Clock())

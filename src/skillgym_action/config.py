@@ -27,7 +27,7 @@ from skillgym_action.options import FailOn, Schedule
 from skillgym_action.redaction import looks_like_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from skillgym_action.documents import Document
     from skillgym_action.notations import KeyPath
@@ -188,32 +188,21 @@ def read_config(path: Path, shown: str) -> Config:
 def _validated(document: Document) -> ConfigFile:
     """Secrets are named, never written down."""
     keys = [key_path for key_path, text in _texts(document.value) if looks_like_key(text)]
-    if keys:
-        raise ConfigError.of(
-            *(
-                Problem(
-                    message="holds what looks like a key",
-                    location=document.locate(key_path),
-                    key_path=key_path_text(key_path),
-                    remedy="set it as a variable of the environment and name that: ${{ MY_KEY }}",
-                )
-                for key_path in keys
-            )
-        )
+    named = "set it as a variable of the environment and name that: ${{ MY_KEY }}"
+    _refuse(document, keys, "holds what looks like a key", named)
     planned = [key_path for key_path in PLANNED if _holds(document.value, key_path)]
-    if planned:
-        raise ConfigError.of(
-            *(
-                Problem(
-                    message="is not supported yet",
-                    location=document.locate(key_path),
-                    key_path=key_path_text(key_path),
-                    remedy="take it out until it is",
-                )
-                for key_path in planned
-            )
-        )
+    _refuse(document, planned, "is not supported yet", "take it out until it is")
     return validated(document, ConfigFile, error=ConfigError)
+
+
+def _refuse(document: Document, key_paths: Iterable[KeyPath], message: str, remedy: str) -> None:
+    """Raises ConfigError when there are any."""
+    problems = [
+        Problem(message=message, location=document.locate(path), key_path=key_path_text(path), remedy=remedy)
+        for path in key_paths
+    ]
+    if problems:
+        raise ConfigError.of(*problems)
 
 
 def _holds(value: object, key_path: tuple[str, ...]) -> bool:

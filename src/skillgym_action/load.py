@@ -56,8 +56,7 @@ class Source:
 def load(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tuple[Suite, ...]:
     """One suite per file, in the same order; names are made unique by their paths."""
     suites = [_suite(file, Source(path=file.path, file=file.file, hosts=hosts)) for file in found]
-    if options.workspace != (unsaid := WorkspaceSpec()):
-        suites = [replace(one, workspace=options.workspace) if one.workspace == unsaid else one for one in suites]
+    suites = [replace(suite, workspace=_workspace(suite.workspace, options)) for suite in suites]
     names = Counter(suite.name for suite in suites)
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
 
@@ -68,3 +67,8 @@ def _suite(found: Found, source: Source) -> Suite:
     except SuiteError as error:
         invalid = tuple(Invalid(problem=problem) for problem in error.problems)
         return Suite(path=found.path, file=found.file, name=found.path, format=found.format, invalid=invalid)
+
+
+def _workspace(said: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:
+    wanted = options.workspace if said == WorkspaceSpec() else said
+    return replace(wanted, cwd=options.cwd) if wanted.mode == "none" and wanted.cwd is None else wanted

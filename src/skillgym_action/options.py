@@ -153,9 +153,10 @@ class DiscoverOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadOptions:
-    """``workspace`` is for suites that do not say where their agents work."""
+    """``workspace`` is for suites that do not say where their agents work, ``cwd`` for those that only say ``none``."""
 
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
+    cwd: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

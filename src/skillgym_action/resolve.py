@@ -34,7 +34,9 @@ def options(given: Settings, config: Config, *, cwd: Path, runners: int) -> Opti
     milliseconds = config.file.defaults.timeout_ms
     return Options(
         discover=DiscoverOptions(paths=given.paths, formats=given.format),
-        load=LoadOptions(workspace=_workspace(config)),
+        load=LoadOptions(
+            workspace=_workspace(config), cwd=config.folder / run.cwd if config.folder and run.cwd else None
+        ),
         plan=PlanOptions(
             cases=given.case,
             tags=given.tag or run.tags,
@@ -76,11 +78,11 @@ def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:
 
 
 def _workspace(config: Config) -> WorkspaceSpec:
-    """Relative paths belong to the configuration file."""
+    """Relative paths belong to the configuration file. A ``run.cwd`` alone says: no workspace, but there."""
     told, folder = config.file.run.workspace, config.folder
     if told is None or folder is None:
-        return WorkspaceSpec()
-    cwd = told.cwd or (config.file.run.cwd if told.mode == "none" else None)
+        return WorkspaceSpec(mode="none", source="empty") if config.file.run.cwd else WorkspaceSpec()
+    cwd = told.cwd
     bootstrap = told.bootstrap
     words = (bootstrap.command, *bootstrap.args) if bootstrap else ()
     return WorkspaceSpec(
