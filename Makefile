@@ -7,6 +7,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= logical
+DOCUMENTED := .cache/documented-workflows
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -23,12 +24,18 @@ demo: $(VENV)/runtime ## run the examples; no key and no network are needed
 test: $(VENV)/development ## run the tests
 	$(BIN)/pytest -n $(WORKERS)
 
-lint: $(VENV)/development ## check style, types, the import rules, the action's metadata
+lint: $(VENV)/development ## check style, types, the import rules, the action and all workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/documented_workflows.py $(DOCUMENTED)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml $(DOCUMENTED)/*.yml
+	$(BIN)/actionlint .github/workflows/*.yml $(DOCUMENTED)/*.yml
+	$(BIN)/zizmor --offline --quiet action.yml .github
+	$(BIN)/zizmor --offline --quiet --config tests/data/zizmor-documents.yml $(DOCUMENTED)/*.yml
 
 bench: $(VENV)/development ## measure speed and memory
 	$(BIN)/python -m bench

@@ -19,6 +19,7 @@ from pathlib import Path
 CASES = 1000
 JOBS = 8
 ROUNDS = 3
+SINKS = ((10_000, 3, 150), (100_000, 30, 500))  # results, seconds, megabytes
 TOOL = shutil.which("skillgym-action", path=os.fspath(Path(sys.executable).parent)) or "skillgym-action"
 
 FLOOR = """
@@ -97,6 +98,25 @@ def throughput(folder: Path) -> tuple[float, float]:
     return taken["ours"], taken["floor"]
 
 
+def measured(*arguments: str) -> dict[str, float]:
+    """What ``bench.sinks`` prints, of a process of its own."""
+    argv = [sys.executable, "-m", "bench.sinks", *arguments]
+    return json.loads(subprocess.run(argv, cwd=Path(__file__).parents[1], check=True, capture_output=True).stdout)
+
+
+def sinks() -> list[bool]:
+    """The lines of the table about reports of large runs."""
+    met = []
+    for number, seconds, megabytes in SINKS:
+        ours, floor = measured(str(number)), measured(str(number), "floor")
+        figure = f"{ours['seconds']:.2f} s / {floor['seconds']:.2f} s"
+        title = f"{number:,} results to every report, against one json.dumps"
+        met.append(row(title, figure, f"under {seconds} s", met=ours["seconds"] < seconds))
+        figure = f"{ours['megabytes']:.0f} MB / {floor['megabytes']:.0f} MB"
+        met.append(row("peak memory of that", figure, f"under {megabytes} MB", met=ours["megabytes"] < megabytes))
+    return met
+
+
 def main() -> int:
     """Print the table; 1 when a target is missed. ``BENCH_DIR`` names another place to work in."""
     # In memory where that is possible: what a disk's journal makes of ten thousand new files is another question.
@@ -122,6 +142,7 @@ def main() -> int:
             row("--help", f"{small['help'] * 1000:.0f} ms", "under 150 ms", met=small["help"] < 0.15),
             row("--version", f"{small['version'] * 1000:.0f} ms", "under 150 ms", met=small["version"] < 0.15),
             row("one trivial case", f"{small['one'] * 1000:.0f} ms", "under 250 ms", met=small["one"] < 0.25),
+            *sinks(),
         ]
         print(f"{'for comparison: python -c pass':<58} {small['python'] * 1000:>19.0f} ms")
     return 0 if all(met) else 1

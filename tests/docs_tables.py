@@ -33,7 +33,7 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
     """Every option of every command."""
     takers: dict[str, list[str]] = {}
     options: dict[str, click.Option] = {}
-    for command in ("run", "list", "check", "rejudge"):
+    for command in ("run", "list", "check", "rejudge", "report"):
         for option in cli.commands[command].params:
             if isinstance(option, click.Option):
                 options.setdefault(option.opts[0], option)

@@ -124,6 +124,8 @@ class Watched:
     total: int = 0
     begun: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
 
     def planned(self, total: int) -> None:
         self.total = total
@@ -133,6 +135,12 @@ class Watched:
 
     def finished(self, result: Result) -> None:
         self.ended.append(result.case_id)
+
+    def progress(self, line: str) -> None:
+        self.lines.append(line)
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
 
 
 @contextmanager
@@ -149,6 +157,6 @@ def run_in(root: Path, observer: Watched | None = None, **given: Any) -> RunRepo
     here = composition.place(root, environment())
     told = composition.configuration(chosen, here)
     runners = composition.runners(chosen, told, here)
-    options = resolve.options(chosen, told, cwd=here.cwd, runners=len(runners))
+    options = resolve.options(chosen, told, here, runners=len(runners))
     with world_in(root, observer, chosen.output or "results") as world:
-        return pipeline.run(world, runners, options, command="run", show=lambda _: None, say=print)
+        return pipeline.run(world, runners, options, command="run", show=lambda _: None)

@@ -10,8 +10,8 @@ from typing import get_args
 import pytest
 import yaml
 
-from skillgym_action.action import OWN, SETTINGS
-from skillgym_action.options import FAIL_ON, Schedule
+from skillgym_action.action import MODES, OWN, SETTINGS
+from skillgym_action.options import FAIL_ON, CommentMode, CommentWhen, Schedule, StatusMode
 
 ROOT = Path(__file__).resolve().parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -41,6 +41,8 @@ def test_it_has_the_outputs_that_workflows_read():
         "junit-path",
         "results-path",
         "summary-path",
+        "comment-url",
+        "comment-id",
     ]
 
 
@@ -53,6 +55,10 @@ def test_its_inputs_are_those_that_the_action_knows():
     [
         pytest.param("fail-on", FAIL_ON, id="what makes the job red"),
         pytest.param("schedule", get_args(Schedule), id="how executions are scheduled"),
+        pytest.param("mode", MODES, id="what the action does"),
+        pytest.param("comment", get_args(CommentMode), id="which comment is written"),
+        pytest.param("comment-when", get_args(CommentWhen), id="when a comment is begun"),
+        pytest.param("status", get_args(StatusMode), id="when a status is set"),
     ],
 )
 def test_an_input_that_takes_words_names_them_all(name, words):
@@ -66,7 +72,8 @@ def test_every_entry_says_in_a_sentence_what_it_is(section):
 
 
 def test_no_input_has_a_default_that_would_hide_the_configuration_file():
-    assert [name for name, entry in ACTION["inputs"].items() if "default" in entry or "required" in entry] == []
+    given = [name for name, entry in ACTION["inputs"].items() if "default" in entry or "required" in entry]
+    assert given == ["github-token"], "which no configuration file may hold"
 
 
 def test_it_runs_the_image_of_this_repository_and_passes_no_text_on_a_command_line():

@@ -7,12 +7,15 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
+from github_server import READ_ONLY_TOKEN
+from on_github import NUMBER, api_of, event_of, github_with
 from runner_env_files import entries
-from scratch import written
+from scratch import Watched, written
 from skillgym_action.deliver import deliver, outputs
 from skillgym_action.effects.run_directory import RunDirectory
 from skillgym_action.errors import OutputError
-from skillgym_action.options import DeliverOptions
+from skillgym_action.github.conversation import Conversation
+from skillgym_action.options import ConversationOptions, DeliverOptions
 from skillgym_action.redaction import Redactor
 
 REPORT = run_report("""
@@ -64,29 +67,29 @@ def test_what_is_not_known_is_empty_and_never_zero(directory, tmp_path):
 
 def test_a_report_that_went_elsewhere_is_told_there(directory, tmp_path):
     options = DeliverOptions(reports=(("junit", tmp_path / "deep/j.xml"),), cwd=tmp_path)
-    deliver(directory, REPORT, options, print)
+    deliver(directory, REPORT, options, Watched())
     assert outputs(REPORT, directory, options)["junit-path"] == "deep/j.xml"
     assert (tmp_path / "deep/j.xml").read_text() == (tmp_path / "out/junit.xml").read_text()
 
 
 def test_github_gets_outputs_summary_and_annotations(directory, tmp_path):
     written(tmp_path, {"outputs": "", "summary": "before\n"})
-    said: list[str] = []
+    watched = Watched()
     options = DeliverOptions(
         annotations=True, step_summary=tmp_path / "summary", step_outputs=tmp_path / "outputs", cwd=tmp_path
     )
-    deliver(directory, REPORT, options, said.append)
+    deliver(directory, REPORT, options, watched)
     assert dict(entries((tmp_path / "outputs").read_text()))["verdict"] == "failed"
     assert (tmp_path / "summary").read_text() == "before\n" + (tmp_path / "out/summary.md").read_text()
-    assert said[0].startswith("::error ")
+    assert watched.said[0].startswith("::error ")
 
 
 def test_no_report_holds_a_secret(directory, tmp_path):
     written(tmp_path, {"summary": ""})
-    said: list[str] = []
+    watched = Watched()
     options = DeliverOptions(annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path)
-    deliver(directory, run_report("fix failed: it says s3cret-value"), options, said.append)
-    texts = [path.read_text() for path in (*directory.path.iterdir(), tmp_path / "summary")] + said
+    deliver(directory, run_report("fix failed: it says s3cret-value"), options, watched)
+    texts = [path.read_text() for path in (*directory.path.iterdir(), tmp_path / "summary")] + watched.said
     assert [text for text in texts if "s3cret-value" in text] == []
     assert any("it says" in text for text in texts)
 
@@ -97,7 +100,7 @@ def test_what_github_cannot_take_keeps_nothing_else_from_being_written(directory
     written(tmp_path, {"file": "", "there": ""})
     options = DeliverOptions(**{place: tmp_path / "file/x", other: tmp_path / "there"}, cwd=tmp_path)
     with pytest.raises(OutputError) as caught:
-        deliver(directory, REPORT, options, print)
+        deliver(directory, REPORT, options, Watched())
     assert str(caught.value) == f"cannot write {tmp_path}/file/x: Not a directory"
     assert (tmp_path / "out/junit.xml").exists()
     assert (tmp_path / "there").read_text()
@@ -107,6 +110,51 @@ def test_every_report_that_cannot_be_written_is_told(directory, tmp_path):
     written(tmp_path, {"file": ""})
     reports = (("junit", tmp_path / "file/a"), ("x-bench", tmp_path / "b.json"), ("comment", tmp_path / "file/c"))
     with pytest.raises(OutputError) as caught:
-        deliver(directory, REPORT, DeliverOptions(reports=reports, cwd=tmp_path), print)
+        deliver(directory, REPORT, DeliverOptions(reports=reports, cwd=tmp_path), Watched())
     assert [f"{tmp_path}/file/{name}" in str(caught.value) for name in "abc"] == [True, False, True]
     assert (tmp_path / "b.json").exists()
+
+
+# --- report templates of the user's, and the pull request -------------------------------------------
+
+
+def test_a_broken_template_of_the_users_is_a_note_and_ours_takes_its_place(directory, tmp_path):
+    written(tmp_path, {"mine/summary.md.j2": "{{ view.nothing }}", "summary": ""})
+    watched = Watched()
+    options = DeliverOptions(
+        annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path, templates=tmp_path / "mine"
+    )
+    deliver(directory, REPORT, options, watched)
+    summary = (tmp_path / "summary").read_text()
+    assert "❌ Failed: 1 of 3 green" in summary
+    assert "summary.md.j2" in summary.splitlines()[-2]
+    assert [line for line in watched.lines if "summary.md.j2" in line] == watched.lines != []
+    assert [line.startswith("::notice title=skillgym-action::") for line in watched.said][-1]
+
+
+def test_the_pull_request_is_told_and_the_outputs_name_the_comment(directory, tmp_path):
+    written(tmp_path, {"outputs": ""})
+    options = DeliverOptions(step_outputs=tmp_path / "outputs", cwd=tmp_path)
+    with github_with() as github, api_of(github) as api:
+        watched = Watched()
+        talk = Conversation(api, event_of(github), ConversationOptions(), directory.redactor, watched.progress)
+        deliver(directory, REPORT, options, watched, talk)
+        (comment,) = github.comments(NUMBER)
+    found = dict(entries((tmp_path / "outputs").read_text()))
+    assert found["comment-id"] == str(comment.id)
+    assert found["comment-url"].endswith(f"/octo/skills/pull/7#issuecomment-{comment.id}")
+
+
+def test_what_github_refuses_is_told_in_the_summary_with_the_remedy(directory, tmp_path):
+    written(tmp_path, {"outputs": "", "summary": ""})
+    options = DeliverOptions(step_outputs=tmp_path / "outputs", step_summary=tmp_path / "summary", cwd=tmp_path)
+    with github_with() as github, api_of(github, READ_ONLY_TOKEN) as api:
+        watched = Watched()
+        talk = Conversation(api, event_of(github), ConversationOptions(), directory.redactor, watched.progress)
+        deliver(directory, REPORT, options, watched, talk)
+        assert github.comments(NUMBER) == ()
+    summary = (tmp_path / "summary").read_text()
+    assert summary.endswith("```yaml\npermissions:\n  contents: read\n  pull-requests: write\n```\n")
+    assert "Resource not accessible by integration" in summary
+    found = dict(entries((tmp_path / "outputs").read_text()))
+    assert (found["verdict"], found["comment-id"], found["comment-url"]) == ("failed", "", "")

@@ -112,7 +112,7 @@ def test_the_readme_has_the_inputs_and_outputs_of_the_action():
 
 def test_the_options_that_help_shows_are_documented_and_no_others():
     helped: set[str] = set()
-    for command in ("run", "list", "check", "rejudge"):
+    for command in ("run", "list", "check", "rejudge", "report"):
         helped.update(HELPED.findall(skillgym(command, "--help", cwd=ROOT).out))
     documented = {row[0].split()[0] for row in rows(reference("command-line")) if row[0].startswith("--")}
     assert documented == helped - {"--help"}
@@ -145,7 +145,7 @@ def keys(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("document", "schema", "prefix"),
     [
-        pytest.param("configuration", "config", r"(?:run|defaults|runners)\.", id="configuration"),
+        pytest.param("configuration", "config", r"(?:run|defaults|report|runners)\.", id="configuration"),
         pytest.param("x-bench", "x-bench", r"[a-zA-Z.\[\]]+$", id="x-bench suites"),
     ],
 )
@@ -275,7 +275,7 @@ def test_workflows_of_a_document_are_what_github_takes(document, tmp_path):
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
     (ours,) = [step for step in steps if step.get("uses", "").startswith("org/skillgym-action@")]
     assert ours["with"].keys() - yaml.safe_load(text_of("action.yml"))["inputs"].keys() == set()
-    assert workflow["permissions"] == {"contents": "read"}
+    assert workflow["permissions"] == {"contents": "read", "pull-requests": "write"}
     installed = [step["run"] for step in steps if "run" in step]
     listing = AGENTS["claude-code"]
     assert installed == [f"npm install --no-save --prefix .agent {listing.package}@{listing.version}"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
+from skillgym_action.comparison import compare
 from skillgym_action.gate import gate
 from skillgym_action.options import FAIL_ON, GateOptions
 from skillgym_action.verdicts import Status
@@ -17,23 +18,23 @@ RED = "red failed"
 
 # One execution, alone or beside one that passed: the exit code for each word of --fail-on alone.
 ALONE = """
-                     failed  unexpected-passed  errored  skipped  no-cases  budget  warnings
-nothing              0       0                  0        0        2         0       0
-passed               0       0                  0        0        0         0       0
-failed               1       0                  0        0        0         0       0
-expected-failed      0       0                  0        0        0         0       0
-unexpected-passed    0       1                  0        0        0         0       0
-errored              0       0                  3        0        3         0       0
-skipped              0       0                  0        3        3         0       0
+                     failed  unexpected-passed  errored  skipped  no-cases  regression  budget  warnings
+nothing              0       0                  0        0        2         0           0       0
+passed               0       0                  0        0        0         3           0       0
+failed               1       0                  0        0        0         3           0       0
+expected-failed      0       0                  0        0        0         3           0       0
+unexpected-passed    0       1                  0        0        0         3           0       0
+errored              0       0                  3        0        3         3           0       0
+skipped              0       0                  0        3        3         3           0       0
 """
 BESIDE_A_PASS = """
-                     failed  unexpected-passed  errored  skipped  no-cases  budget  warnings
-passed               0       0                  0        0        0         0       0
-failed               1       0                  0        0        0         0       0
-expected-failed      0       0                  0        0        0         0       0
-unexpected-passed    0       1                  0        0        0         0       0
-errored              0       0                  3        0        0         0       0
-skipped              0       0                  0        3        0         0       0
+                     failed  unexpected-passed  errored  skipped  no-cases  regression  budget  warnings
+passed               0       0                  0        0        0         3           0       0
+failed               1       0                  0        0        0         3           0       0
+expected-failed      0       0                  0        0        0         3           0       0
+unexpected-passed    0       1                  0        0        0         3           0       0
+errored              0       0                  3        0        0         3           0       0
+skipped              0       0                  0        3        0         3           0       0
 """
 
 
@@ -126,6 +127,42 @@ def test_warnings_are_red_when_asked_for():
     options = GateOptions(fail_on=frozenset({"warnings"}))
     assert decided(f"{PASSED}\nwarning: old spelling", options) == ("failed", 1, ["1 warnings"])
     assert decided(f"{PASSED}\nwarning: old spelling") == ("passed", 0, [])
+
+
+# --- regression -------------------------------------------------------------------------------------
+
+REGRESSION = GateOptions(fail_on=frozenset({"regression"}))
+SIX = "\n".join(f"case-{number} passed" for number in range(6))
+
+
+@pytest.mark.parametrize(
+    ("after", "decision"),
+    [
+        pytest.param(SIX, ("passed", 0, []), id="as it was"),
+        pytest.param(SIX.replace("passed", "failed", 1), ("passed", 0, []), id="one that broke may be chance"),
+        pytest.param(
+            SIX.replace("passed", "failed"),
+            ("failed", 1, ["the pass rate dropped by 100 points since the baseline (p = 0.016)"]),
+            id="six that broke are none",
+        ),
+    ],
+)
+def test_what_got_worse_is_red_when_asked_for(after, decision):
+    base, head = run_report(SIX), run_report(after)
+    assert decided(after, REGRESSION, comparison=compare(base, head)) == decision
+
+
+def test_a_regression_is_not_red_by_itself():
+    after = SIX.replace("passed", "expected-failed")
+    comparison = compare(run_report(SIX), run_report(SIX.replace("passed", "failed")))
+    assert comparison.regressed
+    assert decided(after, comparison=comparison) == ("passed", 0, [])
+
+
+def test_without_a_baseline_nobody_can_tell():
+    assert decided(PASSED, REGRESSION) == (
+        "inconclusive", 3, ["nothing to compare with: whether anything got worse, nobody can tell"]
+    )  # fmt: skip
 
 
 TWO_OF_THREE = "a passed\nb passed\nc failed\nd errored timeout"

@@ -8,22 +8,17 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from markdown_it import MarkdownIt
 
 from builders import run_report
 from hostile import any_text
-from skillgym_action.domain import Outcome
-from skillgym_action.errors import ConfigError, Location, Problem
-from skillgym_action.reporters.markdown import comment, marker, summary
+from markdown_structure import EACH, REPOSITORY, big_run, shown, spoken_by, structure
+from showcase import RUN, showcase
+from skillgym_action.comparison import compare
+from skillgym_action.errors import ConfigError, Location
+from skillgym_action.links import Links
+from skillgym_action.reporters.markdown import comment, marker, running, summary
 
 GOLDENS = Path(__file__).parent / "goldens"
-MARKDOWN = MarkdownIt("commonmark").enable("table")
-OURS = {"<code>", "</code>", "<br>", "<sub>", "</sub>"}
-BLOCKS = re.compile(r"(</?details>|<summary>[^<&]*</summary>|<!-- skillgym-action:[\w.-]+ -->|\n)+")
-REFERENCES = re.compile(
-    r"@[a-z0-9]|#\d|\b(?:gh|ghsa|cve)-\w|\w://|\bwww\.|[0-9a-f]{7}|[\w.+-]@[\w-]|:[a-z][\w+-]*:", re.IGNORECASE
-)
-
 RUNS = {
     "green": "edit passed $0.20 12s\nflaky expected-failed $0.05 3s: not yet",
     "mixed": """
@@ -46,10 +41,6 @@ RUNS = {
 }
 
 
-def shown(reporter, report, **options):
-    return "".join(reporter(report, **options))
-
-
 def golden(name):
     return (GOLDENS / f"{name}.md").read_text(encoding="utf-8")
 
@@ -57,6 +48,20 @@ def golden(name):
 @pytest.mark.parametrize("name", RUNS)
 def test_the_summary_is_as_it_was(name):
     assert shown(summary, run_report(RUNS[name], commit="4f2a9c1d0e")) == golden(f"summary-{name}")
+
+
+EVERYTHING = {
+    "summary-everything": lambda: shown(summary, showcase()),
+    "comment-everything": lambda: shown(comment, showcase(), run_key="4711/1"),
+    "comment-everything-in-2000": lambda: shown(comment, showcase(), run_key="4711/1", limit=2_000),
+    "comment-everything-in-500": lambda: shown(comment, showcase(), run_key="4711/1", limit=500),
+    "running": lambda: running(done=12, total=40, spent="$0.84 of $5", run=RUN, run_key="4711/1"),
+}
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_a_report_with_everything_in_it_is_as_it_was(name):
+    assert EVERYTHING[name]() == golden(name)
 
 
 def test_the_comment_is_the_summary_below_its_marker():
@@ -84,6 +89,132 @@ def test_a_marker_is_one_hidden_comment(name):
 def test_the_title_is_the_verdict(text, title):
     assert shown(summary, run_report(text)).splitlines()[0] == title
     assert shown(summary, run_report(text, decision=None)).splitlines()[0] == title
+
+
+@pytest.mark.parametrize("key", ["4711/1", "999999999999999999/1"])
+def test_below_the_marker_stands_which_run_wrote_the_comment(key):
+    lines = shown(comment, run_report("edit passed"), comment_id="x", run_key=key).splitlines()
+    assert lines[:2] == ["<!-- skillgym-action:x -->", f"<!-- run: {key} -->"]
+
+
+@pytest.mark.parametrize("key", ["", "1", "1/", "1/2/3", "a/1", "1/1 --> <b>", "1/1\n", "\u0661/1"])
+def test_nothing_else_does(key):
+    with pytest.raises(ValueError, match="is not <run id>/<attempt>"):
+        shown(comment, run_report("edit passed"), run_key=key)
+
+
+def test_a_running_comment_without_price_and_address():
+    assert running(done=0, total=1_200, spent="", run=None, comment_id="x") == (
+        "<!-- skillgym-action:x -->\n## ⏳ Running: 0 of 1,200\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("a/x.bench.json", '"expectedFail": true'),
+        ("a/x_suite.py", "expected_fail=True"),
+        ("a/x.suite.ts", "expectedFail: true"),
+        ("a/x.eval.yaml", "expected_fail: true"),
+    ],
+)
+def test_an_unexpected_pass_shows_what_to_take_out_of_the_case(path, line):
+    report = run_report(f"suite {path}\nold unexpected-passed", links=LINKS)
+    assert (
+        f"- **`old`** · `claude` · [`{path}:10`]({REPOSITORY}/blob/abc/{path}#L10)\n\n```diff\n- {line}\n```\n"
+    ) in shown(summary, report)
+
+
+def test_unexpected_passes_of_one_format_share_the_edit():
+    cases = {"a.json": "old", "b.py": "older", "c.json": "oldest"}
+    text = "\n".join(f"suite {path}\n{case} unexpected-passed" for path, case in cases.items())
+    assert re.findall(r"`(old\w*)`|^- (\S+)$", shown(summary, run_report(text)).split("###")[1], re.MULTILINE) == [
+        ("older", ""), ("", "expected_fail=True"), ("old", ""), ("oldest", ""),
+    ]  # fmt: skip
+
+
+LINKS = Links(repository=REPOSITORY, commit="abc", run=RUN)
+
+
+def test_only_what_is_in_the_repository_is_linked():
+    report = run_report("edit failed", links=LINKS)
+    (result,) = report.results
+    failure = replace(result.judgement.failure, location=Location(path="/usr/lib/x.py", line=3))
+    report = replace(report, results=(replace(result, judgement=replace(result.judgement, failure=failure)),))
+    assert "**`edit`** · `claude` · Assertion failure · `/usr/lib/x.py:3`\n" in shown(summary, report)
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "data:x", "/etc", "x"])
+def test_only_an_address_of_the_web_is_linked(address):
+    report = run_report("edit failed", links=Links(repository=address, commit="abc", run=address))
+    assert "](" not in shown(comment, report)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        pytest.param(
+            "a passed",
+            "a passed",
+            "Of 1 case judged both at `0123abc` and now, 100 % did not fail then and 100 % now; "
+            "cannot exclude a drop of up to 73 points.",
+            id="no news",
+        ),
+        pytest.param("a errored", "a passed", "No case was judged both at `0123abc` and now.", id="nothing to compare"),
+        pytest.param(
+            "\n".join(f"c{number} passed" for number in range(9)),
+            "\n".join(f"c{number} failed" for number in range(9)),
+            "100 % did not fail then and 0 % now; the pass rate dropped by 100 points (p = 0.002)",
+            id="worse",
+        ),
+        pytest.param(
+            "\n".join(f"c{number} failed" for number in range(9)),
+            "\n".join(f"c{number} passed" for number in range(9)),
+            "0 % did not fail then and 100 % now; the pass rate rose by 100 points",
+            id="better",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_comparison_proves_is_said_in_words(before, after, told):
+    base, head = run_report(before, commit="0123abc"), run_report(after)
+    assert told in shown(summary, replace(head, comparison=compare(base, head)))
+
+
+def test_a_kind_of_change_has_twenty_names_at_most():
+    base = run_report("\n".join(f"c{number} passed" for number in range(30)))
+    head = run_report("\n".join(f"c{number} failed" for number in range(30)))
+    line = next(
+        line
+        for line in shown(summary, replace(head, comparison=compare(base, head))).splitlines()
+        if "30 broken" in line
+    )
+    assert line.startswith("- **30 broken**: `c0` on `claude`, `c1` on `claude`")
+    assert line.endswith("`c19` on `claude` and 10 more")
+
+
+def test_what_broke_is_marked_where_it_is_told():
+    base, head = run_report("a passed\nb failed"), run_report("a failed\nb failed")
+    markdown = shown(summary, replace(head, comparison=compare(base, head)))
+    assert "**`a`** · `claude` · Assertion failure · **new** · " in markdown
+    assert "**`b`** · `claude` · Assertion failure · `bench" in markdown
+
+
+@pytest.mark.parametrize(
+    ("digests", "shows"), [(("a" * 64, "b" * 64), True), (("a" * 64, None), False), ((None, None), False)]
+)
+def test_the_suites_have_a_digest_if_all_have_one(digests, shows):
+    report = run_report("suite a.json\na passed\nsuite b.json\nb passed")
+    suites = tuple(replace(suite, digest=digest) for suite, digest in zip(report.suites, digests, strict=True))
+    assert bool(re.search(r"suites `[0-9a-f]{12}`", shown(summary, replace(report, suites=suites)))) == shows
+
+
+def test_what_the_tally_says_is_not_said_again_as_a_reason():
+    report = run_report("a failed\nb errored")
+    reasons = ("1 failed", "1 of 2 could not be judged", "pass rate 0.0% is below 90.0%")
+    quotes = re.findall(
+        r"^> (.*)$", shown(summary, replace(report, decision=replace(report.decision, reasons=reasons))), re.MULTILINE
+    )
+    assert quotes[0] == "pass rate 0.0% is below 90.0%"
 
 
 def test_a_cancelled_run_says_so():
@@ -121,101 +252,23 @@ def test_what_no_runner_ran_has_its_row():
 # --- hostile text -----------------------------------------------------------------------------------
 
 
-def structure(markdown):
-    """What kinds of blocks there are, after checking that none of them obeys anybody."""
-    tokens = MARKDOWN.parse(markdown)
-    for token in tokens:
-        if token.type == "html_block":
-            assert BLOCKS.fullmatch(token.content), token.content
-        for child in token.children or ():
-            assert child.type in {"text", "code_inline", "html_inline", "softbreak", "strong_open", "strong_close"}, (
-                child
-            )
-            assert child.type != "html_inline" or child.content in OURS
-            assert child.type != "text" or not REFERENCES.search(child.content), child.content
-    return [token.type for token in tokens]
-
-
-def spoken_by(report, name, message):
-    """The report with each word of a suite or an agent replaced."""
-    outcome = Outcome(assertion=name, type="x", passed=False, explanation=message, evidence="x" + message)
-    suite = replace(report.suites[0], name=f"s{name}", path=f"p{name}")
-    runner = replace(report.runners[0], id=f"r{name}")
-    results = []
-    for result in report.results:
-        judgement = replace(result.judgement, outcomes=(outcome,), reason=f"m{message}")
-        if judgement.failure:
-            judgement = replace(judgement, failure=replace(judgement.failure, message=f"m {message}", location=None))
-        results.append(
-            replace(
-                result, suite=suite, runner=runner, case_id=f"c{name}", judgement=judgement, model=f"m{name}",
-                location=Location(path=f"p{name}"),
-            )
-        )  # fmt: skip
-    warnings = (Problem(message=f"m{message}", location=Location(path=f"p{name}")),)
-    other = replace(suite, name="other")
-    return replace(
-        report, results=tuple(results), suites=(suite, other), runners=(runner,), warnings=warnings, commit=f"c{name}"
-    )
-
-
 @given(any_text, any_text)
 def test_any_text_stays_in_its_place(name, message):
-    report = run_report(
-        "a failed\nb unexpected-passed\nc errored timeout\nd skipped\ne expected-failed\nf passed", duration_ms=999
-    )
+    report = run_report(EACH, duration_ms=999)
     assert structure(shown(comment, spoken_by(report, name, message))) == structure(
         shown(comment, spoken_by(report, "name", "message"))
     )
 
 
-# --- limits -----------------------------------------------------------------------------------------
+def test_the_property_above_sees_every_kind_of_change():
+    comparison = spoken_by(run_report(EACH), "name", "message").comparison
+    assert (len(comparison.broken), len(comparison.mended)) == (1, 1)
 
 
-def big_run(failed, passed):
-    lines = [f"fails-{number} failed: it says {number} and more of that" for number in range(failed)]
-    return run_report("\n".join(lines + [f"case-of-the-usual-length-{number} passed" for number in range(passed)]))
-
-
-def test_a_large_summary_loses_passing_rows_and_says_so():
-    markdown = shown(summary, big_run(100, 14_900))
-    assert 800_000 < len(markdown.encode()) <= 1_000_000
-    left_out = re.search(r"\n([\d,]+) passing rows left out\n", markdown)[1]
-    assert markdown.count("| `case-of") + int(left_out.replace(",", "")) == 14_900
-    assert markdown.count("**`fails-") == 100
-
-
-def test_a_large_comment_loses_passing_rows_before_any_other():
-    markdown = shown(comment, big_run(50, 9_950))
-    assert 50_000 < len(markdown) <= 65_000
-    assert markdown.count("**`fails-") == 50
-    assert "passing rows left out" in markdown
-
-
-def test_a_comment_with_more_failures_than_fit_says_how_many_are_missing():
-    markdown = shown(comment, big_run(10_000, 10))
-    left_out = int(re.search(r"\n([\d,]+) rows left out\n", markdown)[1].replace(",", ""))
-    assert 40_000 < len(markdown) <= 65_000
-    assert markdown.count("**`fails-") + left_out == 10_000
-    assert "\n10 passing rows left out\n" in markdown
-    assert markdown.endswith("</sub>\n")
-
-
-def test_many_runners_and_warnings_fit_too():
-    warnings = tuple(Problem(message="x" * 300) for _ in range(1_000))
-    report = run_report("\n".join(f"edit @runner-{number} passed" for number in range(2_000)), warnings=warnings)
-    markdown = shown(comment, report)
-    assert len(markdown) <= 65_000
-    assert re.search(r"[\d,]+ runners left out", markdown)
-
-
-@pytest.mark.parametrize("fragment", ["漢", "&", "|", "`", "@a ", "\n"])
-def test_what_grows_when_escaped_still_fits(fragment):
-    report = run_report("\n".join(f"case-{number} failed" for number in range(2_000)))
-    for one in (comment, summary):
-        markdown = shown(one, spoken_by(report, fragment * 500, fragment * 5_000))
-        assert len(markdown) <= (65_000 if one is comment else 1_000_000)
-        assert len(markdown.encode()) <= 1_000_000
+@given(any_text)
+def test_what_is_said_of_a_running_run_stays_in_its_place(spent):
+    markdown = running(done=1, total=2, spent=f"x{spent}", run=RUN, run_key="4711/1")
+    assert structure(markdown) == structure(running(done=1, total=2, spent="x", run=RUN, run_key="4711/1"))
 
 
 # --- templates of the user --------------------------------------------------------------------------
@@ -255,7 +308,51 @@ def test_a_template_that_does_not_work_is_the_users_error(tmp_path, template, me
         shown(summary, run_report("edit passed"), templates=tmp_path)
 
 
+FORGED = "<!-- skillgym-action:other -->"
+
+
+@pytest.mark.parametrize(
+    "template", [FORGED, "a <!--skillgym-action:default-->", "<!-- run: 1/1 -->", "<!--\nskillgym-action:x\n-->"]
+)
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("comment.md.j2", lambda templates: shown(comment, run_report("edit passed"), templates=templates)),
+        ("summary.md.j2", lambda templates: shown(summary, run_report("edit passed"), templates=templates)),
+        ("running.md.j2", lambda templates: running(done=1, total=2, spent="", run=None, templates=templates)),
+    ],
+)
+def test_a_template_forges_no_marker(tmp_path, name, write, template):
+    (tmp_path / name).write_text(template)
+    with pytest.raises(ConfigError, match=rf"{name}: the hidden lines .* mend the report template"):
+        write(tmp_path)
+
+
+def test_a_marker_that_an_agent_wrote_is_text():
+    report = run_report("fix failed")
+    report = spoken_by(report, FORGED, f"x\n{FORGED}")
+    assert shown(comment, report).count("<!--") == 1
+
+
+def test_a_template_does_without_the_marker(tmp_path):
+    (tmp_path / "comment.md.j2").write_text("{{ view.title }}")
+    assert shown(comment, run_report("edit passed"), templates=tmp_path, comment_id="x", run_key="1/2") == (
+        "<!-- skillgym-action:x -->\n<!-- run: 1/2 -->\n✅ Passed: 1 of 1 green\n"
+    )
+
+
+def test_a_user_may_replace_the_live_comment(tmp_path):
+    (tmp_path / "running.md.j2").write_text(
+        '{% extends "packaged/running.md.j2" %}{% block head %}# Wait: {{ view.title }}{% endblock %}'
+    )
+    assert running(done=1, total=2, spent="$1", run=None, templates=tmp_path) == (
+        f"{marker('default')}\n# Wait: 1 of 2\n&#36;1\n"
+    )
+
+
 if __name__ == "__main__":
+    for name, made in EVERYTHING.items():
+        (GOLDENS / f"{name}.md").write_text(made(), encoding="utf-8")
     for name, text in RUNS.items():
         markdown = shown(summary, run_report(text, commit="4f2a9c1d0e"))
         (GOLDENS / f"summary-{name}.md").write_text(markdown, encoding="utf-8")

@@ -8,6 +8,7 @@ import pytest
 
 from scratch import case, repository, skillgym, suite
 from skillgym_action import resolve
+from skillgym_action.composition import place
 from skillgym_action.config import Config, ConfigFile
 from skillgym_action.errors import UsageError
 from skillgym_action.options import FAIL_ON, ExecuteOptions, GateOptions, Options, PlanOptions, Settings, settings
@@ -28,7 +29,7 @@ def problems(**values: Any) -> list[str]:
 
 def resolved(folder: Path, run: dict[str, Any] | None = None, runners: int = 1, **values: Any) -> Options:
     file = ConfigFile.model_validate({"run": run or {}})
-    return resolve.options(given(**values), Config(file=file, folder=folder), cwd=folder, runners=runners)
+    return resolve.options(given(**values), Config(file=file, folder=folder), place(folder, {}), runners=runners)
 
 
 # --- what is understood -----------------------------------------------------------------------------

@@ -72,6 +72,7 @@ def test_a_failed_execution():
     assert (suite["path"], suite["name"], suite["format"]) == ("bench/core.json", "core", "x-bench")
     assert suite["results"] == [
         {
+            "index": 0,
             "caseId": "fix",
             "runnerId": "codex",
             "tags": ["smoke"],
@@ -100,13 +101,17 @@ def test_a_failed_execution():
                 "totalTokens": 120, "inputChars": 0, "outputChars": 0, "reasoningChars": 0,
             },
             "costUsd": None,
+            "costSource": "unknown",
             "model": "codex-model",
+            "version": "1.2.3",
+            "sessionId": "session-0",
             "attempts": [
                 {
                     "repetition": 1,
                     "session": 1,
                     "status": "errored",
                     "failureClass": {"id": "rate-limit", "label": "Rate limit"},
+                    "message": "429 too many requests",
                     "durationMs": 12000,
                     "artifactDir": "core/fix/codex/repeat-1/session-1",
                 },

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
 from jinja2 import nodes
 from markupsafe import Markup
 
-from builders import run_report
-from skillgym_action.reporters.markdown import environment
-from skillgym_action.reporters.view import view_of
+from showcase import showcase
+from skillgym_action.reporters.changes import Changes, Kind
+from skillgym_action.reporters.figures import Figures
+from skillgym_action.reporters.fitting import Room
+from skillgym_action.reporters.markdown import Live, environment, summary
+from skillgym_action.reporters.rows import Row
+from skillgym_action.reporters.sections import Edit, Group, Section, Warnings
+from skillgym_action.reporters.view import Table, View, verdict_of, view_of
 
 TEMPLATES = sorted((Path(__file__).parents[1] / "templates").glob("*.md.j2"))
 ALLOWED = (
@@ -27,8 +33,39 @@ def logic(source):
     ]
 
 
+DOCUMENT = (Path(__file__).parents[1] / "docs/reference/reports.md").read_text(encoding="utf-8")
+
+
+def blocks(name):
+    (source,) = [path.read_text(encoding="utf-8") for path in TEMPLATES if path.name == name]
+    return [block.name for block in environment().parse(source).find_all(nodes.Block)]
+
+
+def test_every_block_is_documented_and_no_other():
+    table = DOCUMENT.split("| Block | Holds |")[1].split("\n\n")[0]
+    cells = [line.split(" | ")[0] for line in table.splitlines()]
+    assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] == blocks("summary.md.j2")
+    assert set(blocks("running.md.j2")) == {"head", "facts"}
+
+
+def test_every_value_is_documented_and_no_other():
+    known = {field.name for field in dataclasses.fields(View)} | {field.name for field in dataclasses.fields(Live)}
+    assert set(re.findall(r"`view\.(\w+)`", DOCUMENT)) == known
+    parts = (Row, Section, Group, Edit, Warnings, Table, Changes, Kind)
+    named = set(re.findall(r"`(\w+)`", DOCUMENT))
+    assert {field.name for part in parts for field in dataclasses.fields(part)} - named == set()
+
+
+def test_the_example_of_the_document_works(tmp_path):
+    (example,) = re.findall(r"```jinja\n(.*?)```", DOCUMENT, re.DOTALL)
+    (tmp_path / "summary.md.j2").write_text(example)
+    markdown = "".join(summary(showcase(), templates=tmp_path))
+    assert markdown.startswith("# Skills: ❌ Failed: 7 of 14 green\n❌\u00a03\u00a0failed")
+    assert "### ❌ 3 failures" in markdown
+
+
 def test_there_are_templates():
-    assert [path.name for path in TEMPLATES] == ["comment.md.j2", "summary.md.j2"]
+    assert [path.name for path in TEMPLATES] == ["comment.md.j2", "running.md.j2", "summary.md.j2"]
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
@@ -44,9 +81,9 @@ def test_logic_is_seen(source):
 
 
 def test_every_block_has_a_name_of_the_view():
-    (source,) = [path.read_text(encoding="utf-8") for path in TEMPLATES if path.name == "summary.md.j2"]
-    assert [block.name for block in environment().parse(source).find_all(nodes.Block)] == [
-        "head", "runners", "failed", "unexpected", "errored", "warnings", "skipped", "expected", "passed", "provenance",
+    assert blocks("summary.md.j2") == [
+        "head", "facts", "runners", "failed", "unexpected", "errored", "changes", "warnings", "skipped", "expected",
+        "passed", "left_out", "provenance",
     ]  # fmt: skip
 
 
@@ -62,7 +99,7 @@ def strings(value):
 
 
 def test_every_string_of_the_view_is_escaped_already():
-    view = view_of(
-        run_report("edit passed\nfix failed\nold unexpected-passed\nslow errored\noff skipped\nwarning: x"), 65_000
-    )
-    assert {type(text) for text in strings(view)} == {Markup}
+    figures = Figures.of(showcase())
+    assert {type(text) for view in (view_of(figures, Room(65_000)), verdict_of(figures)) for text in strings(view)} == {
+        Markup
+    }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from skillgym_action.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from skillgym_action.composition import Job
     from skillgym_action.options import Settings
 
 PREFIX = "INPUT_"
@@ -34,10 +34,29 @@ SETTINGS = {
     "fail-on": "fail_on",
     "min-pass-rate": "min_pass_rate",
     "max-error-rate": "max_error_rate",
+    "baseline": "baseline",
     "report-dir": "output",
     "shard": "shard",
+    "comment": "comment",
+    "comment-when": "comment_when",
+    "comment-id": "comment_id",
+    "review-comments": "review_comments",
+    "status": "status",
+    "template-dir": "template_dir",
 }
-OWN = ("exclude", "annotations", "summary", "junit-path", "results-path", "working-directory")
+OWN = (
+    "exclude",
+    "mode",
+    "results",
+    "annotations",
+    "summary",
+    "junit-path",
+    "results-path",
+    "allow-untrusted",
+    "github-token",
+    "working-directory",
+)
+MODES = ("all", "run", "report")
 BOOLEANS = {"true": True, "false": False}
 
 
@@ -57,8 +76,7 @@ def settings_of(given: Mapping[str, str]) -> Settings:
     from skillgym_action.options import settings
 
     fields: dict[str, object] = {SETTINGS[name]: value for name, value in given.items() if name in SETTINGS}
-    excluded = tuple(f"!{line.strip()}" for line in given.get("exclude", "").splitlines() if line.strip())
-    fields["paths"] = (*(line.strip() for line in given.get("suites", "").splitlines() if line.strip()), *excluded)
+    fields["paths"] = (*_lines(given, "suites"), *(f"!{line}" for line in _lines(given, "exclude")))
     runners = given.get("runners", "")
     if runners and ":" not in runners:
         fields["runner"] = tuple(re.sub(r"^\s*-\s+", "", line) for line in runners.splitlines())
@@ -86,26 +104,57 @@ def run_action() -> int:
     from skillgym_action.effects.github_files import hand_over
 
     composition.forget_keys()
-    here = composition.place(Path(given.get("working-directory", ".")), environment)
-    config, runners, options = commands.resolved(settings, here)
-    options = replace(
-        options,
-        deliver=replace(
-            options.deliver,
-            annotations=_boolean(given, "annotations"),
-            step_summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(given, "summary") else None,
-            step_outputs=_file(environment, "GITHUB_OUTPUT"),
-        ),
-    )
+    mode = _mode(given)
+    job = _job(given, environment, mode)
+    here = composition.place(Path(given.get("working-directory", ".")), environment, job)
+    config = composition.configuration(settings, here)
     directory = composition.run_directory(settings, config, here, Clock())
+    settings = settings.model_copy(update={"output": str(directory)})
     try:
-        return commands.executed(settings, here, runners, options, directory, command="action")
+        if mode == "report":
+            return commands.report(_lines(given, "results"), settings, here)
+        return commands.run(settings, here, command="action")
     finally:
-        hand_over([directory, *(path for _, path in options.deliver.reports)], here.root)
+        hand_over([directory, *(here.cwd / path for _, path in settings.report)], here.root)
 
 
-def _boolean(given: Mapping[str, str], name: str) -> bool:
-    value = given.get(name, "true").lower()
+def _mode(given: Mapping[str, str]) -> str:
+    mode = given.get("mode", "all")
+    if mode not in MODES:
+        raise UsageError(f"input mode: unknown word {mode!r}", remedy=did_you_mean(mode, MODES))
+    if (mode == "report") != ("results" in given):
+        word = "needs" if mode == "report" else "has no use for"
+        raise UsageError(f"mode {mode} {word} the input results", remedy="results are what mode report reads")
+    return mode
+
+
+def _job(given: Mapping[str, str], environment: Mapping[str, str], mode: str) -> Job:
+    """The job around us. Raises UsageError where agents would follow a stranger's text with our secrets at hand."""
+    from skillgym_action.composition import Job
+    from skillgym_action.github.event import github_event
+
+    event = github_event(environment)
+    if event and event.untrusted and mode != "report" and not _boolean(given, "allow-untrusted", "false"):
+        raise UsageError(
+            f"{event.name} on a commit of {event.head.repository if event.head else 'a fork'}: agents would run what "
+            "a stranger wrote, with this repository's secrets",
+            remedy="run on pull_request (mode: run) and only report here (mode: report), or set allow-untrusted: true",
+        )
+    return Job(
+        event=event,
+        token=None if mode == "run" else given.get("github-token"),
+        annotations=_boolean(given, "annotations"),
+        summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(given, "summary") else None,
+        outputs=_file(environment, "GITHUB_OUTPUT"),
+    )
+
+
+def _lines(given: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in given.get(name, "").splitlines() if line.strip())
+
+
+def _boolean(given: Mapping[str, str], name: str, default: str = "true") -> bool:
+    value = given.get(name, default).lower()
     if value not in BOOLEANS:
         raise UsageError(f"input {name}: {value!r} is neither true nor false")
     return BOOLEANS[value]

@@ -50,9 +50,10 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
+CONFIG = option("config", "FILE", "Configuration file; default: skillgym.config.* found upward.")
 SELECTION = together(
     click.argument("paths", nargs=-1, metavar="[PATH]..."),
-    option("config", "FILE", "Configuration file; default: skillgym.config.* found upward."),
+    CONFIG,
     option("format", "F", "Only suites of this format.", multiple=True),
     option("case", "GLOB", "Only cases whose id matches.", multiple=True),
     option("tag", "T[,T]", "Only cases with one of these tags.", multiple=True),
@@ -68,18 +69,24 @@ RUNNING = together(
     option("timeout", "SECONDS", "Time limit of every session."),
     option("max-steps", "N", "Model rounds a session may have."),
     option("max-cost", "USD", "Money the run may spend; then nothing more is started."),
+    option("record", "DIR", "Store the sessions there, to be played by the replay agent."),
+)
+DECIDING = together(
     option(
-        "fail-on", "LIST", "Words of: failed, unexpected-passed, errored, skipped, no-cases, budget, warnings; or none."
+        "fail-on",
+        "LIST",
+        "Words of: failed, unexpected-passed, errored, skipped, no-cases, regression, budget, warnings; or none.",
     ),
     option("min-pass-rate", "R", "Red below this share of green among the judged, 0 to 1."),
     option("max-error-rate", "R", "Share of errored executions that is tolerated, 0 to 1."),
-    option("record", "DIR", "Store the sessions there, to be played by the replay agent."),
+    option("baseline", "PATH", "A run directory or results file to compare with."),
 )
 OUTPUT = together(
     option("output", "DIR", "The run directory; default: .skillgym-results/<UTC time>-<random>."),
     option(
         "report", "KIND=PATH", "One more report: results, junit, summary, comment, annotations, x-bench.", multiple=True
     ),
+    option("template-dir", "DIR", "A folder with report templates that come before ours."),
     flag("verbose", "Show final outputs of what is not green."),
     flag("quiet", "Show nothing but errors and the verdict."),
     flag("no-color", "No colours."),
@@ -99,6 +106,7 @@ def cli() -> None:
 @cli.command()
 @SELECTION
 @RUNNING
+@DECIDING
 @OUTPUT
 @flag("dry-run", "Show what would run, start nothing.")
 def run(**given: Any) -> int:
@@ -130,13 +138,28 @@ def check(**given: Any) -> int:
 
 @cli.command()
 @click.argument("run_directory", metavar="RUN", type=click.Path(exists=True, path_type=Path))
+@DECIDING
 @OUTPUT
-@option("fail-on", "LIST", "As for run.")
 def rejudge(run_directory: Path, **given: Any) -> int:
     """Judge the stored sessions of RUN again with today's assertions; no agent is started, nothing is spent."""
     from skillgym_action import commands
 
     return commands.rejudge(run_directory, _settings(given), _here())
+
+
+@cli.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@CONFIG
+@DECIDING
+@OUTPUT
+def report(runs: tuple[str, ...], **given: Any) -> int:
+    """Merge stored runs, report them again and decide anew; no agent is started.
+
+    RUN is a run directory, a results file, or a pattern that matches some.
+    """
+    from skillgym_action import commands
+
+    return commands.report(runs, _settings(given), _here())
 
 
 @cli.command()

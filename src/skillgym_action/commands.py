@@ -7,18 +7,18 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action import composition, resolve
+from skillgym_action import composition, pipeline, resolve
 from skillgym_action.effects.clock import Clock
 from skillgym_action.effects.terminal import Terminal
 from skillgym_action.errors import UsageError, did_you_mean
 from skillgym_action.pipeline import planned
-from skillgym_action.pipeline import run as run_pipeline
 from skillgym_action.redaction import Redactor
 from skillgym_action.reporters.terminal import render
 from skillgym_action.text import plain
 from skillgym_action.verdicts import GREEN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from skillgym_action.composition import Place
@@ -32,16 +32,16 @@ def resolved(given: Settings, here: Place) -> tuple[Config, tuple[Runner, ...], 
     """What settings come to in that place. Raises ConfigError, UsageError."""
     config = composition.configuration(given, here)
     runners = composition.runners(given, config, here)
-    return config, runners, resolve.options(given, config, cwd=here.cwd, runners=len(runners))
+    return config, runners, resolve.options(given, config, here, runners=len(runners))
 
 
-def run(given: Settings, here: Place) -> int:
-    """``run``."""
+def run(given: Settings, here: Place, *, command: str = "run") -> int:
+    """``run``, or what the action does."""
     config, runners, options = resolved(given, here)
     directory = composition.run_directory(given, config, here, Clock())
     if given.dry_run:
         return _dry_run(given, here, runners, options)
-    return executed(given, here, runners, options, directory, command="run")
+    return executed(given, here, runners, options, directory, command=command)
 
 
 def executed(
@@ -49,15 +49,18 @@ def executed(
 ) -> int:
     """Run the line and show it; the decision's exit code."""
     terminal = _terminal(given, here)
-    with composition.opened(here, directory, terminal) as world, terminal:
-        report = run_pipeline(
+    with composition.opened(here, directory, terminal, options) as world, terminal:
+        report = pipeline.run(
             world,
             runners,
             options,
             command=command,
             show=lambda report: _show(terminal, report, directory, given),
-            say=terminal.say,
         )
+    return _exit_code(report)
+
+
+def _exit_code(report: RunReport) -> int:
     if report.decision is None:
         raise ValueError("a run ends with a decision")
     return report.decision.exit_code
@@ -146,7 +149,7 @@ def check(given: Settings, here: Place) -> int:
     """``check``."""
     config = composition.configuration(given, here)
     runners = composition.runners(given, config, here) if given.runner or config.file.runners else ()
-    todo = _plan(given, here, runners, resolve.options(given, config, cwd=here.cwd, runners=len(runners)))
+    todo = _plan(given, here, runners, resolve.options(given, config, here, runners=len(runners)))
     if code := _problems(todo):
         return code
     if not todo.suites:
@@ -173,13 +176,29 @@ def rejudge(run_directory: Path, given: Settings, here: Place) -> int:
     stored = stored_run(run_directory)
     config = composition.configuration(given, here)
     settings = given.model_copy(update={"paths": tuple(sorted({str(here.root / path) for path, _ in stored.cases}))})
-    options = resolve.options(settings, config, cwd=here.cwd, runners=len(stored.runners))
+    options = resolve.options(settings, config, here, runners=len(stored.runners))
     execution = replace(options.execute, repeat=stored.repeat, retry=0, max_cost=None)
     options = replace(options, execute=execution, plan=replace(options.plan, cases=(), tags=(), only=stored.cases))
     directory = composition.run_directory(given, config, here, Clock())
     if directory == run_directory.resolve():
         raise UsageError("--output is the run that is judged again", remedy="name another folder")
     return executed(settings, here, stored.runners, options, directory, command="rejudge")
+
+
+def report(runs: Iterable[str], given: Settings, here: Place) -> int:
+    """``report``: stored runs, merged; everything is read before a directory is made, which a pattern might match."""
+    from skillgym_action.stored import stored_reports
+
+    stored = stored_reports(runs, here.cwd)
+    config = composition.configuration(given, here)
+    options = resolve.options(given, config, here, runners=0)
+    directory = composition.run_directory(given, config, here, Clock())
+    if any(directory == (here.cwd / file).parent.resolve() for file, _ in stored):
+        raise UsageError("--output is a run that is reported again", remedy="name another folder")
+    terminal = _terminal(given, here)
+    with composition.opened(here, directory, terminal, options) as world, terminal:
+        told = pipeline.report(world, stored, options, show=lambda report: _show(terminal, report, directory, given))
+    return _exit_code(told)
 
 
 def schema(name: str | None) -> int:

@@ -7,7 +7,7 @@ import os
 import re
 import signal
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,31 +23,49 @@ from skillgym_action.effects.workspace import Workspaces
 from skillgym_action.errors import UsageError
 from skillgym_action.redaction import Redactor
 from skillgym_action.runners import selected_runners
-from skillgym_action.world import World
+from skillgym_action.world import Observers, World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from skillgym_action.domain import Runner
-    from skillgym_action.options import Settings
+    from skillgym_action.effects.github_api import GitHubApi
+    from skillgym_action.github.conversation import Conversation
+    from skillgym_action.github.event import GitHubEvent
+    from skillgym_action.options import Options, Settings
     from skillgym_action.world import Observer
 
 SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """A step of a job on GitHub: what started it, the token that may write for it, and what the runner reads of it.
+
+    Without ``token`` nothing is said on a pull request; without ``summary`` or ``outputs`` that file is not written.
+    """
+
+    event: GitHubEvent | None = None
+    token: str | None = field(default=None, repr=False)
+    annotations: bool = False
+    summary: Path | None = None
+    outputs: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """Where we are: the working directory, the repository around it, and the environment as it was at the start."""
+    """Where we are: the working directory, the repository around it, the environment as it was, and the job around."""
 
     cwd: Path
     root: Path
     environment: Mapping[str, str]
+    job: Job | None = None
 
 
-def place(cwd: Path, environment: Mapping[str, str]) -> Place:
+def place(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> Place:
     """The place of a working directory."""
     absolute = Path(os.path.realpath(cwd))
-    return Place(cwd=absolute, root=repository_root(absolute), environment=environment)
+    return Place(cwd=absolute, root=repository_root(absolute), environment=environment, job=job)
 
 
 def configuration(given: Settings, here: Place) -> Config:
@@ -92,8 +110,11 @@ def forget_keys() -> None:
 
 
 @contextmanager
-def opened(here: Place, directory: Path, observer: Observer) -> Iterator[World]:
-    """All doors, and SIGINT and SIGTERM turned into a cancellation, as long as the context lasts."""
+def opened(here: Place, directory: Path, observer: Observer, options: Options | None = None) -> Iterator[World]:
+    """All doors, and SIGINT and SIGTERM turned into a cancellation, as long as the context lasts.
+
+    Without ``options`` nothing is said on a pull request.
+    """
     gc.freeze()
     gc.enable()
     with ExitStack() as stack:
@@ -105,8 +126,17 @@ def opened(here: Place, directory: Path, observer: Observer) -> Iterator[World]:
         workspaces = stack.enter_context(Workspaces(repository, processes.turns))
         if directory.is_relative_to(here.root):
             workspaces.hide([directory.relative_to(here.root).as_posix()])
-        logs = stack.enter_context(RunDirectory(directory, Redactor(secret_values(here.environment))))
+        redactor = Redactor(secret_values(here.environment))
+        logs = stack.enter_context(RunDirectory(directory, redactor))
         hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=directory))
+        clock = Clock()
+        event = here.job.event if here.job else None
+        conversation = None
+        if options and event and here.job and here.job.token:
+            api = _github_api(event, here.job.token, clock, cancelled)
+            stack.callback(api.close)
+            conversation = _conversation(api, event, options, redactor, observer)
+            stack.callback(conversation.close)
         yield World(
             cwd=here.cwd,
             repository=repository,
@@ -114,10 +144,26 @@ def opened(here: Place, directory: Path, observer: Observer) -> Iterator[World]:
             workspaces=workspaces,
             hosts=hosts,
             directory=logs,
-            clock=Clock(),
+            clock=clock,
             cancelled=cancelled,
-            observer=observer,
+            observer=Observers(observer, conversation) if conversation else observer,
+            links=event.links() if event else None,
+            conversation=conversation,
         )
+
+
+def _github_api(event: GitHubEvent, token: str, clock: Clock, cancelled: Cancellation) -> GitHubApi:
+    from skillgym_action.effects.github_api import GitHubApi
+
+    return GitHubApi(url=event.api_url, token=token, graphql_url=event.graphql_url, clock=clock, cancelled=cancelled)
+
+
+def _conversation(
+    api: GitHubApi, event: GitHubEvent, options: Options, redactor: Redactor, observer: Observer
+) -> Conversation:
+    from skillgym_action.github.conversation import Conversation
+
+    return Conversation(api, event, options.conversation, redactor, observer.progress)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from skillgym_action.camel import camel
 from skillgym_action.documents import read_document, validated
 from skillgym_action.errors import ConfigError, Location, Problem, did_you_mean
 from skillgym_action.notations import key_path_text
-from skillgym_action.options import FailOn, Schedule
+from skillgym_action.options import CommentMode, CommentWhen, FailOn, Schedule, StatusMode
 from skillgym_action.redaction import looks_like_key
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, Literal["yaml", "json", "toml"]] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
 # Keys of the format that this version cannot honour: a wrong "unknown key" would send people looking for a typo.
-PLANNED = (("snapshots",), ("report",), ("run", "reporter"), ("run", "baseline"), ("run", "judge"))
+PLANNED = (("snapshots",), ("run", "reporter"), ("run", "judge"))
 REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
 
 
@@ -113,6 +113,7 @@ class RunSection(_Model):
     workspace: WorkspaceSection | None = None
     tags: tuple[str, ...] = ()
     fail_on: FailOn | None = None
+    baseline: str | None = None
     max_cost: PositiveFloat | None = None
     min_pass_rate: Annotated[float, Field(ge=0, le=1)] | None = None
 
@@ -123,11 +124,23 @@ class DefaultsSection(_Model):
     timeout_ms: PositiveInt | None = None
 
 
+class ReportSection(_Model):
+    """``report``: what is said on the pull request, and with which templates."""
+
+    comment: CommentMode | None = None
+    comment_when: CommentWhen | None = None
+    comment_id: str | None = None
+    review_comments: bool | None = None
+    status: StatusMode | None = None
+    templates: str | None = None
+
+
 class ConfigFile(_Model):
     """A whole configuration file."""
 
     run: RunSection = RunSection()
     defaults: DefaultsSection = DefaultsSection()
+    report: ReportSection = ReportSection()
     runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None
 
 

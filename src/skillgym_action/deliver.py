@@ -1,46 +1,95 @@
-"""Stage: a decided run report -> files, job summary, annotations, step outputs. Never changes the decision."""
+"""Stage: a decided run report -> files, job summary, annotations, step outputs, pull request.
+
+The decision is made: nothing here changes it.
+"""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.effects.github_files import append_outputs, append_summary
-from skillgym_action.errors import OutputError, Problem
+from skillgym_action.errors import ConfigError, OutputError, Problem
+from skillgym_action.github.told import Told
 from skillgym_action.reporters import reporter_named
+from skillgym_action.text import plain
 from skillgym_action.verdicts import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from skillgym_action.domain import RunReport
     from skillgym_action.effects.run_directory import RunDirectory
+    from skillgym_action.github.conversation import Conversation
     from skillgym_action.options import DeliverOptions
+    from skillgym_action.world import Observer
 
 ALWAYS = (("results", "results.json"), ("junit", "junit.xml"), ("summary", "summary.md"), ("comment", "comment.md"))
 
 
-def deliver(directory: RunDirectory, report: RunReport, options: DeliverOptions, say: Callable[[str], None]) -> None:
-    """Write every report, then tell GitHub where the action runs there. ``say`` prints a line on stdout.
+def deliver(
+    directory: RunDirectory,
+    report: RunReport,
+    options: DeliverOptions,
+    observer: Observer,
+    conversation: Conversation | None = None,
+) -> None:
+    """Write every report, then GitHub's files, then the pull request, which may take long.
 
     Raises OutputError at the end, when everything that can be written is.
     """
     problems: list[Problem] = []
-    for kind, path in (*((kind, directory.path / name) for kind, name in ALWAYS), *options.reports):
-        with _collecting(problems, path):
-            directory.write_whole(path, reporter_named(kind)(report))
+    notes = _write_files(directory, report, options, problems)
     if options.annotations:
         for piece in reporter_named("annotations")(report):
-            say(directory.redactor.text(piece).rstrip("\n"))
+            observer.say(directory.redactor.text(piece).rstrip("\n"))
     if options.step_summary:
         with _collecting(problems, options.step_summary):
             _append_summary(directory, options.step_summary)
+    told = conversation.tell(report) if conversation else Told()
+    told = replace(told, notes=(*notes, *told.notes))
+    for note in told.notes:
+        observer.progress(f"note: {plain(str(note))}")
+        if options.annotations:
+            observer.say(directory.redactor.text(told.notice(note)))
+    if options.step_summary and told.notes:
+        with _collecting(problems, options.step_summary):
+            append_summary(options.step_summary, directory.redactor.text(told.markdown()))
     if options.step_outputs:
         with _collecting(problems, options.step_outputs):
-            append_outputs(options.step_outputs, outputs(report, directory, options))
+            append_outputs(options.step_outputs, {**outputs(report, directory, options), **told.outputs()})
     if problems:
         raise OutputError.of(*problems)
+
+
+def _write_files(
+    directory: RunDirectory, report: RunReport, options: DeliverOptions, problems: list[Problem]
+) -> list[Problem]:
+    """What is wrong with report templates of the user's, in whose place ours are used."""
+    notes: list[Problem] = []
+    for kind, path in (*((kind, directory.path / name) for kind, name in ALWAYS), *options.reports):
+        with _collecting(problems, path):
+            try:
+                directory.write_whole(path, rendered(kind, report, options))
+            except ConfigError as error:
+                notes += [problem for problem in error.problems if problem not in notes]
+                directory.write_whole(path, rendered(kind, report, replace(options, templates=None)))
+    return notes
+
+
+def rendered(kind: str, report: RunReport, options: DeliverOptions) -> Iterator[str]:
+    """A report of that kind, in pieces. Raises ConfigError for a template of the user's that does not work."""
+    if kind == "summary":
+        from skillgym_action.reporters.markdown import summary
+
+        return summary(report, templates=options.templates)
+    if kind == "comment":
+        from skillgym_action.reporters.markdown import comment
+
+        return comment(report, comment_id=options.comment_id, templates=options.templates)
+    return reporter_named(kind)(report)
 
 
 @contextmanager

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.assertions import Assertion
+    from skillgym_action.comparison import Comparison
     from skillgym_action.errors import Location, Problem
+    from skillgym_action.links import Links
     from skillgym_action.session import AgentConfig
     from skillgym_action.verdicts import FailureClass
 
@@ -84,6 +86,7 @@ class Suite:
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
     warnings: tuple[Problem, ...] = ()
     default_timeout: float | None = None
+    digest: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -232,9 +235,8 @@ def totals(results: Iterable[Result]) -> Totals:
     counts: Counter[Status] = Counter()
     sums: Counter[str] = Counter()
     known: list[float] = []
-    complete, retries, executions, duration = True, 0, 0, 0
+    complete, retries, duration = True, 0, 0
     for result in results:
-        executions += 1
         counts[result.status] += 1
         duration += result.duration_ms
         retries += sum(attempt.session > 1 for attempt in result.attempts)
@@ -246,7 +248,7 @@ def totals(results: Iterable[Result]) -> Totals:
             if (value := getattr(result.usage, name)) is not None:
                 sums[name] += value
     return Totals(
-        executions=executions,
+        executions=counts.total(),
         counts=counts,
         cost_usd=sum(known) if known else None,
         cost_complete=complete,
@@ -258,7 +260,7 @@ def totals(results: Iterable[Result]) -> Totals:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunReport:
-    """A whole run, in plan order. Times are ISO 8601 in UTC. ``decision`` is added by the gate."""
+    """A whole run, in plan order. Times are ISO 8601 in UTC; ``incomplete`` says what should be in it and is not."""
 
     id: str
     version: str
@@ -273,6 +275,9 @@ class RunReport:
     cancelled: bool = False
     commit: str | None = None
     shard: str | None = None
+    incomplete: tuple[str, ...] = ()
+    links: Links | None = None
+    comparison: Comparison | None = None
     decision: Decision | None = None
 
     def totals(self, where: Callable[[Result], bool] = lambda _: True) -> Totals:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from skillgym_action.comparison import regressions
 from skillgym_action.domain import Decision
 from skillgym_action.verdicts import Status
 
@@ -37,6 +38,8 @@ def _red(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[st
     for status in RED:
         if totals.counts[status] and status in options.fail_on:
             yield f"{totals.counts[status]} {status}"
+    if "regression" in options.fail_on and report.comparison:
+        yield from regressions(report.comparison)
     if "warnings" in options.fail_on and report.warnings:
         yield f"{len(report.warnings)} warnings"
 
@@ -47,6 +50,7 @@ def _rates(totals: Totals, options: GateOptions) -> Iterator[str]:
 
 
 def _unclear(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:
+    yield from report.incomplete if options.fail_on else ()
     if not totals.executions:
         if "no-cases" in options.fail_on:
             yield "no case was left to run: no suite was found, or the filters leave none"
@@ -56,6 +60,8 @@ def _unclear(report: RunReport, totals: Totals, options: GateOptions) -> Iterato
         yield f"{errored} of {totals.executions} could not be judged"
     elif not totals.judged and "no-cases" in options.fail_on:
         yield "nothing was judged"
+    if "regression" in options.fail_on and report.comparison is None:
+        yield "nothing to compare with: whether anything got worse, nobody can tell"
     if skipped and "skipped" in options.fail_on:
         yield f"{skipped} skipped"
     elif "budget" in options.fail_on and (unpaid := report.totals(_unpaid).executions):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from skillgym_action.domain import Invalid, Suite, WorkspaceSpec
@@ -31,19 +32,28 @@ class Source:
     hosts: SuiteHosts
 
     @cached_property
-    def _text(self) -> str:
+    def _content(self) -> bytes:
         try:
             if (size := self.file.stat().st_size) > LARGEST:
                 raise self._error(f"the file has {size:,} bytes; suites have at most {LARGEST:,}")
-            return self.file.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise self._error(f"not UTF-8 at byte {error.start}", remedy="save the file as UTF-8") from error
+            return self.file.read_bytes()
         except OSError as error:
             raise self._error(f"cannot be read: {error.strerror}") from error
 
     def text(self) -> str:
-        """The content."""
-        return self._text
+        """The content, with a line feed as the only line end."""
+        try:
+            text = self._content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise self._error(f"not UTF-8 at byte {error.start}", remedy="save the file as UTF-8") from error
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def digest(self) -> str | None:
+        """SHA-256 of the content; None for what cannot be read."""
+        try:
+            return sha256(self._content).hexdigest()
+        except SuiteError:
+            return None
 
     def program(self) -> dict[str, object]:
         """The cases of a suite program, as data."""
@@ -63,10 +73,17 @@ def load(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tup
 
 def _suite(found: Found, source: Source) -> Suite:
     try:
-        return format_named(found.format).suite(source)
+        return replace(format_named(found.format).suite(source), digest=source.digest())
     except SuiteError as error:
         invalid = tuple(Invalid(problem=problem) for problem in error.problems)
-        return Suite(path=found.path, file=found.file, name=found.path, format=found.format, invalid=invalid)
+        return Suite(
+            path=found.path,
+            file=found.file,
+            name=found.path,
+            format=found.format,
+            invalid=invalid,
+            digest=source.digest(),
+        )
 
 
 def _workspace(said: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:

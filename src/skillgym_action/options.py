@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Schedule = Literal["serial", "parallel", "isolated-by-runner"]
-FAIL_ON = ("failed", "unexpected-passed", "errored", "skipped", "no-cases", "budget", "warnings")
+CommentMode = Literal["update", "new", "recreate", "off"]
+CommentWhen = Literal["always", "changes", "failures"]
+StatusMode = Literal["auto", "on", "off"]
+FAIL_ON = ("failed", "unexpected-passed", "errored", "skipped", "no-cases", "regression", "budget", "warnings")
 DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 DEFAULT_TIMEOUT = 120.0
 
@@ -114,6 +117,13 @@ class Settings(BaseModel):
     max_error_rate: Rate | None = None
     shard: Annotated[tuple[int, int] | None, BeforeValidator(_shard)] = None
     record: str | None = None
+    baseline: str | None = None
+    template_dir: str | None = None
+    comment: Annotated[CommentMode | None, _known(get_args(CommentMode))] = None
+    comment_when: Annotated[CommentWhen | None, _known(get_args(CommentWhen))] = None
+    comment_id: str | None = None
+    review_comments: bool | None = None
+    status: Annotated[StatusMode | None, _known(get_args(StatusMode))] = None
     dry_run: bool = False
     verbose: bool = False
     quiet: bool = False
@@ -189,6 +199,14 @@ class ExecuteOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ReportOptions:
+    """``baseline`` is the absolute path of a run directory or results file, ``named`` what the user calls it."""
+
+    baseline: Path | None = None
+    named: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class GateOptions:
     """What turns a run red."""
 
@@ -201,7 +219,7 @@ class GateOptions:
 class DeliverOptions:
     """Where texts go besides the run directory: (kind, absolute path) pairs, and GitHub's files.
 
-    Paths in step outputs are relative to ``cwd``.
+    Paths in step outputs are relative to ``cwd``; ``templates`` is a folder with report templates of the user's.
     """
 
     reports: tuple[tuple[str, Path], ...] = ()
@@ -209,6 +227,25 @@ class DeliverOptions:
     step_summary: Path | None = None
     step_outputs: Path | None = None
     cwd: Path | None = None
+    comment_id: str = "default"
+    templates: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConversationOptions:
+    """What is said on the pull request, and when a comment is begun; one that exists is always kept up to date.
+
+    While the run goes on, the comment is edited at most every ``period`` seconds; ``budget``: dollars it may spend.
+    """
+
+    comment: CommentMode = "update"
+    comment_when: CommentWhen = "always"
+    comment_id: str = "default"
+    review_comments: bool = False
+    status: StatusMode = "auto"
+    templates: Path | None = None
+    budget: float | None = None
+    period: float = 30.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -219,5 +256,7 @@ class Options:
     load: LoadOptions
     plan: PlanOptions
     execute: ExecuteOptions
+    report: ReportOptions
     gate: GateOptions
     deliver: DeliverOptions
+    conversation: ConversationOptions

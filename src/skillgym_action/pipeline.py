@@ -1,4 +1,7 @@
-"""The line: discover -> load -> plan -> execute -> report -> gate -> deliver."""
+"""The line: discover -> load -> plan -> execute -> report -> gate -> deliver.
+
+Stored runs take the end of it: merge -> report -> gate -> deliver.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,15 @@ from skillgym_action.discover import discover
 from skillgym_action.execute import execute
 from skillgym_action.gate import gate
 from skillgym_action.load import load
+from skillgym_action.merge import merged
 from skillgym_action.plan import Plan, plan
-from skillgym_action.report import run_report
+from skillgym_action.report import compared, run_report, told_again
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from skillgym_action.domain import Runner, RunReport
+    from skillgym_action.merge import StoredReports
     from skillgym_action.options import Options
     from skillgym_action.world import World
 
@@ -35,17 +40,37 @@ def run(
     *,
     command: str,
     show: Callable[[RunReport], None],
-    say: Callable[[str], None],
 ) -> RunReport:
-    """Run it, show it to whoever watches, and deliver it. ``say`` prints a line for machines."""
+    """Run it, show it to whoever watches, and deliver it."""
     began = world.clock.now()
+    base = _baseline(world, options)
     todo = planned(world, runners, options)
     world.workspaces.hide(suite.path for suite in todo.suites)
     results = execute(world, todo, options.execute)
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
     report = run_report(world, todo, results, command=command, began=began, shard=shard)
+    return _delivered(world, compared(report, base, options.report), options, show)
+
+
+def report(world: World, runs: StoredReports, options: Options, *, show: Callable[[RunReport], None]) -> RunReport:
+    """Stored runs as one, shown and delivered like a run; no agent is started."""
+    base = _baseline(world, options)
+    report = told_again(world, merged(runs, world.directory.path.name))
+    return _delivered(world, compared(report, base, options.report), options, show)
+
+
+def _baseline(world: World, options: Options) -> RunReport | None:
+    """Read before anything is spent: one that cannot be used is a mistake of the user's."""
+    if options.report.baseline is None:
+        return None
+    from skillgym_action.stored import baseline
+
+    return baseline(options.report.baseline, world.cwd)
+
+
+def _delivered(world: World, report: RunReport, options: Options, show: Callable[[RunReport], None]) -> RunReport:
     report = replace(report, decision=gate(report, options.gate))
     show(report)
-    deliver(world.directory, report, options.deliver, say)
+    deliver(world.directory, report, options.deliver, world.observer, world.conversation)
     return report

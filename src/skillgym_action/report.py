@@ -1,17 +1,21 @@
-"""Stage: results -> run report."""
+"""Stage: results -> run report, compared with an earlier one."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
+from skillgym_action.comparison import compare
 from skillgym_action.domain import RunReport
 from skillgym_action.effects.clock import iso
+from skillgym_action.errors import Problem
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from skillgym_action.domain import Result
+    from skillgym_action.options import ReportOptions
     from skillgym_action.plan import Plan
     from skillgym_action.world import World
 
@@ -35,4 +39,32 @@ def run_report(
         cancelled=bool(world.cancelled),
         commit=world.repository.commit(),
         shard=shard,
+        links=world.links,
     )
+
+
+def told_again(world: World, report: RunReport) -> RunReport:
+    """A stored run as it may be told here: with our addresses, and without our secrets, whoever wrote it."""
+    within = world.directory.redactor.within
+    results = (
+        replace(
+            result,
+            judgement=within(result.judgement),
+            attempts=within(result.attempts),
+            prompt=within(result.prompt),
+            final_output=within(result.final_output),
+        )
+        for result in report.results
+    )
+    return replace(report, results=tuple(results), links=world.links)
+
+
+def compared(report: RunReport, base: RunReport | None, options: ReportOptions) -> RunReport:
+    """With what changed since the baseline. One that is named and not there is a warning: some run is the first."""
+    if base is not None:
+        return replace(report, comparison=compare(base, report))
+    if options.baseline is None:
+        return report
+    remedy = "a first run has nothing to compare with; store its results there for the next one"
+    problem = Problem(message=f"no baseline at {options.named}: nothing was compared", remedy=remedy)
+    return replace(report, warnings=(*report.warnings, problem))

@@ -12,6 +12,7 @@ from skillgym_action.domain import Bootstrap, WorkspaceSpec
 from skillgym_action.options import (
     DEFAULT_FAIL_ON,
     DEFAULT_TIMEOUT,
+    ConversationOptions,
     DeliverOptions,
     DiscoverOptions,
     ExecuteOptions,
@@ -19,17 +20,19 @@ from skillgym_action.options import (
     LoadOptions,
     Options,
     PlanOptions,
+    ReportOptions,
     Settings,
 )
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from skillgym_action.composition import Place
     from skillgym_action.config import Config
 
 
-def options(given: Settings, config: Config, *, cwd: Path, runners: int) -> Options:
-    """The options of a run in ``cwd`` on that many runners."""
+def options(given: Settings, config: Config, here: Place, *, runners: int) -> Options:
+    """The options of a run in that place on that many runners."""
     run = config.file.run
     milliseconds = config.file.defaults.timeout_ms
     return Options(
@@ -45,13 +48,15 @@ def options(given: Settings, config: Config, *, cwd: Path, runners: int) -> Opti
             default_timeout=milliseconds / 1000 if milliseconds else DEFAULT_TIMEOUT,
             shard=given.shard or (1, 1),
         ),
-        execute=_execute_options(given, config, cwd, runners),
+        execute=_execute_options(given, config, here.cwd, runners),
+        report=_report_options(given, config, here.cwd),
         gate=GateOptions(
             fail_on=_fail_on(given.fail_on or run.fail_on),
             min_pass_rate=given.min_pass_rate if given.min_pass_rate is not None else run.min_pass_rate,
             max_error_rate=given.max_error_rate,
         ),
-        deliver=DeliverOptions(reports=tuple((kind, cwd / path) for kind, path in given.report), cwd=cwd),
+        deliver=_deliver_options(given, config, here),
+        conversation=_conversation_options(given, config, here.cwd),
     )
 
 
@@ -69,6 +74,48 @@ def _execute_options(given: Settings, config: Config, cwd: Path, runners: int) -
         max_cost=given.max_cost or run.max_cost,
         record=cwd / given.record if given.record else None,
     )
+
+
+def _report_options(given: Settings, config: Config, cwd: Path) -> ReportOptions:
+    named = given.baseline or config.file.run.baseline
+    if not named:
+        return ReportOptions()
+    folder = cwd if given.baseline else config.folder or cwd
+    return ReportOptions(baseline=folder / named, named=named)
+
+
+def _deliver_options(given: Settings, config: Config, here: Place) -> DeliverOptions:
+    job = here.job
+    return DeliverOptions(
+        reports=tuple((kind, here.cwd / path) for kind, path in given.report),
+        annotations=job.annotations if job else False,
+        step_summary=job.summary if job else None,
+        step_outputs=job.outputs if job else None,
+        cwd=here.cwd,
+        comment_id=given.comment_id or config.file.report.comment_id or "default",
+        templates=_templates(given, config, here.cwd),
+    )
+
+
+def _conversation_options(given: Settings, config: Config, cwd: Path) -> ConversationOptions:
+    told = config.file.report
+    review = given.review_comments if given.review_comments is not None else told.review_comments
+    return ConversationOptions(
+        comment=given.comment or told.comment or "update",
+        comment_when=given.comment_when or told.comment_when or "always",
+        comment_id=given.comment_id or told.comment_id or "default",
+        review_comments=bool(review),
+        status=given.status or told.status or "auto",
+        budget=given.max_cost or config.file.run.max_cost,
+        templates=_templates(given, config, cwd),
+    )
+
+
+def _templates(given: Settings, config: Config, cwd: Path) -> Path | None:
+    if given.template_dir:
+        return cwd / given.template_dir
+    told = config.file.report.templates
+    return config.folder / told if config.folder and told else None
 
 
 def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:

@@ -1,17 +1,53 @@
-"""What a results file holds, schema 1: validated whenever one is read, and the source of its JSON Schema."""
+"""What a results file holds, schema 1: validated whenever one is read, and the source of its JSON Schema.
+
+A file may come from anywhere: numbers and texts have bounds that no run meets, and no path leads upwards.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from skillgym_action.verdicts import Status
 
-Count = Annotated[int, Field(ge=0)]
-Usd = Annotated[float, Field(ge=0)]
+_PART = r"(?:[^/\x00.][^/\x00]*|\.[^/\x00.][^/\x00]*|\.\.[^/\x00]+)"  # of a path: neither . nor ..
+_KEY = r"[A-Za-z0-9_*-][A-Za-z0-9_.*-]*"  # an asterisk stands where a secret was
+PATH = rf"^/?(?:{_PART}/)*{_PART}$"
+ARTIFACTS = rf"^(?:{_KEY}/)*{_KEY}$"
+NAME = r"^[^/\x00]*$"
+COMMIT = r"^[0-9a-f]{1,64}$"
+DIGEST = r"^[0-9a-f]{64}$"
+SHARD = r"^[1-9][0-9]{0,5}/[1-9][0-9]{0,5}$"
+TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z$"
+MEANINGS = {
+    PATH: "a path without steps upwards",
+    ARTIFACTS: "a path below the run directory, without steps upwards",
+    NAME: "a name without slashes",
+    COMMIT: "a commit in hexadecimal digits",
+    DIGEST: "64 hexadecimal digits",
+    SHARD: "I/N, such as 2/4",
+    TIME: "a time in UTC, such as 2025-01-02T03:04:05Z",
+}
+"""What a text that matches the pattern is."""
+
+
+def _moment(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
+Count = Annotated[int, Field(ge=0, le=10**15)]
+Place = Annotated[int, Field(ge=1, le=10**9)]
+Usd = Annotated[float, Field(ge=0, le=10**9)]
 Rate = Annotated[float, Field(ge=0, le=1)]
+Id = Annotated[str, Field(max_length=65_536)]
+Text = Annotated[str, Field(max_length=32 * 1024 * 1024)]  # as long as a suite file may be
+Path = Annotated[str, Field(max_length=4_096, pattern=PATH)]
+ArtifactDir = Annotated[str, Field(max_length=1_024, pattern=ARTIFACTS)]
+Time = Annotated[str, Field(pattern=TIME), AfterValidator(_moment)]
 
 
 class _Model(BaseModel):
@@ -21,31 +57,35 @@ class _Model(BaseModel):
 
 
 class Tool(_Model):
-    """The program that wrote the file."""
+    """The program that held the run."""
 
     name: Literal["skillgym-action"]
-    version: str
+    version: Id
 
 
 class Decision(_Model):
     """Green or red, and why in words."""
 
     passed: bool
-    exit_code: int
-    reasons: tuple[str, ...]
+    exit_code: Annotated[int, Field(ge=0, le=255)]
+    reasons: tuple[Text, ...]
 
 
 class Run(_Model):
-    """One invocation. Times are ISO 8601 in UTC; ``decision`` is null before the gate."""
+    """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
-    id: str
+    ``incomplete`` says what belongs to the run and is not in it.
+    """
+
+    id: Annotated[str, Field(max_length=255, pattern=NAME)]
     status: Literal["finished", "cancelled"]
-    started_at: str
-    ended_at: str
+    started_at: Time
+    ended_at: Time
     duration_ms: Count
-    command: str
-    commit: str | None = None
-    shard: str | None = None
+    command: Id
+    commit: Annotated[str, Field(pattern=COMMIT)] | None = None
+    shard: Annotated[str, Field(pattern=SHARD)] | None = None
+    incomplete: tuple[Text, ...] = ()
     decision: Decision | None
 
 
@@ -80,43 +120,46 @@ class Totals(_Model):
 class Runner(Totals):
     """A configured agent, and the sums of its executions."""
 
-    id: str
-    agent: str
-    model: str | None
-    version: str | None
+    id: Id
+    agent: Id
+    model: Id | None
+    version: Id | None
 
 
 class Location(_Model):
-    """A place in a file, relative to the repository root; lines count from 1."""
+    """A place in a file, relative to the repository root; lines and columns count from 1."""
 
-    path: str
-    line: int | None = None
+    path: Path
+    line: Place | None = None
+    column: Place | None = None
 
 
 class FailureClass(_Model):
     """A stable id that groups failures with one cause."""
 
-    id: str
-    label: str
+    id: Id
+    label: Id
 
 
 class Error(_Model):
     """Why an execution did not simply pass."""
 
-    name: str
-    message: str
+    name: Id
+    message: Text
     location: Location | None = None
 
 
 class Outcome(_Model):
     """One assertion's answer; ``passed`` null: it could not tell."""
 
-    assertion: str
-    type: str
+    assertion: Text
+    type: Id
     passed: bool | None
     score: float | None = None
-    explanation: str
-    evidence: str | None = None
+    explanation: Text
+    evidence: Text | None = None
+    location: Location | None = None
+    failure_class: FailureClass | None = None
 
 
 class Usage(_Model):
@@ -139,49 +182,60 @@ class Attempt(_Model):
     session: Count
     status: Status
     failure_class: FailureClass | None = None
+    message: Text | None = None
     duration_ms: Count
-    artifact_dir: str
+    artifact_dir: ArtifactDir
 
 
 class Result(_Model):
-    """One execution. ``runnerId`` is null for a case that could not be used; ``finalOutput`` is the end of it."""
+    """One execution. ``runnerId`` is null for a case that could not be used; ``finalOutput`` is the end of it.
 
-    case_id: str
-    runner_id: str | None
-    tags: tuple[str, ...]
+    ``index`` is its place in the plan, of which a shard has only some.
+    """
+
+    index: Count | None = None
+    case_id: Id
+    runner_id: Id | None
+    tags: tuple[Id, ...]
     location: Location
     status: Status
     passed: bool
+    expected_fail: bool = False
     score: float | None = None
-    failure_origin: str | None = None
+    failure_origin: Id | None = None
     failure_class: FailureClass | None = None
     error: Error | None = None
     outcomes: tuple[Outcome, ...]
     duration_ms: Count
     usage: Usage
     cost_usd: Usd | None
-    model: str | None
+    cost_source: Literal["reported", "computed", "unknown"] = "unknown"
+    model: Id | None
+    version: Id | None = None
+    session_id: Id | None = None
     attempts: tuple[Attempt, ...]
-    artifact_dir: str | None
-    prompt: str | None = None
-    final_output: str | None = None
+    artifact_dir: ArtifactDir | None
+    prompt: Text | None = None
+    final_output: Text | None = None
 
 
 class Suite(_Model):
-    """A suite and the results of its cases, in the order of the plan."""
+    """A suite and the results of its cases, in the order of the plan. ``digest`` is the SHA-256 of its file."""
 
-    path: str
-    name: str
-    format: str
+    path: Path
+    name: Id
+    format: Id
+    digest: Annotated[str, Field(pattern=DIGEST)] | None = None
     results: tuple[Result, ...]
 
 
 class Warning(_Model):  # noqa: A001 - the word of the file
     """Something a user should mend."""
 
-    path: str | None = None
-    line: int | None = None
-    message: str
+    path: Path | None = None
+    line: Place | None = None
+    column: Place | None = None
+    message: Text
 
 
 class Results(_Model):

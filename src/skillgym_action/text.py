@@ -49,8 +49,13 @@ _AWKWARD_IN_CODE = re.compile(r"[`|\\]")
 
 def visible(text: str) -> str:
     """``text`` as a person would see it: no terminal sequences or controls, a line feed as the only line end."""
+    plain_ascii = text.isascii()  # nearly all text is, and the patterns are slow
+    if plain_ascii and text.isprintable():
+        return text
     if "\r" in text:
         text = _LINE_END.sub("\n", text)
+    if plain_ascii:
+        return _UNSEEN.sub("", text)
     return _NO_CHARACTER.sub("\ufffd", _UNSEEN.sub("", text))
 
 

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from skillgym_action.effects.run_directory import RunDirectory
     from skillgym_action.effects.suite_host import SuiteHosts
     from skillgym_action.effects.workspace import Workspaces
+    from skillgym_action.github.conversation import Conversation
+    from skillgym_action.links import Links
 
 
 class Observer(Protocol):
-    """Whoever watches a run: the terminal."""
+    """Whoever watches a run: the terminal; on GitHub the pull request as well."""
 
     def planned(self, total: int) -> None:
         """That many results will come."""
@@ -33,10 +35,41 @@ class Observer(Protocol):
         """An execution has a result."""
         ...
 
+    def progress(self, line: str) -> None:
+        """A line for people."""
+        ...
+
+    def say(self, line: str) -> None:
+        """A line for machines."""
+        ...
+
+
+class Observers:
+    """Two that watch a run: the terminal, which also speaks, and the pull request."""
+
+    def __init__(self, terminal: Observer, conversation: Conversation) -> None:
+        """Both are told of everything."""
+        self._terminal, self._conversation = terminal, conversation
+        self.progress, self.say = terminal.progress, terminal.say
+
+    def planned(self, total: int) -> None:
+        """That many results will come."""
+        self._terminal.planned(total)
+        self._conversation.planned(total)
+
+    def started(self, execution: Execution) -> None:
+        """An execution has begun."""
+        self._terminal.started(execution)
+
+    def finished(self, result: Result) -> None:
+        """An execution has a result."""
+        self._terminal.finished(result)
+        self._conversation.finished(result)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class World:
-    """What stages may reach. ``cwd`` is absolute."""
+    """What stages may reach. ``cwd`` is absolute; ``links`` and ``conversation`` are there on GitHub."""
 
     cwd: Path
     repository: Repository
@@ -47,3 +80,5 @@ class World:
     clock: Clock
     cancelled: Cancellation
     observer: Observer
+    links: Links | None = None
+    conversation: Conversation | None = None

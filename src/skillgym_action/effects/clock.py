@@ -22,11 +22,14 @@ class Clock:
         """Seconds since some fixed moment."""
         return time.monotonic()
 
-    def pause(self, seconds: float, cancelled: Cancellation) -> None:
-        """Wait that long and up to a quarter more, so that not all come back at once; a cancellation ends it."""
+    def pause(self, seconds: float, cancelled: Cancellation | None) -> None:
+        """Wait that long and up to a quarter more, so that not all come back at once; a cancellation ends it.
+
+        None: nothing ends it.
+        """
         import random
 
-        select.select([cancelled], [], [], seconds * random.uniform(1.0, 1.25))  # noqa: S311 -- jitter is no secret
+        select.select([] if cancelled is None else [cancelled], [], [], seconds * random.uniform(1.0, 1.25))  # noqa: S311 -- jitter is no secret
 
 
 def iso(moment: datetime) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from skillgym_action.links import in_repository
 from skillgym_action.text import clipped, one_line, workflow_message, workflow_property
 from skillgym_action.verdicts import Status
 from skillgym_action.wording import RED, cause, counted, place, runner_id
@@ -56,7 +57,9 @@ def _warning(problem: Problem) -> str:
 
 
 def _command(kind: str, location: Location | None, title: str, message: str) -> str:
-    places = {"file": location.path, "line": location.line, "col": location.column} if location else {}
+    places: dict[str, object] = {}
+    if location and in_repository(location):  # GitHub knows no other files
+        places = {"file": location.path, "line": location.line, "col": location.column}
     given = {**places, "title": clipped(one_line(title), TITLE)}
     properties = ",".join(
         f"{name}={workflow_property(str(value))}" for name, value in given.items() if value is not None

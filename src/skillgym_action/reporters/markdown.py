@@ -3,44 +3,97 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, PrefixLoader, StrictUndefined, TemplateError
+from jinja2 import (
+    BaseLoader,
+    ChoiceLoader,
+    FileSystemLoader,
+    PrefixLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateRuntimeError,
+)
 from jinja2.bccache import Bucket, FileSystemBytecodeCache
 from jinja2.sandbox import SandboxedEnvironment
 
 from skillgym_action.errors import ConfigError, Location, Problem
-from skillgym_action.reporters.view import view_of
+from skillgym_action.reporters.figures import ALL_DETAILS, Figures
+from skillgym_action.reporters.fitting import Room, fitted, size_in_bytes
+from skillgym_action.reporters.rows import NOTHING, inline, linked, ours
+from skillgym_action.reporters.view import verdict_of, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from jinja2 import Template
+    from markupsafe import Markup
+
     from skillgym_action.domain import RunReport
+    from skillgym_action.reporters.view import View
 
 COMMENT = 65_000  # characters; GitHub promises to take 65,536
 SUMMARY = 1_000_000  # bytes; GitHub drops a summary of more than 1,048,576
 PACKAGED = Path(__file__).parent.parent / "templates"
-_FRAME = 3_000  # what a template adds to its rows, and more
-_TRIES = 4
+_HIDDEN_LINE = re.compile(r"<!--\s*(?:skillgym-action|run)\b")
+
+
+class Hidden(TypedDict, total=False):
+    """What the hidden lines of a comment say. ``run_key`` is ``<run id>/<attempt>``."""
+
+    comment_id: str
+    run_key: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Live:
+    """What the comment says while the run goes on, escaped; ``spent`` and ``run`` may be empty."""
+
+    title: Markup
+    spent: Markup
+    run: Markup
 
 
 def summary(report: RunReport, *, templates: Path | None = None) -> Iterator[str]:
     """The job summary; ``templates`` is a folder whose files come before ours. Raises ConfigError."""
-    yield _fitted(report, "summary.md.j2", templates, SUMMARY, _bytes)
+    yield _report(report, "summary.md.j2", templates, SUMMARY, size_in_bytes)
 
 
-def comment(report: RunReport, *, comment_id: str = "default", templates: Path | None = None) -> Iterator[str]:
-    """The comment, below a hidden marker by which the next run finds it. Raises ConfigError."""
-    first = marker(comment_id) + "\n"
-    yield first + _fitted(report, "comment.md.j2", templates, COMMENT - len(first), len)
+def comment(
+    report: RunReport, *, templates: Path | None = None, limit: int = COMMENT, **hidden: Unpack[Hidden]
+) -> Iterator[str]:
+    """The comment in at most ``limit`` characters, below hidden lines by which a run finds it. Raises ConfigError."""
+    first = _first_lines(**hidden)
+    yield first + _report(report, "comment.md.j2", templates, limit - len(first), len)
+
+
+def running(
+    *, done: int, total: int, spent: str, run: str | None, templates: Path | None = None, **hidden: Unpack[Hidden]
+) -> str:
+    """The comment while the run goes on. ``spent`` is a phrase, ``run`` an address. Raises ConfigError."""
+    title, details = ours(f"{done:,} of {total:,}"), linked(ours(ALL_DETAILS), run) if run else NOTHING
+    name = "running.md.j2"
+    with _users(name, templates):
+        template = environment(templates).get_template(name)
+        text = _rendered(template, Live(title=title, spent=inline(spent), run=details))
+    return _first_lines(**hidden) + text
 
 
 def marker(comment_id: str) -> str:
     """The hidden line of the comment with this id."""
     return f"<!-- skillgym-action:{re.sub(r'[^A-Za-z0-9_.]+', '-', comment_id)[:100]} -->"
+
+
+def _first_lines(*, comment_id: str = "default", run_key: str | None = None) -> str:
+    if run_key is None:
+        return f"{marker(comment_id)}\n"
+    if not re.fullmatch(r"\d{1,18}/\d{1,9}", run_key, re.ASCII):
+        raise ValueError(f"{run_key!r} is not <run id>/<attempt>")
+    return f"{marker(comment_id)}\n<!-- run: {run_key} -->\n"
 
 
 class _Compiled(FileSystemBytecodeCache):
@@ -67,23 +120,36 @@ def environment(templates: Path | None = None) -> SandboxedEnvironment:
     )
 
 
-def _fitted(report: RunReport, name: str, templates: Path | None, limit: int, measure: Callable[[str], int]) -> str:
-    """The rendered template, in at most ``limit`` as ``measure`` counts: whole rows go until it fits."""
-    room = limit - _FRAME
-    try:
+def _report(report: RunReport, name: str, templates: Path | None, limit: int, measure: Callable[[str], int]) -> str:
+    """The rendered template, in at most ``limit`` as ``measure`` counts."""
+    figures = Figures.of(report)
+    with _users(name, templates):
         template = environment(templates).get_template(name)
-        for _ in range(_TRIES):
-            text = template.render(view=view_of(report, room, measure)).strip() + "\n"
-            if (over := measure(text) - limit) <= 0:
-                return text
-            room = max(0, room - over - _FRAME)
-    except TemplateError as error:
+        text = fitted(
+            lambda room: _rendered(template, view_of(figures, Room(room, measure))),
+            lambda: _rendered(template, verdict_of(figures)),
+            limit,
+            measure,
+        )
+    if measure(text) > limit:
+        raise ConfigError(f"the report template {name} makes more text than fits, even with the verdict alone")
+    return text
+
+
+def _rendered(template: Template, view: View | Live) -> str:
+    text = template.render(view=view).strip() + "\n"
+    if _HIDDEN_LINE.search(text):
+        raise TemplateRuntimeError("the hidden lines that tell comments apart are written by the program alone")
+    return text
+
+
+@contextmanager
+def _users(name: str, templates: Path | None) -> Iterator[None]:
+    """What is wrong with a report template is said with its place."""
+    try:
+        yield
+    except (TemplateError, UnicodeDecodeError) as error:
         path = Path(getattr(error, "filename", None) or (templates or PACKAGED) / name)
         location = Location(path=str(path), line=getattr(error, "lineno", None))
-        message = error.message or type(error).__name__
+        message = getattr(error, "message", None) or str(error) or type(error).__name__
         raise ConfigError.of(Problem(message=message, location=location, remedy="mend the report template")) from error
-    raise ConfigError(f"the report template {name} makes more text than fits, even without rows")
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())

@@ -1,10 +1,14 @@
-"""Reporter: the results file (schema 1), one execution a line. ``schemas.Results`` is its contract."""
+"""Reporter: the results file (schema 1), one execution a line. ``schemas.Results`` is its contract.
+
+It holds all that other reporters show, so that a report made from the file is the one the run made.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.domain import totals
@@ -21,32 +25,40 @@ if TYPE_CHECKING:
 
 FINAL_OUTPUT = 4_000  # characters
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def render(report: RunReport) -> Iterator[str]:
-    """JSON text, a piece for each suite."""
+    """JSON text, a piece for each execution."""
     yield '{"schema": 1,\n'
     yield f'"tool": {_json({"name": "skillgym-action", "version": report.version})},\n'
     yield f'"run": {_json(_run(report))},\n"totals": {_json(_totals(report.totals()))},\n'
     own: dict[str, list[Result]] = {}
     for result in report.results:
         own.setdefault(result.runner.id if result.runner else "", []).append(result)
-    runners = _rows(_json(_runner(runner, own.get(runner.id, []))) for runner in report.runners)
-    yield f'"runners": {runners},\n"suites": ['
+    yield '"runners": '
+    yield from _rows(_json(_runner(runner, own.get(runner.id, []))) for runner in report.runners)
+    yield ',\n"suites": ['
     for number, (suite, results) in enumerate(_by_suite(report)):
-        head = _json({"path": suite.path, "name": suite.name, "format": suite.format})
-        rows = _rows(_json(_result(result)) for result in results)
-        yield f'{"," if number else ""}\n{head[:-1]}, "results": {rows}}}'
-    yield f'],\n"warnings": {_rows(_json(_warning(problem)) for problem in report.warnings)}}}\n'
+        head = _json({"path": suite.path, "name": suite.name, "format": suite.format, **_given(digest=suite.digest)})
+        yield f'{"," if number else ""}\n{head[:-1]}, "results": '
+        yield from _rows(_json(_result(result)) for result in results)
+        yield "}"
+    yield '],\n"warnings": '
+    yield from _rows(_json(_warning(problem)) for problem in report.warnings)
+    yield "}\n"
 
 
 def _json(value: dict[str, object]) -> str:
-    return _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False, allow_nan=False))
+    text = _encoded(value)
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
-def _rows(rows: Iterator[str]) -> str:
-    lines = ",\n".join(rows)
-    return f"[\n{lines}]" if lines else "[]"
+def _rows(rows: Iterator[str]) -> Iterator[str]:
+    yield "["
+    for number, row in enumerate(rows):
+        yield f",\n{row}" if number else f"\n{row}"
+    yield "]"
 
 
 def _by_suite(report: RunReport) -> Iterator[tuple[Suite, list[Result]]]:
@@ -68,7 +80,7 @@ def _run(report: RunReport) -> dict[str, object]:
         "endedAt": report.ended_at,
         "durationMs": report.duration_ms,
         "command": report.command,
-        **_given(commit=report.commit, shard=report.shard),
+        **_given(commit=report.commit, shard=report.shard, incomplete=list(report.incomplete) or None),
         "decision": decision
         and {"passed": decision.passed, "exitCode": decision.exit_code, "reasons": list(decision.reasons)},
     }
@@ -116,19 +128,24 @@ def _result(result: Result) -> dict[str, object]:
         error = {"name": failure.name, "message": failure.message, **_given(location=_location(failure.location))}
     elif judgement.reason:
         error = {"name": str(judgement.status), "message": judgement.reason}
+    place = _location(result.location, result.suite.path) or {"path": result.suite.path}
     return {
+        "index": result.index,
         "caseId": result.case_id,
         "runnerId": result.runner.id if result.runner else None,
         "tags": list(result.tags),
-        "location": _location(result.location) or {"path": result.suite.path},
+        "location": place,
         "status": judgement.status,
         "passed": judgement.status in GREEN,
+        **_given(expectedFail=result.expected_fail or None),
         **_given(failureOrigin=judgement.origin, failureClass=_class(judgement.failure_class), error=error),
         "outcomes": [_outcome(outcome) for outcome in judgement.outcomes],
         "durationMs": result.duration_ms,
         "usage": _usage(result.usage),
         "costUsd": result.cost.usd,
+        "costSource": result.cost.source,
         "model": result.model,
+        **_given(version=result.version, sessionId=result.session_id),
         "attempts": [_attempt(attempt) for attempt in result.attempts],
         "artifactDir": result.directory,
         **_given(prompt=result.prompt, finalOutput=result.final_output and tail(result.final_output, FINAL_OUTPUT)),
@@ -143,7 +160,8 @@ def _outcome(outcome: Outcome) -> dict[str, object]:
         "passed": outcome.passed,
         **_given(score=score),
         "explanation": outcome.explanation,
-        **_given(evidence=outcome.evidence),
+        **_given(evidence=outcome.evidence, location=_location(outcome.location)),
+        **_given(failureClass=_class(outcome.failure_class)),
     }
 
 
@@ -152,7 +170,7 @@ def _attempt(attempt: Attempt) -> dict[str, object]:
         "repetition": attempt.repetition,
         "session": attempt.session,
         "status": attempt.status,
-        **_given(failureClass=_class(attempt.failure_class)),
+        **_given(failureClass=_class(attempt.failure_class), message=attempt.message),
         "durationMs": attempt.duration_ms,
         "artifactDir": attempt.directory,
     }
@@ -175,15 +193,24 @@ def _class(failure_class: FailureClass | None) -> dict[str, object] | None:
     return {"id": failure_class.id, "label": failure_class.label} if failure_class else None
 
 
-def _location(location: Location | None) -> dict[str, object] | None:
-    return {"path": location.path, **_given(line=location.line)} if location else None
+def _location(location: Location | None, suite: str | None = None) -> dict[str, object] | None:
+    """A place in the repository; what a suite told of other places stays out, but for ``suite``'s own path."""
+    if location is None or not (location.path == suite or _inside(location.path)):
+        return None
+    return {"path": location.path, **_given(line=_counted(location.line), column=_counted(location.column))}
+
+
+def _inside(path: str) -> bool:
+    return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))
+
+
+def _counted(number: int | None) -> int | None:
+    return number if number and number > 0 else None
 
 
 def _warning(problem: Problem) -> dict[str, object]:
-    location = problem.location
-    parts = (problem.key_path, problem.message)
-    message = ": ".join(part for part in parts if part) + (f"; {problem.remedy}" if problem.remedy else "")
-    return {**_given(path=location and location.path, line=location and location.line), "message": message}
+    told = str(replace(problem, location=None))
+    return {**(_location(problem.location) or {}), "message": told}
 
 
 def _given(**values: object) -> dict[str, object]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -12,14 +14,19 @@ from skillgym_action.wording import amount, cause, cost, counted, duration, plac
 
 if TYPE_CHECKING:
     from skillgym_action.domain import Result
+    from skillgym_action.errors import Location
+    from skillgym_action.links import Links
 
 NAME, MESSAGE, DETAIL = 120, 400, 1_500  # characters
 NOTHING = Markup()
 _EXPECTATIONS = {
     "x-bench": '"expectedFail": true',
-    "typescript": "expectedFail: true",
     "python": "expected_fail=True",
+    "typescript": "expectedFail: true",
+    "agentv": "expected_fail: true",
 }
+_ADDRESS = re.compile(r"https?://[^/]")
+_HIDDEN = re.compile("<(?=!--)")  # as code it is seen, but must not pass for one of our markers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,8 +35,9 @@ class Row:
 
     case: Markup
     runner: Markup
-    place: Markup
+    place: Markup = NOTHING
     label: Markup = NOTHING
+    news: Markup = NOTHING
     assertion: Markup = NOTHING
     message: Markup = NOTHING
     detail: Markup = NOTHING
@@ -40,40 +48,85 @@ class Row:
     retries: Markup = NOTHING
 
 
-def row_of(result: Result, several: bool) -> Row:  # noqa: FBT001
-    """A row without reasons. ``several``: there are suites enough to name this one's."""
-    case = code(result.case_id)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rows:
+    """Makes rows. ``several``: there are suites enough to name each; ``broken``: indexes of what was green before."""
+
+    several: bool = False
+    links: Links | None = None
+    broken: frozenset[int] = frozenset()
+
+    def passed(self, result: Result) -> Row:
+        """A row with figures, without reasons."""
+        return Row(
+            case=self.case(result),
+            runner=code(runner_id(result)),
+            time=ours(duration(result.duration_ms)),
+            cost=ours(cost(result)),
+            tokens=ours(amount(result.usage.total_tokens)),
+            retries=_retries(result),
+        )
+
+    def brief(self, result: Result) -> Row:
+        """A row with the kind of its reason, and the place."""
+        reason = cause(result)
+        return Row(
+            case=self.case(result),
+            runner=code(runner_id(result)),
+            place=code(str(reason.location)),
+            label=inline(reason.label, NAME),
+            news=ours("new") if result.index in self.broken else NOTHING,
+            retries=_retries(result),
+        )
+
+    def reasoned(self, result: Result) -> Row:
+        """A row with its reason in one line, and the place linked where it can be seen."""
+        reason = cause(result)
+        message = reason.message.strip().partition("\n")[0]
+        return replace(
+            self.brief(result),
+            place=self.place(reason.location),
+            assertion=code(reason.assertion or ""),
+            message=inline(message),
+        )
+
+    def detailed(self, result: Result) -> Row:
+        """A row with all of its reason."""
+        return replace(self.reasoned(result), detail=_block(_rest(result)))
+
+    def proven(self, result: Result) -> Row:
+        """A row with all of its reason and the evidence."""
+        evidence = cause(result).evidence or ""
+        return replace(self.reasoned(result), detail=_block("\n\n".join(filter(str.strip, (_rest(result), evidence)))))
+
+    def unexpected(self, result: Result) -> Row:
+        """A row with what to take out of the case, as its format writes it."""
+        line = _EXPECTATIONS.get(result.suite.format, "the expectation")
+        edit = ours(code_fence(f"- {line}", "diff"))
+        return replace(self.brief(result), place=self.place(place(result)), edit=edit)
+
+    def case(self, result: Result) -> Markup:
+        """The case's name, with its suite's where there are several."""
+        case = code(result.case_id)
+        return ours(f"{inline(result.suite.name, NAME)} › {case}") if self.several else case  # noqa: RUF001
+
+    def place(self, location: Location) -> Markup:
+        """A place in a file, as a link if it is in the commit."""
+        return linked(code(str(location)), self.links.of(location) if self.links else None)
+
+
+def _rest(result: Result) -> str:
+    """What the first line of the message does not say."""
+    return cause(result).message.strip().partition("\n")[2].strip("\n")
+
+
+def _block(text: str) -> Markup:
+    return ours(code_fence(_HIDDEN.sub("<\u2060", clipped(text, DETAIL)))) if text.strip() else NOTHING
+
+
+def _retries(result: Result) -> Markup:
     tries = retries(result)
-    return Row(
-        case=ours(f"{inline(result.suite.name, NAME)} › {case}") if several else case,  # noqa: RUF001
-        runner=code(runner_id(result)),
-        place=code(str(place(result))),
-        time=ours(duration(result.duration_ms)),
-        cost=ours(cost(result)),
-        tokens=ours(amount(result.usage.total_tokens)),
-        retries=ours(f"after {counted(tries, 'retry', 'retries')}") if tries else NOTHING,
-    )
-
-
-def failed_row(result: Result, several: bool) -> Row:  # noqa: FBT001
-    """A row with its reason: one line of message, the rest of it and the evidence as detail."""
-    reason = cause(result)
-    first, _, rest = reason.message.strip().partition("\n")
-    detail = "\n\n".join(filter(str.strip, (rest.strip("\n"), reason.evidence or "")))
-    return replace(
-        row_of(result, several),
-        label=inline(reason.label, NAME),
-        assertion=code(reason.assertion or ""),
-        message=inline(first, MESSAGE),
-        detail=ours(code_fence(clipped(detail, DETAIL))) if detail else NOTHING,
-        place=code(str(reason.location)),
-    )
-
-
-def unexpected_row(result: Result, several: bool) -> Row:  # noqa: FBT001
-    """A row with what to take out of the case, as its format writes it."""
-    line = _EXPECTATIONS.get(result.suite.format, "the expectation")
-    return replace(row_of(result, several), edit=code(line))
+    return ours(f"after {counted(tries, 'retry', 'retries')}") if tries else NOTHING
 
 
 def inline(text: str, limit: int = MESSAGE) -> Markup:
@@ -83,7 +136,14 @@ def inline(text: str, limit: int = MESSAGE) -> Markup:
 
 def code(text: str) -> Markup:
     """A name, as code."""
-    return ours(code_span(clipped(text, NAME)))
+    return ours(code_span(_HIDDEN.sub("<\u2060", clipped(text, NAME))))
+
+
+def linked(text: Markup, address: str | None) -> Markup:
+    """``text`` as a link; as it is without an address."""
+    if not address or not _ADDRESS.match(address):
+        return text
+    return ours(f"[{text}]({quote(address, safe='/:#?&=%@', errors='replace')})")
 
 
 def ours(text: str) -> Markup:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def render(report: RunReport) -> Iterator[str]:
-    """JSON text, a piece for each suite. ``duration`` is in whole seconds; a cost that is not known is null."""
+    """JSON text, a line for each case. ``duration`` is in whole seconds; a cost that is not known is null."""
     by_suite: dict[str, list[Result]] = {suite.path: [] for suite in report.suites}
     for result in report.results:
         by_suite.setdefault(result.suite.path, []).append(result)
@@ -26,22 +26,24 @@ def render(report: RunReport) -> Iterator[str]:
     yield "[\n" if several else ""
     for number, (path, results) in enumerate(by_suite.items()):
         yield ",\n" if number else ""
-        yield json.dumps(_suite(suites[path], results), indent=2)
+        yield from _suite(suites[path], results)
     yield "\n]\n" if several else "\n"
 
 
-def _suite(suite: Suite, results: list[Result]) -> dict[str, object]:
+def _suite(suite: Suite, results: list[Result]) -> Iterator[str]:
     sums = totals(results)
-    return {
+    before = {
         "suite": visible(suite.name),
         "passed": sums.green,
         "failed": sums.executions - sums.green - sums.counts[Status.SKIPPED],
         "total": sums.executions,
         "totalCost": sums.cost_usd,
         "costComplete": sums.cost_complete,
-        "cases": [_case(result) for result in results],
-        "schemaVersion": 1,
     }
+    yield f'{json.dumps(before)[:-1]}, "cases": ['
+    for number, result in enumerate(results):
+        yield f"{',' if number else ''}\n{json.dumps(_case(result))}"
+    yield '\n], "schemaVersion": 1}'
 
 
 def _case(result: Result) -> dict[str, object]:

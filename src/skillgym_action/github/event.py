@@ -1,0 +1,198 @@
+"""What started a workflow: read from the variables and the payload that GitHub's runner gives to every step."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, Field, ValidationError
+
+from skillgym_action.errors import UsageError
+from skillgym_action.links import Links
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LARGEST = 32 * 1024 * 1024  # bytes; GitHub's payloads have at most 25 MB
+OF_A_PULL_REQUEST = ("pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment")
+WITH_SECRETS = ("pull_request_target", "workflow_run")  # even when the head is a stranger's
+_MERGE_QUEUE = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-(\d+)-[0-9a-f]{40}")
+
+Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Head:
+    """The commit a workflow is about, and where it was pushed; ``branch`` without ``refs/heads/``."""
+
+    sha: str
+    repository: str | None = None
+    branch: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GitHubEvent:
+    """Who asked for a run, and of what. ``pull`` is the number the payload gives; addresses have no slash at the end.
+
+    ``run_key`` is ``<run id>/<attempt>``: larger means later.
+    """
+
+    name: str
+    repository: str
+    server_url: str
+    api_url: str
+    graphql_url: str
+    run_id: int
+    run_attempt: int
+    actor: str = ""
+    head: Head | None = None
+    pull: int | None = None
+
+    @property
+    def run_key(self) -> str:
+        """Which run of which attempt."""
+        return f"{self.run_id}/{self.run_attempt}"
+
+    @property
+    def from_fork(self) -> bool:
+        """Whether the commit was pushed to another repository, by somebody who may have no rights in this one."""
+        return bool(self.head and self.head.repository and self.head.repository.lower() != self.repository.lower())
+
+    @property
+    def untrusted(self) -> bool:
+        """Whether a stranger's commit meets the repository's secrets."""
+        return self.name in WITH_SECRETS and self.from_fork
+
+    @property
+    def detached(self) -> bool:
+        """Whether the job's own check is on another commit than the one the run is about."""
+        return self.name == "workflow_run"
+
+    @property
+    def read_only(self) -> str | None:
+        """Why the job's token cannot write, as far as that is certain before anything is tried."""
+        if self.name in WITH_SECRETS:
+            return None
+        if self.name in OF_A_PULL_REQUEST and self.from_fork:
+            return "the pull request comes from a fork, whose workflows get a token that can only read"
+        if self.actor == "dependabot[bot]":
+            return "Dependabot started the workflow, which then gets a token that can only read"
+        return None
+
+    def links(self) -> Links:
+        """Addresses for reports."""
+        repository = f"{self.server_url}/{self.repository}"
+        run = f"{repository}/actions/runs/{self.run_id}"
+        if self.run_attempt > 1:
+            run += f"/attempts/{self.run_attempt}"
+        return Links(repository=repository, commit=self.head.sha if self.head else None, run=run)
+
+
+class _Repository(BaseModel):
+    full_name: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
+
+
+class _Head(BaseModel):
+    sha: Sha
+    ref: str | None = None
+    repo: _Repository | None = None  # null once the fork is deleted
+
+
+class _PullRequest(BaseModel):
+    number: int
+    head: _Head
+
+
+class _WorkflowRun(BaseModel):
+    head_sha: Sha
+    head_branch: str | None = None
+    head_repository: _Repository | None = None
+
+
+class _MergeGroup(BaseModel):
+    head_sha: Sha
+    head_ref: str
+
+
+class _Issue(BaseModel):
+    number: int
+    pull_request: dict[str, object] | None = None
+
+
+class _Payload(BaseModel):
+    """As much of a payload as is looked at."""
+
+    pull_request: _PullRequest | None = None
+    workflow_run: _WorkflowRun | None = None
+    merge_group: _MergeGroup | None = None
+    issue: _Issue | None = None
+    ref: str | None = None
+
+
+def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
+    """The event; None outside of GitHub. Raises UsageError for a payload that cannot be GitHub's."""
+    repository, name = environment.get("GITHUB_REPOSITORY", ""), environment.get("GITHUB_EVENT_NAME", "")
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository) or not name:
+        return None
+    payload = _payload(environment.get("GITHUB_EVENT_PATH", ""))
+    head, pull = _about(payload, name, environment, repository)
+    server_url = environment.get("GITHUB_SERVER_URL", "").rstrip("/") or "https://github.com"
+    return GitHubEvent(
+        name=name,
+        repository=repository,
+        server_url=server_url,
+        api_url=environment.get("GITHUB_API_URL", "").rstrip("/") or "https://api.github.com",
+        graphql_url=environment.get("GITHUB_GRAPHQL_URL", "").rstrip("/") or "https://api.github.com/graphql",
+        run_id=_number(environment, "GITHUB_RUN_ID"),
+        run_attempt=_number(environment, "GITHUB_RUN_ATTEMPT"),
+        actor=environment.get("GITHUB_ACTOR", ""),
+        head=head,
+        pull=pull,
+    )
+
+
+def _payload(path: str) -> _Payload:
+    if not path or not (file := Path(path)).is_file():
+        return _Payload()
+    try:
+        if file.stat().st_size > LARGEST:
+            raise UsageError(f"{path}: the event's payload has more than {LARGEST:,} bytes")
+        return _Payload.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{path}: the event's payload cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        raise UsageError(
+            f"{path}: {place}: {first['msg']}",
+            remedy="GITHUB_EVENT_PATH must name the event's payload as GitHub sends it",
+        ) from error
+
+
+def _about(
+    payload: _Payload, name: str, environment: Mapping[str, str], repository: str
+) -> tuple[Head | None, int | None]:
+    """The head, and the pull request's number where the payload itself gives one."""
+    if (pull := payload.pull_request) and name in OF_A_PULL_REQUEST:
+        owner = pull.head.repo.full_name if pull.head.repo else "(deleted)"
+        return Head(sha=pull.head.sha, repository=owner, branch=pull.head.ref), pull.number
+    if (run := payload.workflow_run) and name == "workflow_run":
+        owner = run.head_repository.full_name if run.head_repository else "(deleted)"
+        return Head(sha=run.head_sha, repository=owner, branch=run.head_branch), None
+    if (group := payload.merge_group) and name == "merge_group":
+        queued = _MERGE_QUEUE.fullmatch(group.head_ref)
+        return Head(sha=group.head_sha, repository=repository), int(queued[1]) if queued else None
+    if (issue := payload.issue) and issue.pull_request is not None:
+        return None, issue.number
+    sha, ref = environment.get("GITHUB_SHA", ""), environment.get("GITHUB_REF", "")
+    if not re.fullmatch(r"[0-9a-f]{40,64}", sha):
+        return None, None
+    branch = ref.removeprefix("refs/heads/") if name == "push" and ref.startswith("refs/heads/") else None
+    return Head(sha=sha, repository=repository, branch=branch), None
+
+
+def _number(environment: Mapping[str, str], name: str) -> int:
+    value = environment.get(name, "")
+    return int(value) if re.fullmatch(r"[0-9]{1,18}", value) else 1

@@ -1,0 +1,129 @@
+"""Parts of a report template's view: rows of one status, as many and as long as there is room for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from itertools import groupby, takewhile
+from typing import TYPE_CHECKING, TypeVar
+
+from skillgym_action.reporters.rows import NOTHING, Row, inline, ours
+from skillgym_action.verdicts import TROUBLES
+from skillgym_action.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from markupsafe import Markup
+
+    from skillgym_action.domain import Result
+    from skillgym_action.errors import Problem
+    from skillgym_action.reporters.fitting import Room
+    from skillgym_action.reporters.rows import Rows
+
+# Characters a template adds to a row and to a block; that they are about right saves another try.
+_ROW, _MESSAGE, _DETAILS = 18, 6, 55
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
+    """Rows of one kind. ``title`` counts all of them, ``left_out`` those without room."""
+
+    title: Markup = NOTHING
+    rows: tuple[Row, ...] = ()
+    left_out: Markup = NOTHING
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """Errored executions with one cause, and what to do about it."""
+
+    title: Markup
+    remedy: Markup
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edit:
+    """Unexpected passes whose expectations are written alike; ``lines`` is a block, what to take out of each case."""
+
+    lines: Markup
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Warnings:
+    """What users should mend. ``title`` counts all of it, ``left_out`` what is without room."""
+
+    title: Markup = NOTHING
+    lines: tuple[Markup, ...] = ()
+    left_out: Markup = NOTHING
+
+
+NO_ROWS, NO_WARNINGS = Section(), Warnings()
+
+
+def while_room(
+    items: Iterable[Item], room: Room, overhead: int, strings: Callable[[Item], Iterable[str]]
+) -> tuple[Item, ...]:
+    """The items until one does not fit; those after it are not even made."""
+    return () if room.full else tuple(takewhile(lambda item: room.holds(strings(item), overhead), items))
+
+
+def left_out(number: int, noun: str) -> Markup:
+    """``12 rows left out``; empty for none."""
+    return ours(f"{counted(number, noun)} left out") if number else NOTHING
+
+
+def section_of(results: Sequence[Result], nouns: tuple[str, str], row: Callable[[Result], Row], room: Room) -> Section:
+    """As many rows as there is room for."""
+    if not results:
+        return NO_ROWS
+    rows = while_room(map(row, results), room, _ROW, _cells)
+    missing = left_out(len(results) - len(rows), "passing row" if nouns[0] == "passed" else "row")
+    return Section(title=ours(counted(len(results), *nouns)), rows=rows, left_out=missing)
+
+
+def lengthened(section: Section, results: Sequence[Result], row: Callable[[Result], Row], room: Room) -> Section:
+    """The section with longer rows, as many of them as there is room for."""
+    rows: list[Row] = []
+    for result, before in zip(results, section.rows, strict=False):
+        after = before if room.full else row(result)
+        overhead = _DETAILS if after.detail and not before.detail else _MESSAGE
+        rows.append(after if room.grows(_cells(before), _cells(after), overhead) else before)
+    return replace(section, rows=tuple(rows))
+
+
+def _cells(row: Row) -> Iterator[str]:
+    return (getattr(row, field.name) for field in fields(row))
+
+
+def groups_of(section: Section) -> Iterator[Group]:
+    """The rows of an errored section by their cause."""
+    remedies = {kind.label: kind.remedy for kind in TROUBLES.values()}
+    for label, group in groupby(section.rows, key=lambda row: row.label):
+        found = tuple(group)
+        yield Group(title=ours(f"{label} ({len(found)})"), remedy=inline(remedies.get(str(label), "")), rows=found)
+
+
+def edits_of(section: Section) -> Iterator[Edit]:
+    """The rows of unexpected passes by what is to be edited."""
+    for lines, group in groupby(section.rows, key=lambda row: row.edit):
+        yield Edit(lines=lines, rows=tuple(group))
+
+
+def warnings_of(problems: Sequence[Problem], rows: Rows, room: Room) -> Warnings:
+    """As many warnings as there is room for."""
+    if not problems:
+        return NO_WARNINGS
+    lines = while_room((_warning(problem, rows) for problem in problems), room, _ROW, lambda line: (line,))
+    return Warnings(
+        title=ours(counted(len(problems), "warning")),
+        lines=lines,
+        left_out=left_out(len(problems) - len(lines), "warning"),
+    )
+
+
+def _warning(problem: Problem, rows: Rows) -> Markup:
+    line = inline(str(replace(problem, location=None)))
+    return rows.place(problem.location) + ours(": ") + line if problem.location else line

@@ -1,0 +1,209 @@
+"""The action as a step of a job: real processes, and a GitHub that keeps to GitHub's own description."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+
+import pytest
+
+from action_step import FORK, finished, pull_request, started, step, workflow_run
+from github_replies import server_error
+from github_server import READ_ONLY_TOKEN
+from github_state import ChangedFile
+from on_github import NUMBER, SHA, github_with
+from scratch import case, config, repository, runner, suite
+
+PASSES = {"bench/core.json": suite(case())}
+FAILS = {"bench/core.json": suite(case("good"), case("bad", ("file:nothing exists",)))}
+
+
+def texts(github):
+    return [comment.body for comment in github.comments(NUMBER)]
+
+
+def test_the_first_run_writes_a_comment_and_the_second_keeps_it_up_to_date(tmp_path):
+    root = repository(tmp_path / "r", FAILS, git=True)
+    with github_with() as github:
+        red = step(root, github)
+        assert (red.code, red.outputs["verdict"]) == (1, "failed")
+        assert "❌ Failed: 1 of 2 green" in texts(github)[0]
+        repository(root, PASSES)
+        before = len(github.requests)
+        green = step(root, github, GITHUB_RUN_ID="101")
+        (text,) = texts(github)
+        assert "✅ Passed: 1 of 1 green" in text
+        assert green.outputs["comment-id"] == red.outputs["comment-id"] == str(github.comments(NUMBER)[0].id)
+        assert len(github.requests) - before <= 6
+    assert f"https://github.example/octo/skills/blob/{SHA}/bench/core.json#L1" in red.summary
+
+
+def test_a_comment_that_is_not_to_be_touched_by_an_older_run(tmp_path):
+    root = repository(tmp_path / "r", PASSES)
+    with github_with() as github:
+        step(root, github, GITHUB_RUN_ID="101")
+        repository(root, FAILS)
+        older = step(root, github, GITHUB_RUN_ID="100")
+        assert older.code == 1
+        assert ["✅ Passed" in text for text in texts(github)] == [True]
+
+
+def test_a_fork_gets_its_report_in_the_summary(tmp_path):
+    root = repository(tmp_path / "r", PASSES)
+    with github_with() as github:
+        found = step(root, github, event=("pull_request", pull_request(FORK)))
+        assert (found.code, github.requests) == (0, ())
+    assert "✅ Passed" in found.summary
+    assert "mode: report" in found.summary
+    assert found.said.index("comes from a fork") < found.said.index("1/1")
+
+
+def test_a_token_that_cannot_write_changes_no_verdict(tmp_path):
+    root = repository(tmp_path / "r", PASSES)
+    with github_with() as github:
+        found = step(root, github, {"github-token": READ_ONLY_TOKEN})
+        assert texts(github) == []
+    assert found.code == 0
+    assert "permissions:\n  contents: read\n  pull-requests: write\n" in found.summary
+    assert found.said.index("pull-requests: write") < found.said.index("1/1"), "it is told before agents start"
+    assert "::notice title=skillgym-action::" in found.log
+
+
+@pytest.mark.parametrize("fault", [500, 503])
+def test_a_github_that_is_down_changes_no_verdict(tmp_path, fault):
+    root = repository(tmp_path / "r", FAILS)
+    with github_with() as github:
+        github.fail(server_error(fault), times=1000, where="/issues/")
+        found = step(root, github, {"comment-when": "failures"}, SKILLGYM_TEST="1")
+        assert (found.code, found.outputs["verdict"], found.outputs["comment-id"]) == (1, "failed", "")
+        assert str(fault) in found.summary
+
+
+def test_two_phases(tmp_path):
+    root = repository(tmp_path / "r", FAILS, git=True)
+    with github_with() as github:
+        first = step(root, None, {"mode": "run", "report-dir": "results"}, event=("pull_request", pull_request(FORK)))
+        assert (first.code, first.outputs["comment-id"]) == (1, "")
+        github.add_pull(github.state.pulls[NUMBER].__class__(
+            number=NUMBER, head_sha=SHA, head_branch="topic", head_repository=FORK
+        ))  # fmt: skip
+        trusted = tmp_path / "trusted"
+        (trusted / "downloaded").mkdir(parents=True)
+        (root / "results").rename(trusted / "downloaded" / "results")
+        second = step(
+            trusted, github, {"mode": "report", "results": "downloaded/*"}, event=("workflow_run", workflow_run(FORK))
+        )
+        assert second.code == 1
+        (text,) = texts(github)
+        assert "❌ Failed: 1 of 2 green" in text
+        assert f"/octo/skills/blob/{SHA}/bench/core.json" in text
+        assert [(one.state, one.context) for one in github.statuses(SHA)] == [
+            ("failure", "skillgym-action"),
+            ("pending", "skillgym-action"),
+        ]
+    assert second.outputs["failed"] == first.outputs["failed"] == "1"
+    assert second.summary.split("<sub>")[0].replace(f"{SHA}", "") != ""
+
+
+def test_an_artifact_cannot_name_the_pull_request_or_reach_out_of_itself(tmp_path):
+    root = repository(tmp_path / "r", PASSES)
+    step(root, None, {"mode": "run", "report-dir": "results"})
+    results = json.loads((root / "results" / "results.json").read_text())
+    results["suites"][0]["results"][0]["artifactDir"] = "../../etc"
+    (root / "results" / "results.json").write_text(json.dumps(results))
+    with github_with() as github:
+        found = step(root, github, {"mode": "report", "results": "results"}, event=("workflow_run", workflow_run()))
+        assert found.code == 2
+        assert texts(github) == []
+    assert "artifactDir" in found.said
+    assert "Traceback" not in found.said
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        pytest.param({"mode": "both"}, "known: all, report, run", id="no such mode"),
+        pytest.param({"mode": "report"}, "mode report needs the input results", id="nothing to report"),
+        pytest.param({"results": "x"}, "mode all has no use for the input results", id="results of others"),
+        pytest.param({"mode": "report", "results": "nowhere"}, "nowhere", id="results that are not there"),
+        pytest.param({"comment": "updaet"}, "did you mean 'update'?", id="comment"),
+        pytest.param({"comment-when": "never"}, "known: always, changes, failures", id="comment-when"),
+        pytest.param({"status": "yes"}, "known: auto, off, on", id="status"),
+        pytest.param({"review-comments": "maybe"}, "review-comments", id="no boolean"),
+        pytest.param({"coment": "off"}, "did you mean 'comment'?", id="no such input"),
+    ],
+)
+def test_a_mistake_in_an_input_is_told_in_words(tmp_path, inputs, words):
+    found = step(repository(tmp_path / "r"), None, inputs)
+    assert found.code == 2
+    assert words in found.said
+
+
+@pytest.mark.parametrize("event", [("pull_request_target", pull_request(FORK)), ("workflow_run", workflow_run(FORK))])
+@pytest.mark.parametrize(("allowed", "code"), [("false", 2), ("true", 0)])
+def test_agents_do_not_follow_a_stranger_with_our_secrets_unless_that_is_allowed(tmp_path, event, allowed, code):
+    root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner("echo x > out.txt; touch ../ran"))})
+    found = step(root, None, {"allow-untrusted": allowed, "comment": "off", "status": "off"}, event=event)
+    assert found.code == code
+    assert ("a stranger wrote" in found.said) == (code == 2)
+
+
+def test_a_cancelled_run_leaves_no_comment_that_says_it_runs(tmp_path):
+    root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner("touch begun; sleep 60"))})
+    with github_with() as github:
+        process, files = started(root, github)
+        end = time.monotonic() + 20
+        while not any("Running" in text for text in texts(github)):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        time.sleep(0.3)
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        found = finished(process, files)
+        assert time.monotonic() - began < 7.5, "GitHub kills then"
+        assert found.code == 130
+        (text,) = texts(github)
+        assert "Running" not in text
+        assert "cancelled" in text
+
+
+def test_review_comments_stand_at_the_lines_that_changed(tmp_path):
+    root = repository(tmp_path / "r", FAILS)
+    file = ChangedFile("bench/core.json", "@@ -0,0 +1,1 @@\n+everything is in this line", status="added")
+    with github_with(file) as github:
+        step(root, github, {"review-comments": "true"})
+        assert [(one.path, one.line) for one in github.review_comments(NUMBER)] == [("bench/core.json", 1)]
+
+
+def test_the_configuration_file_may_say_it_all(tmp_path):
+    told = json.loads(config(runner())) | {
+        "report": {"commentId": "nightly", "status": "on", "templates": "mine", "commentWhen": "always"}
+    }
+    root = repository(
+        tmp_path / "r",
+        {
+            "skillgym.config.yaml": json.dumps(told),
+            "mine/comment.md.j2": '{% extends "packaged/comment.md.j2" %}{% block provenance %}Made by us.{% endblock %}',
+        },
+    )
+    with github_with() as github:
+        found = step(root, github)
+        assert found.code == 0, found.said
+        (text,) = texts(github)
+        assert text.startswith("<!-- skillgym-action:nightly -->\n")
+        assert text.rstrip().endswith("Made by us.")
+        assert github.statuses(SHA)[0].context == "skillgym-action/nightly"
+
+
+def test_agents_do_not_see_the_token(tmp_path):
+    root = repository(
+        tmp_path / "r",
+        {"skillgym.config.yaml": config(runner("env > out.txt")), "bench/core.json": suite(case(expect=(
+            "file:out.txt exists", "test:! grep -qE 'token-of-the-job|^GITHUB_|^INPUT_' out.txt",
+        )))},
+    )  # fmt: skip
+    with github_with() as github:
+        found = step(root, github)
+        assert found.code == 0, found.said + found.summary
+        assert "token-of-the-job" not in "".join(texts(github)) + found.log + found.said + found.summary

@@ -1,0 +1,116 @@
+"""Reports of every size: what goes first when there is no room, and that nothing is ever cut."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import run_report
+from hostile import any_text
+from markdown_structure import EACH, MARKDOWN, REPOSITORY, big_run, of_each, shown, spoken_by, structure
+from showcase import RUN, showcase
+from skillgym_action.errors import Problem
+from skillgym_action.links import Links
+from skillgym_action.reporters.markdown import comment, summary
+
+
+@given(any_text, any_text, st.integers(min_value=300, max_value=9_000))
+def test_at_every_size_all_that_is_opened_is_closed(name, message, limit):
+    markdown = shown(comment, spoken_by(run_report(of_each(2)), name, message), run_key="4711/1", limit=limit)
+    assert len(markdown) <= limit
+    assert "## ❌ Failed: " in markdown
+    assert RUN in markdown
+    structure(markdown)
+    lines = markdown.splitlines()
+    blocks = [token for token in MARKDOWN.parse(markdown) if token.type in ("fence", "html_block")]
+    opened = 0
+    for block in blocks:
+        assert block.type != "fence" or set(lines[block.map[1] - 1]) == {"`"}, block
+        for tag in re.findall(r"</?details>", block.content if block.type == "html_block" else ""):
+            opened += 1 if tag == "<details>" else -1
+            assert opened in (0, 1)
+    assert opened == 0
+
+
+@pytest.mark.parametrize("limit", [65_000, 30_000, 8_000, 2_000])
+@pytest.mark.parametrize("report", ["everything", "hostile", "many failures", "many of everything"])
+def test_every_step_of_the_ladder_is_useful(report, limit):
+    links = Links(repository=REPOSITORY, commit="a" * 40, run=RUN)
+    reports = {
+        "everything": showcase(),
+        "hostile": spoken_by(run_report(EACH), "``` | @a <b> \n" * 40, "~~~\n</details> #1 " * 400),
+        "many failures": replace(big_run(3_000, 10), links=links),
+        "many of everything": run_report(of_each(300, 40) + "\nwarning: odd" * 300, links=links),
+    }
+    markdown = shown(comment, reports[report], limit=limit, run_key="4711/1")
+    assert len(markdown) <= limit
+    assert re.search(r"^## ❌ Failed: [\d,]+ of [\d,]+ green$", markdown, re.MULTILINE)
+    assert re.search(r"^❌\u00a0[\d,]+\u00a0failed · ", markdown, re.MULTILINE)
+    assert "\n|---|--:|" in markdown
+    assert f"]({RUN})" in markdown
+    assert "\n### ❌" in markdown or "Left out for want of room: 1 failure" in markdown
+    structure(markdown)
+
+
+@pytest.mark.parametrize("limit", [65_000, 8_000, 2_000])
+def test_room_is_used(limit):
+    assert 0.85 * limit < len(shown(comment, big_run(3_000, 10), limit=limit)) <= limit
+
+
+def test_names_of_failures_go_after_their_messages_and_those_after_their_details():
+    report = run_report("\n".join(f"fails-{number} failed: it says {'x' * 100}" for number in range(40)))
+    found = [shown(comment, report, limit=limit) for limit in (40_000, 11_000, 5_000, 2_500)]
+    counts = [tuple(text.count(word) for word in ("**`fails-", "it says", "<details>")) for text in found]
+    assert counts[0] == (40, 40, 40)
+    assert counts[1][:2] == (40, 40)
+    assert 0 < counts[1][2] < 40
+    assert counts[2][0] == 40
+    assert 0 < counts[2][1] < 40
+    assert 0 < counts[3][0] < 40
+    assert counts[3][1:] == (0, 0)
+    assert [("some details" in text) for text in found] == [False, True, True, True]
+
+
+def test_a_large_summary_loses_passing_rows_and_says_so():
+    markdown = shown(summary, big_run(100, 14_900))
+    assert 800_000 < len(markdown.encode()) <= 1_000_000
+    left_out = re.search(r"\n([\d,]+) passing rows left out\n", markdown)[1]
+    assert markdown.count("| `case-of") + int(left_out.replace(",", "")) == 14_900
+    assert markdown.count("**`fails-") == 100
+
+
+def test_a_large_comment_loses_passing_rows_before_any_other():
+    markdown = shown(comment, big_run(50, 9_950))
+    assert 50_000 < len(markdown) <= 65_000
+    assert markdown.count("**`fails-") == 50
+    assert "passing rows left out" in markdown
+
+
+def test_a_comment_with_more_failures_than_fit_says_how_many_are_missing():
+    markdown = shown(comment, big_run(10_000, 10))
+    left_out = int(re.search(r"\n([\d,]+) rows left out\n", markdown)[1].replace(",", ""))
+    assert 40_000 < len(markdown) <= 65_000
+    assert markdown.count("**`fails-") + left_out == 10_000
+    assert "\nLeft out for want of room: 10 passed, some details.\n" in markdown
+    assert markdown.endswith("</sub>\n")
+
+
+def test_many_runners_and_warnings_fit_too():
+    warnings = tuple(Problem(message="x" * 300) for _ in range(1_000))
+    report = run_report("\n".join(f"edit @runner-{number} passed" for number in range(2_000)), warnings=warnings)
+    markdown = shown(comment, report)
+    assert len(markdown) <= 65_000
+    assert re.search(r"[\d,]+ runners left out", markdown)
+
+
+@pytest.mark.parametrize("fragment", ["漢", "&", "|", "`", "@a ", "\n"])
+def test_what_grows_when_escaped_still_fits(fragment):
+    report = run_report("\n".join(f"case-{number} failed" for number in range(2_000)))
+    for one in (comment, summary):
+        markdown = shown(one, spoken_by(report, fragment * 500, fragment * 5_000))
+        assert len(markdown) <= (65_000 if one is comment else 1_000_000)
+        assert len(markdown.encode()) <= 1_000_000

@@ -1,0 +1,299 @@
+"""A run and its pull request: found, told while it runs and at its end, and never a reason for another verdict."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from builders import run_report
+from github_replies import server_error
+from github_server import READ_ONLY_TOKEN
+from github_state import ChangedFile, PullRequest
+from on_github import BOT, NUMBER, REPOSITORY, SHA, api_of, event_of, github_with
+from skillgym_action.github.conversation import Conversation
+from skillgym_action.github.event import Head
+from skillgym_action.options import ConversationOptions
+from skillgym_action.redaction import Redactor
+
+GREEN = run_report("edit passed $0.20")
+RED = run_report("edit passed $0.20\nfix failed $0.64: no file")
+FORK = "stranger/skills"
+
+
+@contextmanager
+def conversation(github, event=None, token=None, **more):
+    """A conversation, and the lines it says to people."""
+    said: list[str] = []
+    with api_of(github, **({"token": token} if token else {})) as api:
+        options = ConversationOptions(**{"period": 60.0, **more})
+        yield Conversation(api, event or event_of(github), options, Redactor(["s3cret-value"]), said.append), said
+
+
+def told(github, report=RED, event=None, **options):
+    with conversation(github, event, **options) as (talk, _):
+        return talk.tell(report)
+
+
+def texts(github, number=NUMBER):
+    return [comment.body for comment in github.comments(number)]
+
+
+# --- which pull request -----------------------------------------------------------------------------
+
+
+def of_another_run(github, repository=REPOSITORY, sha=SHA):
+    return event_of(github, "workflow_run", head=Head(sha=sha, repository=repository, branch="topic"))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        pytest.param(event_of, id="pull_request: the payload says it"),
+        pytest.param(of_another_run, id="workflow_run: by commit, branch and repository"),
+        pytest.param(
+            lambda github: event_of(github, "push", head=Head(sha=SHA, repository=REPOSITORY, branch="topic")),
+            id="push",
+        ),
+        pytest.param(
+            lambda github: event_of(github, "merge_group", head=Head(sha="f" * 40, repository=REPOSITORY), pull=NUMBER),
+            id="merge_group: GitHub's branch names it",
+        ),
+        pytest.param(lambda github: event_of(github, "issue_comment", head=None, pull=NUMBER), id="issue_comment"),
+    ],
+)
+def test_the_comment_goes_to_the_pull_request_of_the_event(event):
+    with github_with() as github:
+        comment = told(github, event=event(github), status="off")
+        assert [str(one.id) for one in github.comments(NUMBER)] == [comment.comment_id]
+        assert comment.comment_url.endswith(f"#issuecomment-{comment.comment_id}")
+        assert comment.notes == ()
+
+
+def test_a_forks_run_is_found_in_the_fork():
+    with github_with() as github:
+        github.add_pull(PullRequest(number=8, head_sha=SHA, head_branch="topic", head_repository=FORK))
+        told(github, event=of_another_run(github, FORK))
+        assert (len(texts(github)), len(texts(github, 8))) == (0, 1)
+        assert [status.state for status in github.statuses(SHA)] == ["failure", "pending"]
+
+
+@pytest.mark.parametrize(
+    ("pulls", "event", "words"),
+    [
+        pytest.param(
+            [PullRequest(number=NUMBER, head_sha="d" * 40, head_branch="topic")], of_another_run,
+            "no open pull request has the commit aaaaaaaaaaaa", id="pushed to since",
+        ),
+        pytest.param(
+            [PullRequest(number=NUMBER, head_sha=SHA, head_branch="topic", state="closed")], of_another_run,
+            "no open pull request", id="closed",
+        ),
+        pytest.param(
+            [PullRequest(number=8, head_sha=SHA, head_branch="topic", base_branch="next")], of_another_run,
+            "2 open pull requests have", id="two of one branch",
+        ),
+        pytest.param([], lambda github: event_of(github, "schedule", head=None), "belongs to no pull request", id="none"),
+    ],
+)  # fmt: skip
+def test_when_it_is_not_certain_which_one_it_is_nothing_is_written(pulls, event, words):
+    with github_with() as github:
+        for pull in pulls:
+            github.add_pull(pull)
+        notes = told(github, event=event(github), status="off").notes
+        assert (texts(github), texts(github, 8)) == ([], [])
+        assert [words in str(note) for note in notes] == [True]
+
+
+# --- while it runs, and at its end ------------------------------------------------------------------
+
+
+def test_the_comment_says_how_far_the_run_is_and_then_how_it_ended():
+    with github_with() as github, conversation(github, budget=5.0, period=0.05) as (talk, _):
+        talk.planned(2)
+        assert "0 of 2" in texts(github)[0]
+        talk.finished(RED.results[1])
+        wait_until(lambda: "1 of 2" in texts(github)[0])
+        assert "&#36;0.64 of &#36;5.00" in texts(github)[0]
+        talk.finished(RED.results[0])
+        talk.tell(RED)
+        (text,) = texts(github)
+        assert "❌ Failed: 1 of 2 green" in text
+        assert "Running" not in text
+
+
+def test_it_is_not_edited_more_often_than_its_period():
+    with github_with() as github, conversation(github, period=60.0) as (talk, _):
+        talk.planned(50)
+        for _ in range(50):
+            talk.finished(RED.results[0])
+        talk.tell(RED)
+        assert [request.method for request in github.requests if request.method != "GET"] == ["POST", "PATCH"]
+
+
+def test_a_cancelled_run_replaces_what_was_said_while_it_ran():
+    with github_with() as github, conversation(github) as (talk, _):
+        talk.planned(2)
+        talk.tell(replace(RED, cancelled=True))
+        (text,) = texts(github)
+        assert "cancelled" in text
+        assert "Running" not in text
+
+
+def test_after_the_end_nothing_is_edited_any_more():
+    with github_with() as github, conversation(github, period=0.01) as (talk, _):
+        talk.planned(2)
+        talk.finished(RED.results[0])
+        talk.tell(RED)
+        before = len(github.requests)
+        time.sleep(0.1)
+        assert len(github.requests) == before
+        assert [thread.name for thread in threading.enumerate() if thread.name == "progress"] == []
+
+
+def wait_until(condition, limit=10.0):
+    end = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < end, "in vain"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("when", "report", "begun"),
+    [
+        ("always", GREEN, True),
+        ("failures", GREEN, False),
+        ("failures", RED, True),
+        ("changes", GREEN, False),
+        ("changes", RED, True),
+    ],
+)
+def test_a_comment_is_begun_when_asked_for(when, report, begun):
+    with github_with() as github, conversation(github, comment_when=when) as (talk, _):
+        talk.planned(1)
+        talk.tell(report)
+        assert len(texts(github)) == begun
+
+
+def test_one_that_exists_is_kept_true_whenever():
+    with github_with() as github:
+        told(github, RED, comment_when="failures")
+        told(github, GREEN, comment_when="failures")
+        (text,) = texts(github)
+        assert "✅ Passed" in text
+
+
+def test_switched_off_there_is_no_comment_and_no_request():
+    with github_with() as github:
+        assert told(github, comment="off").comment_id == ""
+        assert github.requests == ()
+
+
+def test_ids_keep_comments_apart():
+    with github_with() as github:
+        told(github, comment_id="linux")
+        told(github, comment_id="macos")
+        told(github, GREEN, comment_id="linux")
+        assert [re.findall(r"skillgym-action:(\w+)", text)[0] for text in texts(github)] == ["linux", "macos"]
+        assert "✅ Passed" in texts(github)[0]
+
+
+def test_review_comments_when_asked_for():
+    file = ChangedFile("bench/core.json", "@@ -0,0 +1,400 @@\n" + "\n".join(["+line"] * 400))
+    with github_with(file) as github:
+        told(github)
+        assert github.review_comments(NUMBER) == ()
+        told(github, review_comments=True)
+        assert [comment.line for comment in github.review_comments(NUMBER)] == [20]
+
+
+@pytest.mark.parametrize(
+    ("status", "name", "states"),
+    [
+        pytest.param("auto", "pull_request", [], id="the job's own check says it"),
+        pytest.param("auto", "workflow_run", ["failure", "pending"], id="the job's own check is elsewhere"),
+        pytest.param("on", "pull_request", ["failure", "pending"], id="asked for"),
+        pytest.param("off", "workflow_run", [], id="not wanted"),
+    ],
+)
+def test_a_status_is_set_where_it_is_needed(status, name, states):
+    with github_with() as github:
+        event = event_of(github, name)
+        told(github, event=event, status=status, comment_id="nightly")
+        assert [one.state for one in github.statuses(SHA)] == states
+        assert {one.context for one in github.statuses(SHA)} <= {"skillgym-action/nightly"}
+        assert {one.target_url for one in github.statuses(SHA)} <= {
+            "https://github.example/octo/skills/actions/runs/100"
+        }
+
+
+def test_secrets_do_not_leave():
+    with github_with() as github:
+        told(github, run_report("fix failed: the key is s3cret-value"))
+        assert "s3cret-value" not in texts(github)[0]
+        assert "***" in texts(github)[0]
+
+
+# --- what GitHub refuses ----------------------------------------------------------------------------
+
+
+def test_a_forks_token_is_known_to_be_read_only_before_anything_runs_and_nothing_is_sent():
+    with github_with() as github:
+        event = event_of(github, head=Head(sha=SHA, repository=FORK, branch="topic"))
+        with conversation(github, event) as (talk, said):
+            talk.planned(1)
+            assert "comes from a fork" in said[0]
+            assert "mode: report" in said[0]
+            found = talk.tell(RED)
+        assert len(found.notes) == 1
+        assert github.requests == ()
+
+
+def test_a_token_that_cannot_write_is_found_out_before_agents_start():
+    with github_with() as github, conversation(github, token=READ_ONLY_TOKEN, status="on") as (talk, said):
+        talk.planned(1)
+        assert "Resource not accessible by integration" in said[0]
+        assert "permissions:\n  contents: read\n  pull-requests: write\n  statuses: write" in said[0]
+        writes = [request for request in github.requests if request.method != "GET"]
+        found = talk.tell(RED)
+        assert [request for request in github.requests if request.method != "GET"] == writes, "it is not tried again"
+        assert found.permissions.startswith("permissions:\n")
+        assert len(found.notes) == 2
+        assert READ_ONLY_TOKEN not in "".join(map(str, found.notes)) + "".join(said)
+
+
+def test_trouble_while_it_runs_is_forgotten_when_the_end_is_written():
+    with github_with() as github:
+        github.fail(server_error(502), where="POST .*/comments")
+        with conversation(github) as (talk, _):
+            talk.planned(1)
+            assert texts(github) == []
+            assert talk.tell(RED).notes == ()
+        assert len(texts(github)) == 1
+
+
+def test_a_service_that_is_down_is_a_note():
+    with github_with() as github:
+        github.fail(server_error(503), times=1000, where="")
+        found = told(github, status="on")
+        assert {str(note).partition(":")[0] for note in found.notes} == {"the comment", "the status"}
+        assert found.permissions == ""
+
+
+def test_parts_stand_for_themselves():
+    with github_with() as github:
+        github.add_token("token-for-comments", BOT, frozenset({"pull-requests", "issues"}))
+        found = told(github, status="on", token="token-for-comments")
+        assert len(texts(github)) == 1
+        assert [str(note).partition(":")[0] for note in found.notes] == ["the status"]
+
+
+def test_github_on_the_companys_own_server():
+    with github_with(prefix="/api/v3") as github:
+        told(github)
+        assert len(texts(github)) == 1
+        assert {request.path.split("/repos")[0] for request in github.requests} == {"/api/v3"}

@@ -1,0 +1,192 @@
+"""Review comments and the commit status, on a GitHub that keeps to GitHub's own description."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import run_report
+from github_server import READ_ONLY_TOKEN
+from github_state import ChangedFile
+from on_github import BOT, NUMBER, SHA, api_of, github_with
+from skillgym_action.effects.github_api import GitHubError
+from skillgym_action.github.pull_request import PullRequest
+from skillgym_action.github.replies import ChangedFile as Changed
+from skillgym_action.github.review import MOST, Review, changed_lines
+from skillgym_action.github.status import CommitStatus, context
+
+MARKER = "<!-- skillgym-action:default -->"
+# Cases of tests/builders are written ten lines apart: the first one in line 10.
+NEW_FILE = ChangedFile("bench/core.json", "@@ -0,0 +1,400 @@\n" + "\n".join(["+line"] * 400), status="added")
+LINE_24 = ChangedFile("bench/core.json", "@@ -22,4 +22,5 @@\n a\n b\n+c\n d\n e")
+
+
+def review(github, text, *, marker=MARKER, token=None, sha=SHA):
+    with api_of(github, **({"token": token} if token else {})) as api:
+        pull = PullRequest(number=NUMBER, head_sha=sha)
+        return Review(api, "octo/skills", pull, marker=marker).show(run_report(text))
+
+
+def standing(github):
+    return [(comment.path, comment.line) for comment in github.review_comments(NUMBER)]
+
+
+def test_what_is_not_green_is_said_where_its_case_is_written():
+    with github_with(NEW_FILE) as github:
+        assert review(github, "edit passed\nfix failed: no file\nslow errored timeout\nnew unexpected-passed") == 3
+        assert standing(github) == [("bench/core.json", 20), ("bench/core.json", 30), ("bench/core.json", 40)]
+        (told,) = github.reviews(NUMBER)
+        assert (told.state, told.body) == ("COMMENTED", "Cases this pull request changes are not green.")
+        first = github.review_comments(NUMBER)[0].body
+        assert first.startswith("<!-- skillgym-action:default:")
+        assert "`fix`" in first
+        assert "no file" in first
+
+
+def test_a_case_is_commented_once_for_all_runners():
+    with github_with(NEW_FILE) as github:
+        report = run_report("fix failed @claude: no file\nfix failed @codex: no idea")
+        first, second = report.results
+        report = report.__class__(
+            **{name: getattr(report, name) for name in report.__slots__}
+            | {
+                "results": (
+                    first,
+                    second.__class__(
+                        **{n: getattr(second, n) for n in second.__slots__} | {"location": first.location}
+                    ),
+                )
+            }
+        )
+        with api_of(github) as api:
+            Review(api, "octo/skills", PullRequest(number=NUMBER, head_sha=SHA), marker=MARKER).show(report)
+        (comment,) = github.review_comments(NUMBER)
+        assert "no file" in comment.body
+        assert "no idea" in comment.body
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        pytest.param("a passed\nfix failed\nlast passed", [24], id="a line inside of it: there, its beginning is not shown"),
+        pytest.param("fix failed", [24], id="the last case of a file goes to its end"),
+        pytest.param("a failed\nfix passed", [], id="a case above"),
+        pytest.param("a passed\nb passed\nfix failed", [], id="a case below"),
+        pytest.param("suite other/core.json\na passed\nfix failed", [], id="a case of another file"),
+        pytest.param("a passed\nfix passed", [], id="nothing red"),
+        pytest.param("a passed\nfix skipped", [], id="nothing red, nothing run"),
+    ],
+)  # fmt: skip
+def test_only_cases_the_pull_request_changes_are_commented(text, where):
+    with github_with(LINE_24) as github:
+        assert review(github, text) == len(where)
+        assert standing(github) == [("bench/core.json", line) for line in where]
+
+
+def test_lines_of_a_diff():
+    lines = changed_lines(
+        [
+            Changed(
+                filename="a", patch="@@ -1,2 +1,3 @@ x\n a\n+b\n c\n@@ -9 +10 @@\n-d\n+e\n\\ No newline at end of file"
+            ),
+            Changed(filename="too large"),
+        ]
+    )
+    assert set(lines) == {"a"}
+    assert (lines["a"].shown, lines["a"].changed) == ({1, 2, 3, 10}, (2, 10))
+
+
+def test_a_second_run_adds_nothing_and_brings_up_to_date():
+    with github_with(NEW_FILE) as github:
+        review(github, "fix failed: no file\nslow errored timeout")
+        before = [comment.id for comment in github.review_comments(NUMBER)]
+        review(github, "fix failed: another reason\nslow errored timeout")
+        assert [comment.id for comment in github.review_comments(NUMBER)] == before
+        assert len(github.reviews(NUMBER)) == 1
+        assert "another reason" in github.review_comments(NUMBER)[0].body
+
+
+def test_what_does_not_hold_any_more_is_taken_back_unless_it_was_answered():
+    with github_with(NEW_FILE) as github:
+        review(github, "fix failed\nslow failed\nother failed")
+        fix, slow, other = github.review_comments(NUMBER)
+        github.answer(slow.id, "ada", "I will look at it")
+        review(github, "fix passed\nslow passed\nother failed")
+        assert [comment.id for comment in github.review_comments(NUMBER) if comment.author == BOT] == [
+            slow.id,
+            other.id,
+        ]
+
+
+def test_a_line_that_moved_gets_a_new_comment_and_loses_the_old_one():
+    with github_with(NEW_FILE) as github:
+        review(github, "fix failed")
+        github.push(NUMBER, "c" * 40, (ChangedFile("bench/core.json", "@@ -0,0 +20,1 @@\n+new"),))
+        review(github, "first passed\nfix failed", sha="c" * 40)
+        (comment,) = github.review_comments(NUMBER)
+        assert (comment.commit, comment.line) == ("c" * 40, 20)
+
+
+def test_there_are_at_most_twenty():
+    with github_with(NEW_FILE) as github:
+        text = "\n".join(f"case-{number} failed" for number in range(30))
+        assert review(github, text) == MOST
+        assert review(github, text) == MOST
+        assert len(github.review_comments(NUMBER)) == MOST
+
+
+def test_comments_of_others_stay():
+    with github_with(NEW_FILE) as github:
+        review(github, "fix failed", marker="<!-- skillgym-action:nightly -->")
+        github.add_token("token-of-mallory", "mallory")
+        review(github, "fix failed", token="token-of-mallory")
+        review(github, "fix passed")
+        assert len(github.review_comments(NUMBER)) == 2
+
+
+def test_a_green_run_asks_once_and_writes_nothing():
+    with github_with(NEW_FILE) as github:
+        review(github, "fix passed")
+        assert [(request.method, request.status) for request in github.requests] == [("GET", 200)]
+
+
+def test_text_of_agents_stays_text():
+    with github_with(NEW_FILE) as github:
+        review(github, "fix failed: @octocat see #1 ![x](http://evil.example/y) <img src=x>")
+        body = github.review_comments(NUMBER)[0].body.partition("\n")[2]
+        for evil in ("@octocat", "#1", "![", "<img", "http://"):
+            assert evil not in body
+
+
+# --- the commit status ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "words"),
+    [
+        ("a passed\nb expected-failed", "success", "passed: 1 passed, 1 failed as expected"),
+        ("a passed\nb failed\nc errored", "failure", "failed: 1 failed, 1 could not be judged, 1 passed"),
+        ("a passed\nb unexpected-passed", "failure", "failed: 1 unexpected pass, 1 passed"),
+        ("a passed\nb errored", "error", "inconclusive: 1 could not be judged, 1 passed"),
+    ],
+)
+def test_a_status_says_the_verdict_in_words(text, state, words):
+    with github_with() as github, api_of(github) as api:
+        status = CommitStatus(api, "octo/skills", SHA, context=context("default"), run="https://github.example/run")
+        status.pending()
+        status.decided(run_report(text))
+        last, first = github.statuses(SHA)
+        assert (first.state, first.context) == ("pending", "skillgym-action")
+        assert (last.state, last.description) == (state, words)
+        assert last.target_url == "https://github.example/run"
+
+
+def test_every_comment_id_has_a_status_of_its_own():
+    assert [context(name) for name in ("default", "nightly")] == ["skillgym-action", "skillgym-action/nightly"]
+
+
+def test_a_status_that_may_not_be_written_is_an_error_of_its_own_kind():
+    with github_with() as github, api_of(github, READ_ONLY_TOKEN) as api:
+        status = CommitStatus(api, "octo/skills", SHA, context="skillgym-action", run=None)
+        with pytest.raises(GitHubError) as caught:
+            status.pending()
+        assert caught.value.is_read_only

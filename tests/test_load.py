@@ -1,0 +1,52 @@
+"""Loading: what a suite file is known by."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pytest
+
+from scratch import case, repository, suite, world_in, written
+from skillgym_action import load as stage
+from skillgym_action.discover import discover
+from skillgym_action.load import load
+from skillgym_action.options import DiscoverOptions, LoadOptions
+
+PROGRAM = """
+from skillgym_action import Suite
+suite = Suite("s")
+@suite.case("c", prompt="p")
+def c(report): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "cases"),
+    [
+        pytest.param("bench/core.json", suite(case("a")).encode(), 1, id="x-bench"),
+        pytest.param("bench/core.json", b"\xef\xbb\xbf" + suite(case("a")).encode(), 1, id="with a byte order mark"),
+        pytest.param("bench/core.json", suite(case("a")).replace("{", "{\r\n").encode(), 1, id="other line ends"),
+        pytest.param("bench/core.json", b'{"cases": [', 0, id="a broken one"),
+        pytest.param("bench/core.json", b'{"cases": "\xff"}', 0, id="not UTF-8"),
+        pytest.param("x_suite.py", PROGRAM.encode(), 1, id="a program"),
+    ],
+)
+def test_a_suite_is_known_by_the_bytes_of_its_file(tmp_path, name, content, cases):
+    written(repository(tmp_path, {"bench/core.json": None}), {name: content})
+    with world_in(tmp_path) as world:
+        found = discover(world.repository, tmp_path, DiscoverOptions(paths=(name,)))
+        (loaded,) = load(found, world.hosts, LoadOptions())
+    assert (loaded.digest, len(loaded.cases)) == (sha256(content).hexdigest(), cases)
+    assert bool(loaded.invalid) == (not cases)
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path):
+    repository(tmp_path)
+    with (tmp_path / "bench/core.json").open("wb") as file:
+        file.truncate(stage.LARGEST + 1)
+    with world_in(tmp_path) as world:
+        found = discover(world.repository, tmp_path, DiscoverOptions(paths=("bench/core.json",)))
+        (loaded,) = load(found, world.hosts, LoadOptions())
+    assert (loaded.digest, loaded.invalid[0].problem.message) == (
+        None, "the file has 33,554,433 bytes; suites have at most 33,554,432",
+    )  # fmt: skip

@@ -1,0 +1,244 @@
+"""Several stored runs as one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders import run_report, runner_named, suite_at
+from skillgym_action.errors import UsageError
+from skillgym_action.gate import gate
+from skillgym_action.merge import merged
+from skillgym_action.options import GateOptions
+from skillgym_action.session import AgentConfig
+
+if TYPE_CHECKING:
+    from skillgym_action.domain import RunReport
+
+PLAN = """
+    suite bench/a.json
+    one passed
+    one @codex failed
+    two passed
+    suite bench/b.json
+    three passed
+    three @codex passed
+"""
+
+
+def files(*reports: RunReport) -> list[tuple[Path, RunReport]]:
+    return [(Path(f"run-{number}/results.json"), report) for number, report in enumerate(reports, 1)]
+
+
+def one_of(*reports: RunReport) -> RunReport:
+    return merged(files(*reports), "merged")
+
+
+def shards(text: str, parts: int) -> list[RunReport]:
+    """What that many jobs make of a plan; each knows all of its suites and runners."""
+    whole = run_report(text)
+    return [
+        replace(whole, id=f"shard-{part}", shard=f"{part}/{parts}", results=whole.results[part - 1 :: parts])
+        for part in range(1, parts + 1)
+    ]
+
+
+def told(report: RunReport) -> list[str]:
+    return [
+        f"{one.suite.path} {one.case_id} {one.runner.id if one.runner else '-'} {one.status}" for one in report.results
+    ]
+
+
+def warned(*reports: RunReport) -> list[str]:
+    return [str(problem) for problem in one_of(*reports).warnings]
+
+
+# --- the parts of one plan --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", [2, 3, 5, 7])
+def test_shards_in_any_order_are_the_whole_plan(parts):
+    whole = run_report(PLAN)
+    together = one_of(*reversed(shards(PLAN, parts)))
+    assert told(together) == told(whole)
+    assert (together.suites, together.runners, together.totals()) == (whole.suites, whole.runners, whole.totals())
+    assert (together.id, together.shard, together.incomplete, together.warnings) == ("merged", None, (), ())
+
+
+@pytest.mark.parametrize(
+    ("there", "parts", "missing"),
+    [
+        pytest.param([1, 3], 3, "shard 2/3 is missing", id="one of three"),
+        pytest.param([2], 2, "shard 1/2 is missing", id="a single file"),
+        pytest.param([1], 4, "shards 2/4, 3/4, 4/4 are missing", id="several"),
+        pytest.param(
+            [1], 999_999,
+            "shards 2/999999, 3/999999, 4/999999, 5/999999, 6/999999, 7/999999, 8/999999, 9/999999 and 999,990 more"
+            " are missing",
+            id="as many as somebody likes to say",
+        ),
+    ],
+)  # fmt: skip
+def test_a_shard_that_is_missing_is_told_and_never_green(there, parts, missing):
+    whole = run_report("one passed\ntwo passed\nthree passed")
+    found = [replace(whole, shard=f"{part}/{parts}", results=whole.results[part - 1 : part]) for part in there]
+    together = one_of(*found)
+    assert (together.incomplete, [str(one) for one in together.warnings]) == ((missing,), [missing])
+    decision = gate(together, GateOptions())
+    assert (decision.verdict, decision.exit_code, decision.reasons) == ("inconclusive", 3, (missing,))
+
+
+def test_each_runner_s_job_has_shards_of_its_own():
+    claude, codex = (shards(f"one @{name} passed\ntwo @{name} passed", 2) for name in ("claude", "codex"))
+    assert one_of(*claude, *codex).incomplete == ()
+    assert one_of(*claude, codex[0]).incomplete == ("shard 2/2 of codex is missing",)
+
+
+def test_what_was_missing_before_is_still_missing():
+    first, _, third = shards(PLAN, 3)
+    again = one_of(one_of(first, third))
+    assert (again.incomplete, again.warnings) == (("shard 2/3 is missing",), one_of(first, third).warnings)
+
+
+def test_red_stays_red_whatever_is_missing():
+    decision = gate(one_of(shards("one failed\ntwo passed", 2)[0]), GateOptions())
+    assert (decision.exit_code, decision.reasons) == (1, ("1 failed", "shard 2/2 is missing"))
+
+
+def test_a_gate_that_is_turned_off_does_not_mind():
+    assert gate(one_of(shards(PLAN, 2)[0]), GateOptions(fail_on=frozenset())).exit_code == 0
+
+
+# --- the jobs of a matrix ---------------------------------------------------------------------------
+
+
+def test_runners_of_several_jobs_stand_side_by_side():
+    claude = run_report("suite b.json\none passed\ntwo failed\nsuite a.json\nthree passed")
+    codex = run_report("suite b.json\none @codex passed\ntwo @codex passed\nsuite a.json\nthree @codex failed")
+    assert told(one_of(claude, codex)) == [
+        "b.json one claude passed",
+        "b.json one codex passed",
+        "b.json two claude failed",
+        "b.json two codex passed",
+        "a.json three claude passed",
+        "a.json three codex failed",
+    ]
+
+
+def test_suites_of_several_jobs_are_in_the_order_they_come():
+    together = one_of(run_report("suite b.json\none passed"), run_report("suite a.json\ntwo passed"))
+    assert [suite.path for suite in together.suites] == ["b.json", "a.json"]
+
+
+def test_one_case_on_one_runner_is_in_one_run_only():
+    with pytest.raises(UsageError) as caught:
+        one_of(run_report("one passed"), run_report("two passed"), run_report("one failed"))
+    assert str(caught.value) == (
+        "'one' of bench/core.json on claude is in run-1/results.json and in run-3/results.json;"
+        " name each run once; jobs that run the same cases need runners with ids of their own"
+    )
+
+
+def test_a_case_that_no_job_could_use_is_told_once():
+    def job(name: str, message: str = "no prompt") -> RunReport:
+        report = run_report(f"bad errored suite-invalid: {message}\none @{name} passed")
+        bad = replace(report.results[0], runner=None, attempts=(), directory=None)
+        return replace(report, results=(bad, *report.results[1:]), runners=(runner_named(name),))
+
+    assert told(one_of(job("claude"), job("codex"))) == [
+        "bench/core.json bad - errored",
+        "bench/core.json one claude passed",
+        "bench/core.json one codex passed",
+    ]
+    assert len(one_of(job("claude"), job("codex", "no expectation")).results) == 4
+
+
+def test_one_id_is_one_agent():
+    other = run_report("two passed")
+    runner = replace(runner_named(), agent=AgentConfig(type="codex"))
+    with pytest.raises(UsageError) as caught:
+        one_of(run_report("one passed"), replace(other, runners=(runner,)))
+    assert str(caught.value) == (
+        "runner 'claude' is claude-code in run-1/results.json and codex in run-2/results.json;"
+        " give different agents different ids"
+    )
+
+
+# --- the run ----------------------------------------------------------------------------------------
+
+
+def test_a_single_run_keeps_its_own_name_and_times():
+    report = run_report(PLAN, commit="abc", command="action")
+    assert one_of(report) == report
+
+
+def test_the_run_lasts_from_the_first_start_to_the_last_end():
+    first = run_report("one passed", started_at="2025-01-02T03:00:00Z", ended_at="2025-01-02T03:01:00Z")
+    last = run_report("two passed", started_at="2025-01-02T03:00:00.500Z", ended_at="2025-01-02T03:00:30.250Z")
+    together = one_of(last, first)
+    assert (together.started_at, together.ended_at, together.duration_ms) == (
+        "2025-01-02T03:00:00Z", "2025-01-02T03:01:00Z", 60_000,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param({"commit": ("abc", "abc")}, "abc", id="the commit of all"),
+        pytest.param({"commit": ("abc", "def")}, None, id="different commits"),
+        pytest.param({"commit": ("abc", None)}, None, id="one unknown commit"),
+        pytest.param({"command": ("action", "action")}, "action", id="the command of all"),
+        pytest.param({"command": ("action", "run")}, "report", id="different commands"),
+        pytest.param({"cancelled": (False, False)}, False, id="none cancelled"),
+        pytest.param({"cancelled": (False, True)}, True, id="one cancelled"),
+    ],
+)
+def test_what_the_runs_have_in_common(values, expected):
+    ((name, (one, other)),) = values.items()
+    together = one_of(run_report("one passed", **{name: one}), run_report("two passed", **{name: other}))
+    assert getattr(together, name) == expected
+
+
+def with_digest(text: str, digest: str | None) -> RunReport:
+    suite = replace(suite_at(), digest=digest)
+    report = run_report(text)
+    return replace(report, suites=(suite,), results=tuple(replace(one, suite=suite) for one in report.results))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "warnings"),
+    [
+        pytest.param({}, {}, [], id="nothing"),
+        pytest.param({"commit": "b"}, {"commit": "a"}, ["the runs are of different commits: a, b"], id="commits"),
+        pytest.param({"commit": "b"}, {}, ["the runs are of different commits: b, none"], id="one unknown commit"),
+        pytest.param(
+            {"version": "1"}, {"version": "2"}, ["the runs are of different versions of skillgym-action: 1, 2"],
+            id="versions",
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_runs_should_have_in_common_and_have_not(one: dict[str, Any], other: dict[str, Any], warnings):
+    assert warned(run_report("one passed", **one), run_report("two passed", **other)) == warnings
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "warnings"),
+    [
+        pytest.param("1" * 64, "1" * 64, [], id="the same"),
+        pytest.param("1" * 64, None, [], id="one is not known"),
+        pytest.param("1" * 64, "2" * 64, ["the runs had different versions of bench/core.json"], id="different"),
+    ],
+)
+def test_a_suite_that_changed_between_the_runs(one, other, warnings):
+    assert warned(with_digest("one passed", one), with_digest("two passed", other)) == warnings
+
+
+def test_a_warning_of_all_runs_is_told_once():
+    text = "warning: odd\nwarning: strange"
+    assert warned(run_report(f"one passed\n{text}"), run_report(f"two passed\n{text}")) == [
+        "bench/core.json:1: odd",
+        "bench/core.json:1: strange",
+    ]
