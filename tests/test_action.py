@@ -184,7 +184,7 @@ def test_the_configuration_file_may_say_it_all(tmp_path):
         tmp_path / "r",
         {
             "skillgym.config.yaml": json.dumps(told),
-            "mine/comment.md.j2": '{% extends "packaged/comment.md.j2" %}{% block provenance %}Made by us.{% endblock %}',
+            "mine/comment.md.j2": '{% extends "packaged/comment.md.j2" %}{% block provenance %}By us.{% endblock %}',
         },
     )
     with github_with() as github:
@@ -192,7 +192,7 @@ def test_the_configuration_file_may_say_it_all(tmp_path):
         assert found.code == 0, found.said
         (text,) = texts(github)
         assert text.startswith("<!-- skillgym-action:nightly -->\n")
-        assert text.rstrip().endswith("Made by us.")
+        assert text.rstrip().endswith("By us.")
         assert github.statuses(SHA)[0].context == "skillgym-action/nightly"
 
 
@@ -207,3 +207,14 @@ def test_agents_do_not_see_the_token(tmp_path):
         found = step(root, github)
         assert found.code == 0, found.said + found.summary
         assert "token-of-the-job" not in "".join(texts(github)) + found.log + found.said + found.summary
+
+
+def test_a_run_that_breaks_off_leaves_no_comment_that_says_it_runs(tmp_path):
+    root = tmp_path / "r"
+    breaks = runner(f"rm -rf {root}/results; echo x > {root}/results")
+    repository(root, {"skillgym.config.yaml": config(breaks)})
+    with github_with() as github:
+        found = step(root, github, {"report-dir": "results"})
+        assert found.code == 3, found.said
+        (text,) = texts(github)
+        assert "Running" not in text

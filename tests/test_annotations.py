@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 
 from builders import run_report
@@ -49,6 +50,35 @@ def test_warnings():
         "::warning file=a%2Cb.json,line=3,col=4,title=skillgym-action::x: odd; mend it",
         "::warning title=skillgym-action::100 %25",
     ]
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../other/a.json", "a/../../b", ""])
+def test_a_place_outside_the_repository_is_left_out(path):
+    problem = Problem(message="odd", location=Location(path=path, line=3))
+    assert lines(run_report("edit passed", warnings=(problem,))) == ["::warning title=skillgym-action::odd"]
+
+
+@pytest.mark.parametrize("number", [1, 9, 10, 11, 12, 100, 1_234])
+def test_there_are_ten_of_a_kind_at_most_and_one_counts_the_rest(number):
+    report = run_report("\n".join(f"case-{index} failed\nwarning: odd" for index in range(number)))
+    for kind in ("error", "warning"):
+        found = [line for line in lines(report) if line.startswith(f"::{kind} ")]
+        rest = [line for line in found if " more::" in line]
+        assert len(found) == min(number, 10)
+        assert len(rest) == (number > 10)
+        assert not rest or rest[0].startswith(f"::{kind} title={number - 9:,} more::".replace(",", "%2C"))
+
+
+@given(any_text, any_text)
+def test_a_title_and_a_message_are_as_long_as_github_shows(case_id, message):
+    report = run_report("fix failed")
+    (result,) = report.results
+    failure = replace(result.judgement.failure, message=message * 500)
+    result = replace(result, case_id=case_id * 50, judgement=replace(result.judgement, failure=failure))
+    (line,) = lines(replace(report, results=(result,)))
+    _, properties, text = command(line)
+    assert len(properties["title"]) <= 255
+    assert len(text) <= 4_096
 
 
 def test_ten_of_a_kind_are_all_shown():

@@ -648,7 +648,11 @@ def test_judging_again_what_had_trouble_neither_waits_nor_changes_it(tmp_path):
         pytest.param(
             ["bench"], "error: bench/results.json: No such file or directory; name a run directory", id="no run"
         ),
-        pytest.param(["broken"], "error: broken/results.json: not JSON: EOF while parsing an object at line 1 column 1", id="a broken one"),
+        pytest.param(
+            ["broken"],
+            "error: broken/results.json: not JSON: EOF while parsing an object at line 1 column 1",
+            id="a broken one",
+        ),
         pytest.param(["other"], "error: other/results.json: schema: is missing", id="somebody else's"),
     ],
 )

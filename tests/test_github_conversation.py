@@ -97,7 +97,7 @@ def test_a_forks_run_is_found_in_the_fork():
             [PullRequest(number=8, head_sha=SHA, head_branch="topic", base_branch="next")], of_another_run,
             "2 open pull requests have", id="two of one branch",
         ),
-        pytest.param([], lambda github: event_of(github, "schedule", head=None), "belongs to no pull request", id="none"),
+        pytest.param([], lambda github: event_of(github, "schedule", head=None), "to no pull request", id="none"),
     ],
 )  # fmt: skip
 def test_when_it_is_not_certain_which_one_it_is_nothing_is_written(pulls, event, words):
@@ -297,3 +297,34 @@ def test_github_on_the_companys_own_server():
         told(github)
         assert len(texts(github)) == 1
         assert {request.path.split("/repos")[0] for request in github.requests} == {"/api/v3"}
+
+
+def test_a_run_that_broke_off_does_not_say_that_it_goes_on():
+    with github_with() as github, conversation(github, status="on") as (talk, _):
+        talk.planned(2)
+        talk.close()
+        (text,) = texts(github)
+        assert "Running" not in text
+        assert "ended before its report" in text
+        assert [one.state for one in github.statuses(SHA)] == ["error", "pending"]
+
+
+def test_a_run_that_was_told_of_is_not_told_of_again():
+    with github_with() as github, conversation(github) as (talk, _):
+        talk.planned(2)
+        talk.tell(RED)
+        before = len(github.requests)
+        talk.close()
+        assert len(github.requests) == before
+
+
+def test_a_template_of_the_users_is_used_while_it_runs_and_ours_when_it_is_broken(tmp_path):
+    (tmp_path / "running.md.j2").write_text(
+        '{% extends "packaged/running.md.j2" %}{% block facts %}Patience.{% endblock %}'
+    )
+    (tmp_path / "comment.md.j2").write_text("{{ view.nothing }}")
+    with github_with() as github, conversation(github, templates=tmp_path) as (talk, _):
+        talk.planned(2)
+        assert "Patience." in texts(github)[0]
+        talk.tell(RED)
+        assert "❌ Failed: 1 of 2 green" in texts(github)[0]

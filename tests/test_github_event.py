@@ -41,8 +41,8 @@ def seen(tmp_path):
 @pytest.mark.parametrize(
     ("name", "payload", "head", "number"),
     [
-        pytest.param("pull_request", pull(), Head(sha=SHA, repository=OURS, branch="topic"), 7, id="its head, not the merge"),
-        pytest.param("pull_request_target", pull(FORK), Head(sha=SHA, repository=FORK, branch="topic"), 7, id="a fork's"),
+        pytest.param("pull_request", pull(), Head(sha=SHA, repository=OURS, branch="topic"), 7, id="not the merge"),
+        pytest.param("pull_request_target", pull(FORK), Head(sha=SHA, repository=FORK, branch="topic"), 7, id="fork"),
         pytest.param(
             "pull_request", pull(None), Head(sha=SHA, repository="(deleted)", branch="topic"), 7, id="a deleted fork's"
         ),
@@ -60,7 +60,7 @@ def seen(tmp_path):
             Head(sha=SHA, repository=OURS), None, id="another branch names nothing",
         ),
         pytest.param("issue_comment", {"issue": {"number": 9, "pull_request": {}}}, None, 9, id="on a pull request"),
-        pytest.param("issue_comment", {"issue": {"number": 9}}, Head(sha=MERGE, repository=OURS), None, id="on an issue"),
+        pytest.param("issue_comment", {"issue": {"number": 9}}, Head(sha=MERGE, repository=OURS), None, id="an issue"),
         pytest.param("schedule", {}, Head(sha=MERGE, repository=OURS), None, id="nobody's"),
     ],
 )  # fmt: skip
@@ -127,7 +127,7 @@ def test_addresses_are_those_of_the_server(seen):
         pytest.param("{", "Invalid JSON", id="no JSON"),
         pytest.param({"pull_request": {"number": 1, "head": {"sha": "../x"}}}, "pull_request.head.sha", id="no commit"),
         pytest.param({"pull_request": {"number": "x", "head": {"sha": SHA}}}, "pull_request.number", id="no number"),
-        pytest.param({"workflow_run": {"head_sha": SHA, "head_repository": {"full_name": "a/b/c"}}}, "full_name", id="no name"),
+        pytest.param({"workflow_run": {"head_sha": SHA, "head_repository": {"full_name": "a/b/c"}}}, "full_name", id="name"),
     ],
 )  # fmt: skip
 def test_a_payload_that_is_not_githubs_is_refused_in_words(seen, payload, words):

@@ -67,7 +67,7 @@ def test_a_case_is_commented_once_for_all_runners():
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        pytest.param("a passed\nfix failed\nlast passed", [24], id="a line inside of it: there, its beginning is not shown"),
+        pytest.param("a passed\nfix failed\nlast passed", [24], id="a line inside of it, as its beginning is not shown"),
         pytest.param("fix failed", [24], id="the last case of a file goes to its end"),
         pytest.param("a failed\nfix passed", [], id="a case above"),
         pytest.param("a passed\nb passed\nfix failed", [], id="a case below"),
@@ -108,7 +108,7 @@ def test_a_second_run_adds_nothing_and_brings_up_to_date():
 def test_what_does_not_hold_any_more_is_taken_back_unless_it_was_answered():
     with github_with(NEW_FILE) as github:
         review(github, "fix failed\nslow failed\nother failed")
-        fix, slow, other = github.review_comments(NUMBER)
+        _fix, slow, other = github.review_comments(NUMBER)
         github.answer(slow.id, "ada", "I will look at it")
         review(github, "fix passed\nslow passed\nother failed")
         assert [comment.id for comment in github.review_comments(NUMBER) if comment.author == BOT] == [

@@ -16,7 +16,7 @@ from showcase import RUN, showcase
 from skillgym_action.comparison import compare
 from skillgym_action.errors import ConfigError, Location
 from skillgym_action.links import Links
-from skillgym_action.reporters.markdown import comment, marker, running, summary
+from skillgym_action.reporters.markdown import comment, marker, running, summary, unfinished
 
 GOLDENS = Path(__file__).parent / "goldens"
 RUNS = {
@@ -101,6 +101,13 @@ def test_below_the_marker_stands_which_run_wrote_the_comment(key):
 def test_nothing_else_does(key):
     with pytest.raises(ValueError, match="is not <run id>/<attempt>"):
         shown(comment, run_report("edit passed"), run_key=key)
+
+
+def test_a_run_that_ended_before_its_report_says_so():
+    assert unfinished(run=RUN, run_key="4711/1") == (
+        f"{marker('default')}\n<!-- run: 4711/1 -->\n## ⚠️ Inconclusive: the run ended before its report\n\n"
+        f"[all\u00a0details]({RUN})\n"
+    )
 
 
 def test_a_running_comment_without_price_and_address():
@@ -295,7 +302,7 @@ def test_what_a_template_repeats_is_taken_into_account(tmp_path):
     ("template", "message"),
     [
         pytest.param("a\n{% if %}", r"summary\.md\.j2:2: .*mend the report template", id="no template"),
-        pytest.param("{{ view.titel }}", "no attribute 'titel'", id="a misspelt field"),
+        pytest.param("a\n{{ view.titel }}", r"summary\.md\.j2:2: .*no attribute 'titel'", id="a misspelt field"),
         pytest.param("{{ view.__class__ }}", "unsafe", id="the inside of Python"),
         pytest.param('{% include "other.md.j2" %}', "other.md.j2", id="a missing file"),
         pytest.param('{% include "../secret" %}', "secret", id="a file elsewhere"),
@@ -306,6 +313,13 @@ def test_a_template_that_does_not_work_is_the_users_error(tmp_path, template, me
     (tmp_path / "summary.md.j2").write_text(template)
     with pytest.raises(ConfigError, match=message):
         shown(summary, run_report("edit passed"), templates=tmp_path)
+
+
+def test_an_error_names_the_template_it_is_in(tmp_path):
+    (tmp_path / "summary.md.j2").write_text("{{ view.titel }}")
+    (tmp_path / "comment.md.j2").write_text('\n{% extends "summary.md.j2" %}')
+    with pytest.raises(ConfigError, match=r"summary\.md\.j2:1: "):
+        shown(comment, run_report("edit passed"), templates=tmp_path)
 
 
 FORGED = "<!-- skillgym-action:other -->"
@@ -346,7 +360,7 @@ def test_a_user_may_replace_the_live_comment(tmp_path):
         '{% extends "packaged/running.md.j2" %}{% block head %}# Wait: {{ view.title }}{% endblock %}'
     )
     assert running(done=1, total=2, spent="$1", run=None, templates=tmp_path) == (
-        f"{marker('default')}\n# Wait: 1 of 2\n&#36;1\n"
+        f"{marker('default')}\n# Wait: ⏳ Running: 1 of 2\n&#36;1\n"
     )
 
 

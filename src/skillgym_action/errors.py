@@ -5,7 +5,7 @@
     ├── ConfigError                2  a configuration file
     ├── SuiteError                 2  a suite file or a case in it
     ├── OutputError                3  the run directory or a report cannot be written
-    └── GitHubError                –  GitHub did not do what it was asked for; becomes a note, no verdict depends on it
+    └── GitHubError               70  GitHub did not do what it was asked for; becomes a note, no verdict depends on it
 
 SIGINT and SIGTERM are no error: a cancelled run ends with a decision, whose exit code is 130.
 Trouble of an agent is never raised: it travels as a value (``session.Trouble``).

@@ -48,6 +48,8 @@ class Conversation:
         """``say`` takes a line for people."""
         self._api, self._event, self._options = api, event, options
         self._redactor, self._say = redactor, say
+        self._run = event.links().run
+        self._hidden: markdown.Hidden = {"comment_id": options.comment_id, "run_key": event.run_key}
         self._progress = Progress(self._running, budget=options.budget, period=options.period)
         self._notes: dict[str, Problem] = {}
         self._given_up: set[str] = set()
@@ -73,19 +75,14 @@ class Conversation:
         self._progress.finished(result)
 
     def _running(self, done: int, total: int, spent: str) -> None:
-        def body(_: int) -> str:
-            return markdown.running(
-                done=done,
-                total=total,
-                spent=spent,
-                comment_id=self._options.comment_id,
-                run=self._event.links().run,
-                run_key=self._event.run_key,
+        body = self._with_templates(
+            lambda templates: markdown.running(
+                done=done, total=total, spent=spent, run=self._run, templates=templates, **self._hidden
             )
-
+        )
         if comment := self._comment:
             create = self._options.comment_when == "always"
-            self._try("comment", lambda: comment.show(body, create=create))
+            self._try("comment", lambda: comment.show(lambda _: body, create=create))
 
     # --- at its end ---------------------------------------------------------------------------------
 
@@ -120,8 +117,8 @@ class Conversation:
             return
         self._progress.end()
         self._api.hurry(LAST_WORDS)
-        body = markdown.unfinished(
-            comment_id=self._options.comment_id, run=self._event.links().run, run_key=self._event.run_key
+        body = self._with_templates(
+            lambda templates: markdown.unfinished(run=self._run, templates=templates, **self._hidden)
         )
         if (comment := self._comment) and comment.shown:
             self._try("comment", lambda: comment.show(lambda _: body, create=False))
@@ -129,20 +126,16 @@ class Conversation:
             self._try("status", status.unfinished)
 
     def _body(self, report: RunReport, limit: int) -> str:
-        def rendered(templates: Path | None) -> str:
-            pieces = markdown.comment(
-                report,
-                comment_id=self._options.comment_id,
-                templates=templates,
-                limit=limit,
-                run_key=self._event.run_key,
-            )
-            return self._redactor.text("".join(pieces))
+        return self._with_templates(
+            lambda templates: "".join(markdown.comment(report, templates=templates, limit=limit, **self._hidden))
+        )
 
+    def _with_templates(self, rendered: Callable[[Path | None], str]) -> str:
+        """With the user's report templates, or, when those do not work, with ours: who writes the files says so."""
         try:
-            return rendered(self._options.templates)
-        except ConfigError:  # whoever delivers the files has said so already
-            return rendered(None)
+            return self._redactor.text(rendered(self._options.templates))
+        except ConfigError:
+            return self._redactor.text(rendered(None))
 
     def _wanted(self, report: RunReport) -> bool:
         """Whether there is something to say where nothing has been said yet."""
@@ -169,8 +162,8 @@ class Conversation:
             self._comment = StickyComment(self._api, issue, marker=marker, mode=options.comment, run_id=run)
         sha = self._event.head.sha if self._event.head else self._pull.head_sha if self._pull else None
         if sha and self._status is None and _wants_status(options, self._event):
-            name, address = context(options.comment_id), self._event.links().run
-            status = self._status = CommitStatus(self._api, repository, sha, context=name, run=address)
+            name = context(options.comment_id)
+            status = self._status = CommitStatus(self._api, repository, sha, context=name, run=self._run)
             self._try("status", status.pending)
 
     def _find_pull_request(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -166,7 +167,7 @@ def _listed(facts: Iterator[str]) -> Markup:
 def _sums(name: Markup, totals: Totals, columns: list[Status]) -> tuple[Markup, ...]:
     counts = (f"{totals.counts[status]:,}" for status in columns)
     cost = money(totals.cost_usd, complete=totals.cost_complete).replace(" ", NO_BREAK)
-    time = duration(totals.duration_ms).replace(" ", NO_BREAK)
+    time = re.sub(r"(\d) ", rf"\1{NO_BREAK}", duration(totals.duration_ms))  # may break between its units
     return (name, *map(ours, (*counts, _rate(totals), cost, amount(totals.tokens.total_tokens), time)))
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from jinja2 import (
@@ -17,6 +18,7 @@ from jinja2 import (
     StrictUndefined,
     TemplateError,
     TemplateRuntimeError,
+    TemplateSyntaxError,
 )
 from jinja2.bccache import Bucket, FileSystemBytecodeCache
 from jinja2.sandbox import SandboxedEnvironment
@@ -51,7 +53,7 @@ class Hidden(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Live:
-    """What the comment says while the run goes on, escaped; ``spent`` and ``run`` may be empty."""
+    """What the comment says before there is a report, escaped; ``spent`` and ``run`` may be empty."""
 
     title: Markup
     spent: Markup
@@ -75,12 +77,21 @@ def running(
     *, done: int, total: int, spent: str, run: str | None, templates: Path | None = None, **hidden: Unpack[Hidden]
 ) -> str:
     """The comment while the run goes on. ``spent`` is a phrase, ``run`` an address. Raises ConfigError."""
-    title, details = ours(f"{done:,} of {total:,}"), linked(ours(ALL_DETAILS), run) if run else NOTHING
+    title = ours(f"⏳ Running: {done:,} of {total:,}")
+    return _first_lines(**hidden) + _live(title, inline(spent), run, templates)
+
+
+def unfinished(*, run: str | None, templates: Path | None = None, **hidden: Unpack[Hidden]) -> str:
+    """The comment of a run that ended without a report. Raises ConfigError."""
+    title = ours("⚠️ Inconclusive: the run ended before its report")
+    return _first_lines(**hidden) + _live(title, NOTHING, run, templates)
+
+
+def _live(title: Markup, spent: Markup, run: str | None, templates: Path | None) -> str:
     name = "running.md.j2"
     with _users(name, templates):
-        template = environment(templates).get_template(name)
-        text = _rendered(template, Live(title=title, spent=inline(spent), run=details))
-    return _first_lines(**hidden) + text
+        live = Live(title=title, spent=spent, run=linked(ours(ALL_DETAILS), run) if run else NOTHING)
+        return _rendered(environment(templates).get_template(name), live)
 
 
 def marker(comment_id: str) -> str:
@@ -149,7 +160,18 @@ def _users(name: str, templates: Path | None) -> Iterator[None]:
     try:
         yield
     except (TemplateError, UnicodeDecodeError) as error:
-        path = Path(getattr(error, "filename", None) or (templates or PACKAGED) / name)
-        location = Location(path=str(path), line=getattr(error, "lineno", None))
+        location = _place_of(error) or Location(path=str((templates or PACKAGED) / name))
         message = getattr(error, "message", None) or str(error) or type(error).__name__
         raise ConfigError.of(Problem(message=message, location=location, remedy="mend the report template")) from error
+
+
+def _place_of(error: Exception) -> Location | None:
+    """The line of the innermost report template: the one that could not be read, or was being rendered."""
+    if isinstance(error, TemplateSyntaxError) and error.filename:
+        return Location(path=error.filename, line=error.lineno)
+    places = [
+        Location(path=frame.f_code.co_filename, line=line)
+        for frame, line in walk_tb(error.__traceback__)
+        if frame.f_code.co_filename.endswith(".j2")
+    ]
+    return places[-1] if places else None

@@ -13,7 +13,7 @@ from skillgym_action.text import clipped, code_fence, code_span, markdown_inline
 from skillgym_action.wording import amount, cause, cost, counted, duration, place, retries, runner_id
 
 if TYPE_CHECKING:
-    from skillgym_action.domain import Result
+    from skillgym_action.domain import Result, RunReport
     from skillgym_action.errors import Location
     from skillgym_action.links import Links
 
@@ -55,6 +55,14 @@ class Rows:
     several: bool = False
     links: Links | None = None
     broken: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, report: RunReport) -> Rows:
+        """For the rows of this report."""
+        broken = report.comparison.broken if report.comparison else ()
+        return cls(
+            several=len(report.suites) > 1, links=report.links, broken=frozenset(pair.after.index for pair in broken)
+        )
 
     def passed(self, result: Result) -> Row:
         """A row with figures, without reasons."""

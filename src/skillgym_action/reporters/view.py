@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.reporters.changes import NO_CHANGES, Changes, changes_of
@@ -86,10 +86,7 @@ class View:
 def view_of(figures: Figures, room: Room) -> View:
     """The view whose rows fit into ``room``. What is asked for first is what goes last."""
     report, results = figures.report, figures.by_status
-    broken = report.comparison.broken if report.comparison else ()
-    rows = Rows(
-        several=len(report.suites) > 1, links=report.links, broken=frozenset(pair.after.index for pair in broken)
-    )
+    rows = Rows.of(report)
 
     def section(status: Status, row: Callable[[Result], Row]) -> Section:
         return section_of(results[status], _NOUNS[status], row, room)
@@ -110,12 +107,7 @@ def view_of(figures: Figures, room: Room) -> View:
     failed = lengthened(failed, results[Status.FAILED], rows.detailed, room)
     failed = lengthened(failed, results[Status.FAILED], rows.proven, room)
     shortened = room.full and (failed.rows or errored.rows)
-    skipped = section(Status.SKIPPED, rows.reasoned)
-    expected = section(Status.EXPECTED_FAILED, rows.reasoned)
-    passed = section(Status.PASSED, rows.passed)
-    absent = [one.title for one in (failed, unexpected, errored, skipped, expected, passed) if not one.rows]
-    absent += [NOTHING if warnings.lines else warnings.title, ours("some details") if shortened else NOTHING]
-    return View(
+    view = View(
         title=figures.title(),
         run=figures.run(),
         tally=figures.tally(),
@@ -130,12 +122,19 @@ def view_of(figures: Figures, room: Room) -> View:
         coverage=figures.coverage(),
         changes=changes,
         warnings=warnings,
-        skipped=skipped,
-        expected=expected,
-        passed=passed,
-        left_out=ours(", ").join(filter(None, absent)),
+        skipped=section(Status.SKIPPED, rows.reasoned),
+        expected=section(Status.EXPECTED_FAILED, rows.reasoned),
+        passed=section(Status.PASSED, rows.passed),
         provenance=provenance,
     )
+    return replace(view, left_out=_left_out(view, "some details" if shortened else ""))
+
+
+def _left_out(view: View, details: str) -> Markup:
+    sections = (view.failed, view.unexpected, view.errored, view.skipped, view.expected, view.passed)
+    absent = [section.title for section in sections if not section.rows]
+    absent += [NOTHING if view.warnings.lines else view.warnings.title, ours(details)]
+    return ours(", ").join(filter(None, absent))
 
 
 def verdict_of(figures: Figures) -> View:
