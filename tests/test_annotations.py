@@ -19,7 +19,7 @@ def at(line, title, message):
 
 
 def lines(report):
-    return "".join(render(report)).splitlines()
+    return "".join(render(report)).removesuffix("\n").split("\n") if any(render(report)) else []
 
 
 def test_what_is_red_becomes_an_error_at_its_place():

@@ -97,7 +97,6 @@ def test_a_forks_run_is_found_in_the_fork():
             [PullRequest(number=8, head_sha=SHA, head_branch="topic", base_branch="next")], of_another_run,
             "2 open pull requests have", id="two of one branch",
         ),
-        pytest.param([], lambda github: event_of(github, "schedule", head=None), "to no pull request", id="none"),
     ],
 )  # fmt: skip
 def test_when_it_is_not_certain_which_one_it_is_nothing_is_written(pulls, event, words):
@@ -107,6 +106,22 @@ def test_when_it_is_not_certain_which_one_it_is_nothing_is_written(pulls, event,
         notes = told(github, event=event(github), status="off").notes
         assert (texts(github), texts(github, 8)) == ([], [])
         assert [words in str(note) for note in notes] == [True]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        pytest.param(lambda github: event_of(github, "schedule", head=None), id="schedule"),
+        pytest.param(
+            lambda github: event_of(github, "push", head=Head(sha="d" * 40, repository=REPOSITORY, branch="main")),
+            id="push to a branch without a pull request",
+        ),
+    ],
+)
+def test_where_nobody_expects_a_comment_nothing_is_said(event):
+    with github_with() as github:
+        assert told(github, event=event(github)).notes == ()
+        assert texts(github) == []
 
 
 # --- while it runs, and at its end ------------------------------------------------------------------

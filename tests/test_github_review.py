@@ -67,7 +67,7 @@ def test_a_case_is_commented_once_for_all_runners():
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        pytest.param("a passed\nfix failed\nlast passed", [24], id="a line inside of it, as its beginning is not shown"),
+        pytest.param("a passed\nfix failed\nlast passed", [24], id="a line inside, as its beginning is not shown"),
         pytest.param("fix failed", [24], id="the last case of a file goes to its end"),
         pytest.param("a failed\nfix passed", [], id="a case above"),
         pytest.param("a passed\nb passed\nfix failed", [], id="a case below"),

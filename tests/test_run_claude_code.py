@@ -142,7 +142,7 @@ def test_a_python_suite_sees_what_the_agent_did(tmp_path, models):
         "claims": "failed",
     }
     error = results_of(results)["claims"]["error"]
-    assert error["location"] == {"path": "greetings_suite.py", "line": 20}
+    assert error["location"] == {"path": "greetings_suite.py", "line": 20, "column": 5}
     assert "assert len(ctx.get_commands()) == 2" in error["message"]
 
 

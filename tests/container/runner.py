@@ -100,10 +100,14 @@ def run_step(
 
 
 def _input_variables(inputs: Mapping[str, str]) -> dict[str, str]:
-    """``INPUT_<NAME>`` for every input of the action, given or not: upper case, blanks as ``_``, dashes kept."""
+    """``INPUT_<NAME>`` for every input of the action, given or not: upper case, blanks as ``_``, dashes kept.
+
+    The job has no token: there is no GitHub behind it.
+    """
     declared = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
     assert set(inputs) <= set(declared), "the runner would warn of inputs that the action does not have"
-    values = {name: str(declaration.get("default", "")) for name, declaration in declared.items()} | dict(inputs)
+    defaults = {name: str(declaration.get("default", "")) for name, declaration in declared.items()}
+    values = {name: text.replace("${{ github.token }}", "") for name, text in defaults.items()} | dict(inputs)
     return {f"INPUT_{name.upper().replace(' ', '_')}": value for name, value in values.items()}
 
 

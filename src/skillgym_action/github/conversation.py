@@ -177,6 +177,9 @@ class Conversation:
         try:
             action()
         except NoPullRequestError as error:
+            if not error.surprising:
+                self._given_up.add(part)
+                return
             self._give_up(part, Problem(message=f"nothing is written on a pull request: {error}"))
         except GitHubError as error:
             (problem,) = error.problems

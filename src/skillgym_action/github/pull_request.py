@@ -21,7 +21,15 @@ class PullRequest:
 
 
 class NoPullRequestError(Exception):
-    """There is none, or more than one; the message says so in words."""
+    """There is none, or more than one; the message says so in words.
+
+    ``surprising``: whether somebody would look for a comment in vain.
+    """
+
+    def __init__(self, message: str, *, surprising: bool) -> None:
+        """Why."""
+        super().__init__(message)
+        self.surprising = surprising
 
 
 def pull_request(api: GitHubApi, event: GitHubEvent) -> PullRequest:
@@ -32,11 +40,12 @@ def pull_request(api: GitHubApi, event: GitHubEvent) -> PullRequest:
         found = parsed(Pull, api.get(f"/repos/{event.repository}/pulls/{event.pull}"))
         return PullRequest(number=found.number, head_sha=found.head.sha)
     if event.head is None or event.head.branch is None or event.head.repository is None:
-        raise NoPullRequestError(f"the event {event.name} belongs to no pull request")
+        raise NoPullRequestError(f"the event {event.name} belongs to no pull request", surprising=False)
     matching = _open_with(api, event.repository, event.head)
     if len(matching) != 1:
         how_many = f"{len(matching)} open pull requests have" if matching else "no open pull request has"
-        raise NoPullRequestError(f"{how_many} the commit {event.head.sha[:12]} of {event.head.repository} as its head")
+        message = f"{how_many} the commit {event.head.sha[:12]} of {event.head.repository} as its head"
+        raise NoPullRequestError(message, surprising=bool(matching) or event.detached)
     return PullRequest(number=matching[0].number, head_sha=matching[0].head.sha)
 
 
