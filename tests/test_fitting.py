@@ -25,7 +25,7 @@ def test_at_every_size_all_that_is_opened_is_closed(name, message, limit):
     assert "## ❌ Failed: " in markdown
     assert RUN in markdown
     structure(markdown)
-    lines = markdown.splitlines()
+    lines = markdown.split("\n")
     blocks = [token for token in MARKDOWN.parse(markdown) if token.type in ("fence", "html_block")]
     opened = 0
     for block in blocks:
