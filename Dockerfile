@@ -13,7 +13,7 @@ ENV PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK
 
 # `agent` is who agents run as: a fixed user without login, password or home.
 RUN apt-get update -qq \
- && apt-get install -y -qq --no-install-recommends git \
+ && apt-get install -y -qq --no-install-recommends git ripgrep \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log \
  && useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin agent
 

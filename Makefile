@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint bench test-container clean
+.PHONY: help demo test lint bench test-agents test-container clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -39,6 +39,9 @@ lint: $(VENV)/development ## check style, types, the import rules, the action an
 
 bench: $(VENV)/development ## measure speed and memory
 	$(BIN)/python -m bench
+
+test-agents: $(VENV)/development ## run the real CLIs of all agents against a scripted model; installs them once
+	$(BIN)/pytest -m more_agents
 
 test-container: $(VENV)/development ## build the image and run it as GitHub's runner does; starts a Docker engine if none answers
 	eval "$$(tests/container/engine.sh)" && $(BIN)/pytest tests/container

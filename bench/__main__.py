@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 CASES = 1000
 JOBS = 8
@@ -98,9 +99,9 @@ def throughput(folder: Path) -> tuple[float, float]:
     return taken["ours"], taken["floor"]
 
 
-def measured(*arguments: str) -> dict[str, float]:
-    """What ``bench.sinks`` prints, of a process of its own."""
-    argv = [sys.executable, "-m", "bench.sinks", *arguments]
+def measured(module: str, *arguments: str) -> Any:
+    """What a module of ours prints, of a process of its own."""
+    argv = [sys.executable, "-m", f"bench.{module}", *arguments]
     return json.loads(subprocess.run(argv, cwd=Path(__file__).parents[1], check=True, capture_output=True).stdout)
 
 
@@ -108,12 +109,25 @@ def sinks() -> list[bool]:
     """The lines of the table about reports of large runs."""
     met = []
     for number, seconds, megabytes in SINKS:
-        ours, floor = measured(str(number)), measured(str(number), "floor")
+        ours, floor = measured("sinks", str(number)), measured("sinks", str(number), "floor")
         figure = f"{ours['seconds']:.2f} s / {floor['seconds']:.2f} s"
         title = f"{number:,} results to every report, against one json.dumps"
         met.append(row(title, figure, f"under {seconds} s", met=ours["seconds"] < seconds))
         figure = f"{ours['megabytes']:.0f} MB / {floor['megabytes']:.0f} MB"
         met.append(row("peak memory of that", figure, f"under {megabytes} MB", met=ours["megabytes"] < megabytes))
+    return met
+
+
+def typescript() -> list[bool]:
+    """The lines of the table about a TypeScript suite, here and with skillgym for Node."""
+    both, met = measured("typescript"), []
+    for how, title in (("", "1000 cases in TypeScript"), (" at once", "the same, 8 at once")):
+        ours, theirs = both[f"ours{how}"], both[f"theirs{how}"]
+        for what, unit, limit in (("seconds", "s", 0.4), ("megabytes", "MB", 0.6)):
+            ratio = ours[what] / theirs[what]
+            figure = f"{ours[what]:.1f} {unit} / {theirs[what]:.1f} {unit} = {ratio:.2f}"
+            named = f"{title}, against skillgym" if what == "seconds" else "peak memory of that"
+            met.append(row(named, figure, f"at most {limit}", met=ratio <= limit))
     return met
 
 
@@ -143,6 +157,7 @@ def main() -> int:
             row("--version", f"{small['version'] * 1000:.0f} ms", "under 150 ms", met=small["version"] < 0.15),
             row("one trivial case", f"{small['one'] * 1000:.0f} ms", "under 250 ms", met=small["one"] < 0.25),
             *sinks(),
+            *typescript(),
         ]
         print(f"{'for comparison: python -c pass':<58} {small['python'] * 1000:>19.0f} ms")
     return 0 if all(met) else 1

@@ -1,32 +1,34 @@
-"""The real agent CLIs, installed once at the versions their adapters were verified with."""
+"""The real agent CLIs, installed once, by the tool's own door, at the versions their adapters were verified with."""
 
 from __future__ import annotations
 
-import fcntl
-import subprocess
+import os
+import sys
 from functools import cache
 from pathlib import Path
 
-from skillgym_action.agents import AGENTS
+from skillgym_action.effects.agent_installs import AgentInstalls
+from skillgym_action.effects.cancellation import Cancellation
+from skillgym_action.effects.processes import Processes
 
 CACHE = Path(__file__).parent.parent / ".cache" / "agents"
 
 
 @cache
 def agent_cli(name: str) -> Path:
-    """The executable of an agent. Raises CalledProcessError when npm cannot install it; no test is skipped for that."""
-    listing = AGENTS[name]
-    folder = CACHE / f"{name}-{listing.version}"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        installed = folder / "installed"
-        if not installed.exists():
-            package = f"{listing.package}@{listing.version}"
-            npm = ["npm", "install", "--prefix", folder, "--no-fund", "--no-audit", "--loglevel=error", package]
-            subprocess.run(npm, check=True, stdin=subprocess.DEVNULL)
-            installed.touch()
-    return folder / "node_modules" / ".bin" / str(listing.executable)
+    """The executable of an agent. Raises InstallError when npm cannot install it; no test is skipped for that."""
+    downloads = {"npm_config_cache": str(Path.home() / ".npm")}
+    env = {**downloads, **os.environ, "SKILLGYM_AGENTS_DIR": str(CACHE)}
+    cancelled = Cancellation()
+    with Processes(environment=env, cancelled=cancelled) as processes:
+        installed = AgentInstalls(processes, env).install(name)
+    cancelled.close()
+    return installed.program
+
+
+def search_path(*folders: Path) -> str:
+    """A PATH with what agents need beside their own CLIs: opencode loads skills with ripgrep."""
+    return os.pathsep.join([*map(str, folders), str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
 def claude_code() -> Path:

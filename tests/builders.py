@@ -9,15 +9,15 @@
     ''')
 
 A line is a case: its id, its status and, in any order, ``@runner``, ``$cost`` (``$?`` unknown), seconds (``12s``),
-tokens (``900t``), sessions (``2x``), a failure class, and after a colon the message. ``suite PATH`` begins a suite,
-``warning: TEXT`` is a warning.
+tokens (``900t``), sessions (``2x``), score and threshold (``0.5/0.8``), a failure class, and after a colon the message.
+``suite PATH`` begins a suite, ``warning: TEXT`` is a warning.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,8 @@ class _Words:
     seconds: float = 1.0
     tokens: int | None = 120
     sessions: int = 1
+    score: float | None = None
+    threshold: float | None = None
     failure_class: str | None = None
     message: str | None = None
     unknown: list[str] = field(default_factory=list)
@@ -77,6 +79,8 @@ class _Words:
                 self.tokens = int(number)
             else:
                 self.sessions = int(number)
+        elif match := re.fullmatch(r"([\d.]+)/([\d.]+)", word):
+            self.score, self.threshold = map(float, match.groups())
         else:
             self.failure_class = word
 
@@ -133,7 +137,7 @@ def result_of(case_id: str, status: Status, words: _Words, where: tuple[Suite, R
         index=index,
         suite=suite,
         case_id=case_id,
-        judgement=judgement_of(status, words, location),
+        judgement=replace(judgement_of(status, words, location), score=words.score, threshold=words.threshold),
         runner=runner,
         location=location,
         tags=("smoke",),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 import yaml
 
+from agent_tables import of_agreement, of_faults
 from skillgym_action.cli import cli
 from skillgym_action.verdicts import TROUBLES
 
@@ -33,7 +34,7 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
     """Every option of every command."""
     takers: dict[str, list[str]] = {}
     options: dict[str, click.Option] = {}
-    for command in ("run", "list", "check", "rejudge", "report"):
+    for command in ("run", "list", "check", "rejudge", "report", "doctor", "explain"):
         for option in cli.commands[command].params:
             if isinstance(option, click.Option):
                 options.setdefault(option.opts[0], option)
@@ -63,6 +64,8 @@ TABLES = {
     "outputs": lambda: of_action("outputs"),
     "options": of_options,
     "troubles": of_troubles,
+    "agreement": of_agreement,
+    "faults": of_faults,
 }
 
 

@@ -12,10 +12,7 @@ from typing import Any
 import yaml
 
 from docs_tables import ROOT, documents
-from skillgym_action.agents import AGENTS
 
-LISTING = AGENTS["claude-code"]
-INSTALLS_AGENT = f"run: npm install --no-save --prefix .agent {LISTING.package}@{LISTING.version}"
 FENCE = re.compile(r"^```ya?ml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -51,16 +48,11 @@ def documented() -> list[Workflow]:
 
 
 def written(folder: Path) -> None:
-    """Leave nothing but the documented workflows in a folder.
-
-    zizmor wants packages from a lock file. The agent is none of the reader's packages, and its version is fixed: the
-    line that installs it, and no other, is excused, here rather than before the reader's eyes.
-    """
+    """Leave nothing but the documented workflows in a folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for workflow in documented():
-        excused = workflow.text.replace(INSTALLS_AGENT, f"{INSTALLS_AGENT} # zizmor: ignore[adhoc-packages]")
-        (folder / workflow.file).write_text(excused, encoding="utf-8")
+        (folder / workflow.file).write_text(workflow.text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,116 +1,59 @@
-"""How the services of models speak. To add one: a class that is a ``ModelProtocol``, a line in ``PROTOCOLS``."""
+"""How services of models speak: what every protocol has to offer.
+
+To add one: a class that is a ``ModelProtocol``, in a module of its own, and a line in ``model_server.PROTOCOLS``.
+"""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
-
-from model_script import Call, Say, Think
+from itertools import count, groupby
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from model_script import Spoken, Tools
+
+Event = dict[str, Any] | str
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What a request says, whatever its protocol. ``position``: how many assistant turns it already holds."""
+    """What a request says, whatever its protocol. ``position``: how many turns of the model it already holds."""
 
     position: int
-    tools: frozenset[str]
+    tools: Tools
     model: str
     stream: bool
 
 
 class ModelProtocol(Protocol):
-    def ask(self, body: Any) -> Ask: ...
+    def ask(self, path: str, body: Any) -> Ask: ...
 
-    def whole(self, ask: Ask, parts: list[Call | Say | Think]) -> dict[str, Any]: ...
+    def whole(self, ask: Ask, parts: list[Spoken]) -> dict[str, Any]: ...
 
-    def stream(self, ask: Ask, parts: list[Call | Say | Think]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Named events, in order; the first one alone is a cut stream."""
+    def stream(self, ask: Ask, parts: list[Spoken]) -> Iterator[Event]:
+        """Server-sent events, named by their ``type`` if they have one; the first one alone is a cut stream."""
         ...
 
     def error(self, status: int) -> dict[str, Any]: ...
 
 
-class Anthropic:
-    """The Messages API."""
-
-    KINDS: ClassVar = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+class Numbered:
+    """Gives out ids."""
 
     def __init__(self) -> None:
-        self._ids = (f"id_{number:06}" for number in count(1))
+        self._numbers = count(1)
 
-    def ask(self, body: Any) -> Ask:
-        return Ask(
-            position=sum(message["role"] == "assistant" for message in body.get("messages", [])),
-            tools=frozenset(tool["name"] for tool in body.get("tools", [])),
-            model=body.get("model", ""),
-            stream=bool(body.get("stream")),
-        )
-
-    def whole(self, ask: Ask, parts: list[Call | Say | Think]) -> dict[str, Any]:
-        content = [self._block(part) for part in parts]
-        return {**self._start(ask), "content": content, "stop_reason": _stop(parts), "usage": self._usage(ask, 42)}
-
-    def stream(self, ask: Ask, parts: list[Call | Say | Think]) -> Iterator[tuple[str, dict[str, Any]]]:
-        yield "message_start", {"message": self._start(ask)}
-        for index, part in enumerate(parts):
-            block = self._block(part)
-            match part:
-                case Say(text):
-                    empty, deltas = {**block, "text": ""}, [{"type": "text_delta", "text": text}]
-                case Think(text):
-                    empty = {**block, "thinking": "", "signature": ""}
-                    deltas = [
-                        {"type": "thinking_delta", "thinking": text},
-                        {"type": "signature_delta", "signature": block["signature"]},
-                    ]
-                case Call(_, args):
-                    empty = {**block, "input": {}}
-                    deltas = [{"type": "input_json_delta", "partial_json": json.dumps(args)}]
-            yield "content_block_start", {"index": index, "content_block": empty}
-            for delta in deltas:
-                yield "content_block_delta", {"index": index, "delta": delta}
-            yield "content_block_stop", {"index": index}
-        stop = {"stop_reason": _stop(parts), "stop_sequence": None}
-        yield "message_delta", {"delta": stop, "usage": {"output_tokens": 42}}
-        yield "message_stop", {}
-
-    def error(self, status: int) -> dict[str, Any]:
-        kind = self.KINDS.get(status, "api_error")
-        return {"type": "error", "error": {"type": kind, "message": f"scripted {status}"}, "request_id": "req_scripted"}
-
-    def _start(self, ask: Ask) -> dict[str, Any]:
-        return {
-            "id": next(self._ids),
-            "type": "message",
-            "role": "assistant",
-            "model": ask.model,
-            "content": [],
-            "stop_reason": None,
-            "stop_sequence": None,
-            "usage": self._usage(ask, 1),
-        }
-
-    def _usage(self, ask: Ask, output: int) -> dict[str, int]:
-        cached = {"cache_creation_input_tokens": 20, "cache_read_input_tokens": 300}
-        return {"input_tokens": 1000 + ask.position, **cached, "output_tokens": output}
-
-    def _block(self, part: Call | Say | Think) -> dict[str, Any]:
-        match part:
-            case Say(text):
-                return {"type": "text", "text": text}
-            case Think(text):
-                return {"type": "thinking", "thinking": text, "signature": "c2lnbmVk"}
-            case Call(tool, args):
-                return {"type": "tool_use", "id": next(self._ids), "name": tool, "input": args}
+    def new(self, kind: str) -> str:
+        return f"{kind}_{next(self._numbers):06}"
 
 
-def _stop(parts: list[Call | Say | Think]) -> str:
-    return "tool_use" if any(isinstance(part, Call) for part in parts) else "end_turn"
+def turns(spoken_by_model: Iterable[bool]) -> int:
+    """How many turns the model had in a conversation that lists each part of a turn by itself."""
+    return sum(by_model for by_model, _ in groupby(spoken_by_model))
 
 
-PROTOCOLS: dict[str, ModelProtocol] = {"/v1/messages": Anthropic()}
+def arguments(schema: Any) -> frozenset[str]:
+    """The names of the arguments in a tool's JSON Schema."""
+    return frozenset((schema or {}).get("properties", {}))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Cut:
 class Forever:
     """The same step, however often it is asked for."""
 
-    step: Shell
+    step: Shell | Together
 
 
 Part = Say | Think | Shell | Read | Write | Skill
@@ -88,7 +87,7 @@ SCENARIOS: dict[str, tuple[Step, ...]] = {
     "404": (Fail(404),),
     "500": (Fail(500),),
     "429-twice": (Fail(429, times=2), Say("skillgym ready")),
-    "loop": (Forever(Shell("echo loop")),),
+    "loop": (Forever(Together((Say("Once more."), Shell("echo loop")))),),
     "hang": (Hang(),),
     "cut": (Cut(),),
 }
@@ -102,36 +101,58 @@ class Call:
     args: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Tool:
-    """A tool that plays a kind of step: its name and arguments, and the shell command that does the same."""
-
-    name: str
-    args: Callable[[Any], dict[str, Any]]
-    shell: Callable[[Any], str]
+Spoken = Call | Say | Think
+Tools = Mapping[str, frozenset[str]]
 
 
-TOOLS: dict[type[Part], Tool] = {
-    Read: Tool("Read", lambda step: {"file_path": step.path}, lambda step: f"cat '{step.path}'"),
-    Write: Tool(
-        "Write",
-        lambda step: {"file_path": step.path, "content": step.text},
-        lambda step: f"printf %s '{step.text}' > '{step.path}'",
+# Tools that play a kind of step, with their arguments; the first argument tells tools of one name apart.
+TOOLS: dict[type[Part], tuple[tuple[str, Callable[[Any], dict[str, Any]]], ...]] = {
+    Shell: (
+        ("Bash", lambda step: {"command": step.command, "description": "run it"}),
+        ("bash", lambda step: {"command": step.command, "description": "run it"}),
+        ("exec_command", lambda step: {"cmd": step.command}),
+        ("exec", lambda step: {"input": f"text(await tools.exec_command({json.dumps({'cmd': step.command})}));"}),
+        (
+            "run_shell_command",
+            lambda step: {"command": step.command, "description": "run it", "is_background": False},
+        ),
     ),
-    Skill: Tool("Skill", lambda step: {"skill": step.name}, lambda step: f"cat '.agents/skills/{step.name}/SKILL.md'"),
+    Read: (
+        ("Read", lambda step: {"file_path": step.path}),
+        ("read", lambda step: {"path": step.path}),
+        ("read", lambda step: {"filePath": step.path}),
+        ("read_file", lambda step: {"file_path": step.path}),
+        ("read_file", lambda step: {"absolute_path": step.path}),
+        ("view", lambda step: {"path": step.path}),
+    ),
+    Write: (
+        ("Write", lambda step: {"file_path": step.path, "content": step.text}),
+        ("write", lambda step: {"path": step.path, "content": step.text}),
+        ("write", lambda step: {"filePath": step.path, "content": step.text}),
+        ("write_file", lambda step: {"file_path": step.path, "content": step.text}),
+        ("create", lambda step: {"path": step.path, "file_text": step.text}),
+    ),
+    Skill: (
+        ("Skill", lambda step: {"skill": step.name}),
+        ("skill", lambda step: {"skill": step.name}),
+        ("skill", lambda step: {"name": step.name}),
+        ("activate_skill", lambda step: {"name": step.name}),
+    ),
 }
-SHELL_TOOLS: dict[str, Callable[[str], dict[str, Any]]] = {
-    "Bash": lambda command: {"command": command, "description": "run it"},
-    "bash": lambda command: {"command": command, "description": "run it"},
-    "exec_command": lambda command: {"cmd": command},
+# What is done instead where no tool for a step is offered.
+INSTEAD: dict[type[Part], Callable[[Any], Part]] = {
+    Read: lambda step: Shell(f"cat '{step.path}'"),
+    Write: lambda step: Shell(f"printf %s '{step.text}' > '{step.path}'"),
+    Skill: lambda step: Read(f".agents/skills/{step.name}/SKILL.md"),
 }
 
 
-def call_for(step: Part, tools: frozenset[str]) -> Call | Say | Think:
-    """The step in the words of the offered tools; what no tool can do is done by a shell command."""
+def call_for(step: Part, offered: Tools) -> Spoken:
+    """The step in the words of the offered tools (name -> arguments); what no tool can do is done in another way."""
     if isinstance(step, Say | Think):
         return step
-    if not isinstance(step, Shell) and (tool := TOOLS[type(step)]).name in tools:
-        return Call(tool.name, tool.args(step))
-    shell = next(name for name in SHELL_TOOLS if name in tools)
-    return Call(shell, SHELL_TOOLS[shell](step.command if isinstance(step, Shell) else TOOLS[type(step)].shell(step)))
+    for name, arguments in TOOLS[type(step)]:
+        args = arguments(step)
+        if next(iter(args)) in offered.get(name, ()):
+            return Call(name, {key: value for key, value in args.items() if key in offered[name]})
+    return call_for(INSTEAD[type(step)](step), offered)

@@ -16,12 +16,23 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 
-from model_protocols import PROTOCOLS
+from model_anthropic import Anthropic
+from model_gemini import Gemini
+from model_openai import Chat, Responses
 from model_script import SCENARIOS, Cut, Fail, Forever, Hang, Say, Together, call_for
 
 if TYPE_CHECKING:
     from model_protocols import Ask, ModelProtocol
-    from model_script import Call, Step, Think
+    from model_script import Spoken, Step
+
+# By the end of a request's path.
+PROTOCOLS: dict[str, ModelProtocol] = {
+    "/messages": Anthropic(),
+    "/responses": Responses(),
+    "/chat/completions": Chat(),
+    ":streamGenerateContent": (gemini := Gemini()),
+    ":generateContent": gemini,
+}
 
 
 @dataclass(frozen=True)
@@ -54,10 +65,14 @@ class Script:
 
 
 class ModelServer:
-    """Listens on a free port of 127.0.0.1 between ``with`` and its end; ``requests`` is the log."""
+    """Listens on a free port of 127.0.0.1 between ``with`` and its end; ``requests`` is the log.
+
+    As a ``proxy`` it refuses everything; ``refused`` are the hosts that were asked for.
+    """
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
+        self.refused: list[str] = []
         self.scripts: dict[str, Script] = {}
         self.closing = threading.Event()
         self._http = _Http(("127.0.0.1", 0), _Handler)
@@ -74,11 +89,15 @@ class ModelServer:
         self._thread.join()
         self._http.server_close()
 
+    @property
+    def proxy(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}"
+
     def script(self, *steps: Step) -> str:
         """The base URL under which ``steps`` are played."""
         name = f"script-{len(self.scripts) + 1}"
         self.scripts[name] = Script(steps)
-        return f"http://127.0.0.1:{self._http.server_port}/{name}"
+        return f"{self.proxy}/{name}"
 
     def scenario(self, name: str) -> str:
         """The base URL of a fresh play of a named scenario."""
@@ -106,21 +125,25 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._json({"data": []})
 
+    def do_CONNECT(self) -> None:
+        self.server.owner.refused.append(self.path)
+        self._json({}, 403)
+
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
         _, name, path = self.path.partition("?")[0].split("/", 2)
         self.server.owner.requests.append(Request(name, f"/{path}", dict(self.headers), body))
         if path.endswith("/count_tokens"):
             return self._json({"input_tokens": 100})
-        protocol = PROTOCOLS.get(f"/{path}")
+        protocol = next((PROTOCOLS[end] for end in PROTOCOLS if path.endswith(end)), None)
         script = self.server.owner.scripts.get(name)
         if protocol is None or script is None:
             return self._json({"error": {"message": f"nothing is scripted for {self.path}"}}, 404)
-        return self._play(protocol, protocol.ask(body), script)
+        return self._play(protocol, protocol.ask(path, body), script)
 
     def _play(self, protocol: ModelProtocol, ask: Ask, script: Script) -> None:
         step = script.step(ask.position) if ask.tools else Say("side call")
-        match step:
+        match step.step if isinstance(step, Forever) else step:
             case Fail(status):
                 self._json(protocol.error(status), status)
             case Hang():
@@ -131,19 +154,21 @@ class _Handler(BaseHTTPRequestHandler):
                 self._head(200, "application/json", length=1000)
             case Together(steps):
                 self._answer(protocol, ask, [call_for(part, ask.tools) for part in steps])
-            case Forever(part) | part:
+            case part:
                 self._answer(protocol, ask, [call_for(part, ask.tools)])
 
-    def _answer(self, protocol: ModelProtocol, ask: Ask, parts: list[Call | Say | Think]) -> None:
+    def _answer(self, protocol: ModelProtocol, ask: Ask, parts: list[Spoken]) -> None:
         if ask.stream:
             self._events(protocol, ask, parts)
         else:
             self._json(protocol.whole(ask, parts))
 
-    def _events(self, protocol: ModelProtocol, ask: Ask, parts: list[Call | Say | Think], *, cut: bool = False) -> None:
+    def _events(self, protocol: ModelProtocol, ask: Ask, parts: list[Spoken], *, cut: bool = False) -> None:
         self._head(200, "text/event-stream")
-        for name, event in protocol.stream(ask, parts):
-            self.wfile.write(f"event: {name}\ndata: {json.dumps({'type': name, **event})}\n\n".encode())
+        for event in protocol.stream(ask, parts):
+            name = f"event: {event['type']}\n" if isinstance(event, dict) and "type" in event else ""
+            data = event if isinstance(event, str) else json.dumps(event)
+            self.wfile.write(f"{name}data: {data}\n\n".encode())
             self.wfile.flush()
             if cut:
                 break

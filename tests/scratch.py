@@ -24,10 +24,23 @@ PROGRAM = Path(sys.executable).with_name("skillgym-action")
 PASSING = "echo done > out.txt"
 IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
 
+OF_AGENTS = (
+    "ANTHROPIC_",
+    "CLAUDE_",
+    "CODEX_",
+    "CURSOR_",
+    "GEMINI_",
+    "GOOGLE_",
+    "OPENAI_",
+    "OPENROUTER_",
+    "PI_",
+    "QWEN_",
+)
+
 
 def environment(**more: str) -> dict[str, str]:
     """Ours, without what a workflow, the tool or an agent reads out of it; ``more`` is added."""
-    foreign = ("GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_", "SKILLGYM_", "ANTHROPIC_", "CLAUDE_", "GIT_")
+    foreign = ("GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_", "SKILLGYM_", "GIT_", *OF_AGENTS)
     alone = ("CI", "NO_COLOR", "FORCE_COLOR")
     ours = {name: value for name, value in os.environ.items() if not name.startswith(foreign) and name not in alone}
     return ours | more

@@ -43,14 +43,16 @@ def session_report(**changes):
 
 
 @contextmanager
-def suite_hosts(folder, environment=None, **settings):
+def suite_hosts(folder, environment=None, logs=None, **settings):
     """Suite hosts whose root is ``folder``; PATH alone is in their environment."""
     cancelled = Cancellation()
     given = {"PATH": os.environ["PATH"]} if environment is None else environment
     try:
         with (
             Processes(environment=given, cancelled=cancelled) as processes,
-            SuiteHosts(processes, root=folder, logs=folder / "logs", **{"call_limit": 20.0} | settings) as hosts,
+            SuiteHosts(
+                processes, root=folder, logs=logs or folder / "logs", **{"call_limit": 20.0} | settings
+            ) as hosts,
         ):
             yield hosts
     finally:

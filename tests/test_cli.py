@@ -214,15 +214,57 @@ BAD_SUITES = [
     ),
     pytest.param("bad_suite.py", PYTHON, "the file has no variable `suite`; write", id="a suite without cases"),
     pytest.param(
-        "x-suite.ts",
+        "bad-suite.ts",
         'import "skillgym"',
-        "bench/x-suite.ts: the format typescript is not supported yet; write the suite in Python, or leave it out",
-        id="TypeScript",
+        "bench/bad-suite.ts: the file has no default export; write `export default [ … cases … ]`",
+        id="TypeScript without a default export",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nexport default 5;',
+        "bench/bad-suite.ts: the default export is 5; export a list of cases",
+        id="TypeScript with a default export that is no suite",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nexport default [\n  { id: "a", assert() {} },\n];',
+        "bench/bad-suite.ts:3:5: the case has no prompt; write prompt",
+        id="a TypeScript case without a prompt",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nexport default [\n  { id: "a", prompt: "p" },\n];',
+        "bench/bad-suite.ts:3:5: the case has no assert; write `assert(report, ctx) { … }`",
+        id="a TypeScript case without an assert",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nexport default [',
+        "bench/bad-suite.ts:2:17: SyntaxError: ",
+        id="a suite that is no TypeScript",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nimport "./missing.ts";',
+        "bench/bad-suite.ts:2:8: Cannot find module",
+        id="a TypeScript suite that imports what is not there",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nprocess.exit(3);',
+        "the suite ended its process with exit code 3 while it was imported",
+        id="a TypeScript suite that ends its process",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nawait new Promise(() => {});',
+        "bench/bad-suite.ts: Deadlock: it awaits a promise that nothing can resolve any more",
+        id="a TypeScript suite that never ends",
     ),
     pytest.param(
         "EVAL.yaml",
         "cases: []",
-        "bench/EVAL.yaml: the format agentv is not supported yet; leave it out with !bench/EVAL.yaml",
+        "bench/EVAL.yaml:1:1: has no tests; tests: ./cases/, a folder with a case.yaml for each; or a list",
         id="AgentV",
     ),
 ]
@@ -261,7 +303,7 @@ def test_a_missing_agent_is_told_once_and_stops_its_cases(tmp_path):
     files = {"bench/core.json": suite(case("a"), case("b")), "skillgym.config.yaml": config(claude)}
     ran = run(repository(tmp_path, files), PATH="/usr/bin:/bin")
     assert ran.code == 3
-    assert "cannot start 'claude': No such file or directory" in ran.err
+    assert "claude-code: claude is not on PATH; use --install-agents, or skillgym-action doctor" in ran.err
     assert told(tmp_path / "out") == {"a": "errored", "b": "errored"}
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
 from scratch import written
-from skillgym_action.config import Config, ConfigFile, find_config, read_config, resolved_env
+from skillgym_action.composition import Job, configuration, place
+from skillgym_action.config import Config, find_config, read_config, resolved_env
+from skillgym_action.config_sections import ConfigFile, JudgeSection
 from skillgym_action.errors import ConfigError
+from skillgym_action.judge_protocols import PROTOCOLS
+from skillgym_action.options import Settings
+from skillgym_action.questions import JudgeConfig
+from skillgym_action.resolve import options
+from suite_programs import suite_hosts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,12 +133,44 @@ def test_relative_paths_belong_to_the_file_s_folder(tmp_path):
         ),
         pytest.param("runners: {}\n", ["1:1: runners: must not be empty"], id="no runners"),
         pytest.param(
-            "snapshots: {}\nrun: {judge: {}}\n",
+            "run: {judge: {agent: codex}}\n",
+            ["1:15: run.judge.agent: is not supported yet; take it out until it is"],
+            id="a key of a later version",
+        ),
+        pytest.param(
+            "run: {reporter: ./reporter.js}\n",
+            ["1:7: run.reporter: a reporter module cannot be used; take it out, and see --report"],
+            id="a reporter module",
+        ),
+        pytest.param(
+            "snapshots: {metric: costUsd}\n",
             [
-                "1:1: snapshots: is not supported yet; take it out until it is",
-                "2:7: run.judge: is not supported yet; take it out until it is",
+                "1:1: snapshots.tolerance: is missing",
+                (
+                    "1:13: snapshots.metric: must be 'totalTokens', 'inputTokens', 'outputTokens', "
+                    "'reasoningTokens' or 'cacheTokens', not \"costUsd\""
+                ),
             ],
-            id="keys of a later version",
+            id="snapshots of something else",
+        ),
+        pytest.param(
+            "snapshots: {tolerance: {}}\n",
+            ["1:13: snapshots.tolerance: needs absolute, percent, or both"],
+            id="a tolerance of nothing",
+        ),
+        pytest.param(
+            "snapshots: {tolerance: {percent: -1}}\n",
+            ["1:25: snapshots.tolerance.percent: must be greater than or equal to 0, not -1"],
+            id="a tolerance below nothing",
+        ),
+        pytest.param(
+            "run: {judge: {api: gemini, modle: x}}\n",
+            [
+                "1:7: run.judge.model: is missing",
+                "1:15: run.judge.api: must be 'anthropic' or 'openai', not \"gemini\"",
+                "1:28: run.judge.modle: unknown key 'modle'; did you mean 'model'?",
+            ],
+            id="a judge",
         ),
         pytest.param(
             "runners: []\n",
@@ -194,16 +234,133 @@ def test_a_secret_written_down_is_refused_and_never_repeated(tmp_path, key):
     assert problems(tmp_path, text) == [f"skillgym.config.yaml:{place}: {remedy}" for place in places]
 
 
-@pytest.mark.parametrize("ending", ["ts", "mjs"])
-def test_a_configuration_that_is_a_program_is_told_apart(tmp_path, ending):
-    assert problems(tmp_path, "export default {}", f"skillgym.config.{ending}") == [
-        f"skillgym.config.{ending}: configuration in .{ending} is not supported yet; write it as YAML, JSON or TOML"
-    ]
+@pytest.mark.parametrize("name", ["standard", "json", "github-actions"])
+def test_a_reporter_of_skillgym_is_taken_and_changes_nothing(tmp_path, name):
+    assert read(tmp_path, f"run: {{reporter: {name}}}").file.run.reporter == name
 
 
 def test_a_file_that_is_no_text_is_told(tmp_path):
     (told,) = problems(tmp_path, b"run: \xff")
     assert told.startswith("skillgym.config.yaml: cannot be read: ")
+
+
+# --- programs ---------------------------------------------------------------------------------------
+
+MODULE = """
+import type { SkillGymConfig } from "skillgym";
+const repeat: number = 2;
+console.log("this is no part of it");
+const config: SkillGymConfig = {
+  run: { repeat, schedule: undefined, reporter: "standard" },
+  runners: { sh: { agent: { type: "command", command: "true" } } },
+};
+export default config;
+"""
+SCRIPT = "module.exports = { run: { repeat: 2 }, runners: { sh: { agent: { type: 'command', command: 'true' } } } };"
+
+
+def programmed(folder: Path, text: str, ending: str = "ts", **settings: Any) -> Config:
+    written(folder, {f"skillgym.config.{ending}": text})
+    return configuration(Settings(**settings), place(folder, {"PATH": os.environ["PATH"], "SECRET": "s-1"}))
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        pytest.param("ts", MODULE, id="ts"),
+        pytest.param("mts", MODULE, id="mts"),
+        pytest.param("cts", MODULE, id="cts"),
+        pytest.param("js", SCRIPT, id="js, a script"),
+        pytest.param("mjs", "export default { run: { repeat: 2 } };", id="mjs"),
+        pytest.param("cjs", SCRIPT, id="cjs"),
+    ],
+)
+def test_a_configuration_may_be_a_program(tmp_path, ending, text):
+    config = programmed(tmp_path, text, ending)
+    assert (config.file.run.repeat, config.file.run.schedule, config.folder) == (2, None, tmp_path)
+
+
+def test_a_program_may_import_and_wait(tmp_path):
+    written(tmp_path, {"bench/rules.ts": "export const repeat: number = 3;\n"})
+    text = (
+        'import { repeat } from "./bench/rules.ts";\nexport default { run: { repeat: await Promise.resolve(repeat) } };'
+    )
+    assert programmed(tmp_path, text).file.run.repeat == 3
+
+
+def test_a_program_sees_nothing_of_our_environment_that_it_should_not(tmp_path):
+    text = "export default { run: { tags: [process.env.SECRET ?? 'nothing'] } };"
+    assert programmed(tmp_path, text).file.run.tags == ("nothing",)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("export default { run: { repeat: } };", ":1:33: SyntaxError: Expression expected", id="syntax"),
+        pytest.param("\nthrow new Error('no luck');", ":2:7: Error: no luck", id="it throws"),
+        pytest.param(
+            "\nimport './gone.ts';\nexport default {};",
+            ":2:8: Cannot find module '{folder}/gone.ts'; check the path; Node wants the ending, too, as in ./rules.ts",
+            id="a missing import",
+        ),
+        pytest.param(
+            "export const config = {};",
+            ": the file has no default export; write `export default { … }`",
+            id="no export",
+        ),
+        pytest.param("\nexport default () => ({});", ":2:1: the default export is [Function", id="a function"),
+        pytest.param(
+            "export default { run: { tags: ['a', () => 'b'] } };",
+            ":1:1: run.tags[1]: is [Function (anonymous)], which is no data; write text, numbers, lists and plain",
+            id="a function inside",
+        ),
+        pytest.param(
+            "export default { run: { reporter: { onRunnerFinish() {} } } };",
+            ":1:1: run.reporter: a reporter module cannot be used; take it out, and see --report",
+            id="a reporter",
+        ),
+        pytest.param(
+            "export default { run: { maxCost: 1 / 0 } };",
+            ":1:1: run.maxCost: is Infinity, which is no data",
+            id="no number",
+        ),
+        pytest.param("const run = {}; run.run = run;\nexport default run;", ":2:1: run.run.run", id="it holds itself"),
+        pytest.param(
+            "export default { run: { repeet: 2 } };",
+            ": run.repeet: unknown key 'repeet'; did you mean 'repeat'?",
+            id="an unknown key",
+        ),
+        pytest.param(
+            "console.error('bye'); process.exit(3);",
+            ": the configuration ended its process with exit code 3; it printed: bye; it only exports an object",
+            id="it leaves",
+        ),
+        pytest.param(
+            "await new Promise(() => {}); export default {};", ": Deadlock: it awaits a promise", id="it waits for ever"
+        ),
+    ],
+)
+def test_a_program_that_gives_no_configuration_is_told(tmp_path, text, told):
+    with pytest.raises(ConfigError) as caught:
+        programmed(tmp_path, text)
+    assert str(caught.value).startswith(f"skillgym.config.ts{told.replace('{folder}', str(tmp_path))}")
+
+
+def test_a_program_that_never_ends_is_ended(tmp_path):
+    file = written(tmp_path, {"skillgym.config.ts": "while (true);"}) / "skillgym.config.ts"
+    with suite_hosts(tmp_path, call_limit=0.5) as hosts, pytest.raises(ConfigError) as caught:
+        hosts.configuration(file)
+    assert str(caught.value).startswith("skillgym.config.ts: the configuration did not answer within 0.5 s")
+
+
+def test_nothing_of_the_repository_is_run_where_it_must_not(tmp_path):
+    written(tmp_path, {"skillgym.config.ts": "export default {};"})
+    with pytest.raises(ConfigError) as caught:
+        configuration(Settings(), place(tmp_path, {}, Job(programs=False)))
+    assert str(caught.value) == (
+        "skillgym.config.ts is a program, and mode report runs nothing of the repository; "
+        "write it as YAML, JSON or TOML"
+    )
 
 
 # --- which file -------------------------------------------------------------------------------------
@@ -251,7 +408,7 @@ def test_names_of_the_environment_become_their_values(env, values):
 @pytest.mark.parametrize("environment", [{}, {"MY_KEY": ""}], ids=["not set", "empty, as a missing secret is"])
 def test_a_name_that_is_not_set_is_an_error(environment):
     with pytest.raises(ConfigError) as caught:
-        resolved_env({"KEY": "${{ MY_KEY }}"}, environment, "claude")
+        resolved_env({"KEY": "${{ MY_KEY }}"}, environment, "runners.claude.agent.env")
     assert str(caught.value) == (
         "runners.claude.agent.env: MY_KEY is not set in the environment; set MY_KEY, or pass it to the job as a secret"
     )
@@ -261,6 +418,38 @@ def test_a_list_of_names_passes_them_on(tmp_path):
     config = read(tmp_path, "runners:\n  a: {agent: {type: claude-code, env: [MY_KEY, HOST]}}\n")
     env = config.file.runners["a"].agent.env
     assert resolved_env(env, {"MY_KEY": "v-1", "HOST": "h"}, "a") == {"MY_KEY": "v-1", "HOST": "h"}
+
+
+@pytest.mark.parametrize(
+    ("env", "environment", "told"),
+    [
+        pytest.param("", {"OPENAI_API_KEY": "v-1", "HOME": "/h"}, {"OPENAI_API_KEY": "v-1"}, id="the usual variables"),
+        pytest.param(
+            ", env: {OPENAI_API_KEY: '${{ MINE }}', OPENAI_BASE_URL: 'http://localhost:1/v1'}",
+            {"OPENAI_API_KEY": "v-1", "MINE": "v-2"},
+            {"OPENAI_API_KEY": "v-2", "OPENAI_BASE_URL": "http://localhost:1/v1"},
+            id="others",
+        ),
+        pytest.param(", env: [MINE]", {"MINE": "v-2"}, {"MINE": "v-2"}, id="a list of names"),
+    ],
+)
+def test_the_judge_gets_its_key_and_address(tmp_path, env, environment, told):
+    written(tmp_path, {"skillgym.config.yaml": f"run: {{judge: {{api: openai, model: m{env}}}}}\n"})
+    here, given = place(tmp_path, environment), Settings()
+    judge = options(given, configuration(given, here), here, runners=0).judge
+    assert judge == JudgeConfig(api="openai", model="m", env=told)
+    assert "v-" not in repr(judge)
+
+
+def test_a_judge_s_variable_that_is_not_set_is_no_error_before_somebody_asks(tmp_path):
+    written(tmp_path, {"skillgym.config.yaml": "run: {judge: {api: openai, model: m, env: [MINE]}}\n"})
+    here, given = place(tmp_path, {}), Settings()
+    problem = "run.judge.env: MINE is not set in the environment; set MINE, or pass it to the job as a secret"
+    assert options(given, configuration(given, here), here, runners=0).judge.problem == problem
+
+
+def test_every_api_of_the_configuration_has_a_protocol():
+    assert set(get_args(JudgeSection.model_fields["api"].annotation)) == set(PROTOCOLS)
 
 
 # --- the action's input -----------------------------------------------------------------------------

@@ -167,18 +167,23 @@ def test_a_class_attached_by_an_assertion_is_the_failure_s():
     [
         pytest.param([HOLDS], {}, [], id="a pass is not classified"),
         pytest.param([FAILS], {}, ["a failed"], id="a failure is"),
-        pytest.param([FAILS], {"expected_fail": True}, ["a expected-failed"], id="also an expected one"),
-        pytest.param([HOLDS], {"expected_fail": True}, ["a unexpected-passed"], id="and an unexpected pass"),
+        pytest.param([FAILS], {"expected_fail": True}, ["a failed"], id="also an expected one, which it is not yet"),
+        pytest.param([HOLDS], {"expected_fail": True}, [], id="not an unexpected pass: it did pass"),
         pytest.param([HOLDS], {"trouble": TIMEOUT}, ["a errored"], id="and trouble"),
     ],
 )
-def test_the_suite_s_classifier_sees_what_did_not_simply_pass(assertions, settings, asked):
+def test_the_suite_s_classifier_sees_what_did_not_pass(assertions, settings, asked):
     subject = Asked(own_class=OWN)
     before = judged(*assertions, **settings)
     judgement = judged(*assertions, subject=subject, classify=True, **settings)
     assert subject.classified == asked
     assert judgement.status == before.status
-    assert judgement.failure_class == (OWN if asked else None)
+    assert judgement.failure_class == (OWN if asked else before.failure_class)
+
+
+def test_a_class_attached_to_what_crashed_is_the_crash_s():
+    judgement = judged(Says("cannot tell", trouble="assert-hook", failure_class=OWN))
+    assert (judgement.origin, judgement.failure_class) == ("assert-hook", OWN)
 
 
 def test_a_classifier_with_no_opinion_changes_nothing():

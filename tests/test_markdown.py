@@ -37,6 +37,17 @@ RUNS = {
         find-skill passed $0.08 9s 2100t
         warning: the second expectation holds even before the agent starts
     """,
+    "scores": """
+        suite evals/shop.eval.yaml
+        kind passed 0.875/0.8
+        terse passed 1/0.8
+        polite failed 0.5/0.8: contains-please: the answer does not contain 'please'
+        own failed 0.25/0.8 missed-skill: skill-trigger-csv: the skill csv was not used
+        slow errored timeout
+        later expected-failed 0/0.8: is-json: the answer is no JSON
+        suite bench/core.json
+        edit passed
+    """,
     "nothing": "",
 }
 

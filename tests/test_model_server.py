@@ -12,7 +12,16 @@ import pytest
 from model_script import SCENARIOS, Fail, Forever, Hang, Read, Say, Shell, Skill, Think, Together, Write
 from model_server import ModelServer
 
-TOOLS = [{"name": "Bash"}, {"name": "Read"}, {"name": "Write"}, {"name": "Skill"}]
+ARGUMENTS = {
+    "Bash": ("command", "description"),
+    "Read": ("file_path",),
+    "Write": ("file_path", "content"),
+    "Skill": ("skill",),
+}
+TOOLS = [
+    {"name": name, "input_schema": {"properties": {argument: {} for argument in arguments}}}
+    for name, arguments in ARGUMENTS.items()
+]
 CALL = {"role": "assistant", "content": [{"type": "tool_use"}]}
 RESULT = {"role": "user", "content": [{"type": "tool_result"}]}
 
@@ -52,7 +61,7 @@ def test_a_step_becomes_a_block_in_the_words_of_the_offered_tools(step, block):
 
 def test_a_tool_that_is_not_offered_is_replaced_by_a_shell_command():
     with ModelServer() as server:
-        answer = ask(server.script(Read("a.md")), tools=[{"name": "Bash"}])
+        answer = ask(server.script(Read("a.md")), tools=TOOLS[:1])
     assert answer["content"][0]["input"]["command"] == "cat 'a.md'"
 
 
@@ -120,6 +129,14 @@ def test_requests_are_logged_with_their_script():
 def test_what_is_not_scripted_is_not_found():
     with ModelServer() as server:
         assert post(f"{server.scenario('plain')}/v1/other", {})[0] == 404
+
+
+def test_a_proxy_that_refuses_and_remembers():
+    with ModelServer() as server:
+        proxied = urllib.request.build_opener(urllib.request.ProxyHandler({"https": server.proxy}))
+        with pytest.raises(urllib.error.URLError, match="403"):
+            proxied.open("https://telemetry.example.com/", timeout=10)
+    assert server.refused == ["telemetry.example.com:443"]
 
 
 def test_closing_ends_a_call_that_hangs():

@@ -9,7 +9,8 @@ import pytest
 from scratch import case, repository, skillgym, suite
 from skillgym_action import resolve
 from skillgym_action.composition import place
-from skillgym_action.config import Config, ConfigFile
+from skillgym_action.config import Config
+from skillgym_action.config_sections import ConfigFile
 from skillgym_action.errors import UsageError
 from skillgym_action.options import FAIL_ON, ExecuteOptions, GateOptions, Options, PlanOptions, Settings, settings
 

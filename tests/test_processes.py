@@ -37,6 +37,22 @@ def processes(cancelled: Cancellation) -> Iterator[Processes]:
         yield door
 
 
+class Watch:
+    """Stops a program at one line, and takes another one for its result."""
+
+    def __init__(self, stop: str = "", result: str = "") -> None:
+        self.stop, self.result = stop, result
+        self.seen: list[str] = []
+
+    @property
+    def finished(self) -> bool:
+        return self.result in self.seen if self.result else False
+
+    def __call__(self, line: str) -> Trouble | None:
+        self.seen.append(line)
+        return Trouble(kind="max-steps", message=line) if line == self.stop else None
+
+
 def run(processes: Processes, folder: Path, script: str, **settings: object) -> Capture:
     watch = settings.pop("watch", None)
     invocation = Invocation(argv=("sh", "-c", script), cwd=folder, **{"timeout": 20.0, **settings})
@@ -124,21 +140,31 @@ def test_a_process_that_hid_its_mark_goes_with_the_run(cancelled: Cancellation, 
 
 
 def test_a_watcher_can_stop_a_program(processes: Processes, tmp_path: Path) -> None:
-    seen: list[str] = []
-
-    def watch(line: str) -> Trouble | None:
-        seen.append(line)
-        return Trouble(kind="max-steps", message="enough") if len(seen) == 3 else None
-
+    watch = Watch(stop="3")
     capture = run(processes, tmp_path, "for i in 1 2 3 4; do echo $i; sleep 0.3; done; sleep 30", watch=watch)
     assert capture.ending is Ending.STOPPED
-    assert capture.stopped_for == Trouble(kind="max-steps", message="enough")
-    assert seen == ["1", "2", "3"]
+    assert capture.stopped_for == Trouble(kind="max-steps", message="3")
+    assert watch.seen == ["1", "2", "3"]
 
 
 def test_a_watcher_sees_what_was_printed_last(processes: Processes, tmp_path: Path) -> None:
-    capture = run(processes, tmp_path, "echo quick", watch=lambda line: Trouble(kind="max-steps", message=line))
+    capture = run(processes, tmp_path, "echo quick", watch=Watch(stop="quick"))
     assert capture.stopped_for == Trouble(kind="max-steps", message="quick")
+
+
+@pytest.mark.parametrize(
+    ("script", "ending"),
+    [
+        pytest.param("echo result; sleep 60", Ending.LINGERED, id="hangs after its result"),
+        pytest.param("echo result", Ending.EXITED, id="exits after its result"),
+        pytest.param("echo else; sleep 60", Ending.TIMED_OUT, id="hangs without one"),
+    ],
+)
+def test_a_program_that_has_told_its_result_may_not_go_on_for_long(processes, tmp_path, script, ending):
+    processes.linger = 0.3
+    capture = run(processes, tmp_path, script, watch=Watch(result="result"), timeout=2.0)
+    assert capture.ending is ending
+    assert capture.seconds < 5
 
 
 def test_a_cancellation_ends_what_runs_at_once(processes: Processes, cancelled: Cancellation, tmp_path: Path) -> None:

@@ -45,6 +45,38 @@ def greets(report, ctx):
 def claims(report, ctx):
     assert len(ctx.get_commands()) == 2
 """
+TYPESCRIPT_SUITE = """\
+import { assert, commandMatcher, type Suite, type SuiteWorkspaceConfig } from "skillgym";
+
+export const workspace: SuiteWorkspaceConfig = { mode: "isolated", templateDir: "./template" };
+const prompt = "Please greet the repository.";
+
+const suite: Suite = {
+  greets: {
+    id: "greets",
+    prompt,
+    assert(report, ctx) {
+      assert.skills.has(report, "greeter", { minConfidence: "explicit" });
+      assert.skills.only(report, ["greeter"]);
+      assert.commands.only(report, [/^echo greeted/]);
+      assert.commands.first(report, commandMatcher("echo").arg("greeted"));
+      assert.fileReads.only(report, ["notes.md"]);
+      assert.toolCalls.sequence(report, [{ tool: "Skill" }, { tool: "Read" }, { tool: "Bash" }]);
+      assert.toolCalls.has(report, { tool: "Skill", where: (args) => args.skill === "greeter" });
+      assert.output.includes(ctx.finalOutput() && report, "greeted");
+      assert.equal(report.usage.source.input, "provider");
+    },
+  },
+  claims: {
+    id: "claims",
+    prompt,
+    assert(report) {
+      assert.classify("no tests", () => assert.commands.includes(report, commandMatcher("npm").arg("test")));
+    },
+  },
+};
+export default suite;
+"""
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +176,26 @@ def test_a_python_suite_sees_what_the_agent_did(tmp_path, models):
     error = results_of(results)["claims"]["error"]
     assert error["location"] == {"path": "greetings_suite.py", "line": 20, "column": 5}
     assert "assert len(ctx.get_commands()) == 2" in error["message"]
+
+
+def test_a_typescript_suite_sees_what_the_agent_did(tmp_path, models):
+    files = {
+        "bench/greetings-suite.ts": TYPESCRIPT_SUITE,
+        "bench/core.json": None,
+        "skillgym.config.yaml": None,
+        "bench/template/.claude/skills/greeter/SKILL.md": SKILL,
+        "bench/template/notes.md": "note\n",
+    }
+    root = repository(tmp_path, files, git=True)
+    greet = "echo greeted > greeted.txt && cat greeted.txt"
+    ran, results = run(root, models, Skill("greeter"), Read("notes.md"), Shell(greet), Say("I greeted everybody."))
+    assert ran.code == 1, ran.err
+    found = results_of(results)
+    assert (found["greets"]["status"], found["greets"].get("error")) == ("passed", None)
+    claims = found["claims"]
+    assert (claims["status"], claims["failureClass"]["id"]) == ("failed", "no tests")
+    assert claims["error"]["location"] == {"path": "bench/greetings-suite.ts", "line": 26, "column": 57}
+    assert greet in claims["error"]["message"]
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from scratch import config, repository, runner, skillgym
-from skillgym_action.config import Config, ConfigFile
-from skillgym_action.errors import ConfigError, UsageError
-from skillgym_action.runners import path_key, selected_runners
+from skillgym_action.config import Config
+from skillgym_action.config_sections import ConfigFile
+from skillgym_action.domain import Runner
+from skillgym_action.errors import ConfigError, Problem, UsageError
+from skillgym_action.runners import selected_runners, usable
+from skillgym_action.session import AgentConfig
+from skillgym_action.text import path_key
 
 CLAUDE = {"agent": {"type": "claude-code", "model": "m"}}
 SH = {"agent": {"type": "command", "command": "true"}}
@@ -59,12 +64,24 @@ def test_an_agent_named_on_the_spot_needs_no_configuration(selector, model):
     [
         pytest.param("calude-code", "unknown runner 'calude-code'; did you mean 'claude-code'?", id="a misspelt agent"),
         pytest.param("opsu", "unknown runner 'opsu'; did you mean 'opus'?", id="a misspelt id"),
-        pytest.param("x*", "unknown runner 'x*'; known: claude-code, opus", id="a glob that matches nothing"),
-        pytest.param("replay", "unknown runner 'replay'; known: claude-code, opus", id="an agent that needs settings"),
+        pytest.param(
+            "x*",
+            "unknown runner 'x*'; known: claude-code, codex, copilot, cursor-agent, gemini, opencode, opus, pi, qwen",
+            id="a glob that matches nothing",
+        ),
+        pytest.param(
+            "replay",
+            "unknown runner 'replay'; "
+            "known: claude-code, codex, copilot, cursor-agent, gemini, opencode, opus, pi, qwen",
+            id="an agent that needs settings",
+        ),
     ],
 )
-def test_a_runner_nobody_knows_is_an_error(selector, told):
-    assert refused(configured(opus=CLAUDE), selector) == told
+def test_a_runner_nobody_knows_is_an_error(tmp_path, selector, told):
+    repository(tmp_path, {"skillgym.config.yaml": json.dumps({"runners": {"opus": CLAUDE}})})
+    for command in ("run", "check"):
+        ran = skillgym(command, "--runner", selector, cwd=tmp_path)
+        assert (ran.code, ran.err) == (2, f"error: {told}\n")
 
 
 @pytest.mark.parametrize(
@@ -86,6 +103,29 @@ def test_with_nothing_configured_and_nothing_named_the_agents_of_the_machine_are
         f"error: no runner is configured and none is named; {told}"
         "--runner claude-code, or runners in skillgym.config.yaml\n"
     )
+
+
+# --- what a suite's own runner becomes -------------------------------------------------------------
+
+
+def of_suite(kind: str, **more: Any) -> Runner:
+    agent = AgentConfig(type=kind, env={"OWN": "o", "ANTHROPIC_BASE_URL": "u"})
+    return usable(Runner(id="a", path_key="a", agent=agent, **more), "EVAL.yaml", {"ANTHROPIC_API_KEY": "k", "X": "x"})
+
+
+def test_a_suite_s_own_runner_gets_its_agent_s_keys():
+    own = of_suite("claude-code")
+    assert dict(own.agent.env) == {"ANTHROPIC_API_KEY": "k", "OWN": "o", "ANTHROPIC_BASE_URL": "u"}
+    assert own.problem is None
+
+
+def test_a_suite_s_own_runner_on_an_agent_that_is_not_there_yet_has_that_problem():
+    told = str(of_suite("holodeck").problem)
+    assert told.startswith("EVAL.yaml: runner a: the agent holodeck is not supported yet; known: claude-code, ")
+
+
+def test_a_problem_of_a_suite_s_own_runner_stays():
+    assert str(of_suite("holodeck", problem=Problem(message="no such target")).problem) == "no such target"
 
 
 # --- what a configured runner becomes ---------------------------------------------------------------

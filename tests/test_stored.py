@@ -64,6 +64,7 @@ def read_back(report: RunReport) -> RunReport:
     [
         pytest.param(run_report(EVERY_STATUS, commit="abc123"), id="every status"),
         pytest.param(run_report(""), id="nothing ran"),
+        pytest.param(run_report("suite a.yaml\na passed 0.875/0.8\nb failed 0.33333/0.8"), id="scores"),
         pytest.param(run_report(EVERY_STATUS, cancelled=True, shard="1/3", incomplete=("gone",)), id="cancelled shard"),
         pytest.param(run_report("", suites=(suite_at(), suite_at("bench/empty.json"))), id="suites without results"),
         pytest.param(run_report("a passed\na @codex failed\nb passed\nb @codex passed"), id="runner by runner"),

@@ -7,6 +7,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -112,8 +113,8 @@ def test_asserts_that_are_switched_off_by_the_environment_still_count(tmp_path):
         ),
         pytest.param(
             "with expect.classify('outer'):\n    with expect.classify('inner'): assert 0",
-            FailureClass(id="inner", label="inner"),
-            id="the innermost counts",
+            FailureClass(id="outer", label="outer"),
+            id="the outermost counts",
         ),
         pytest.param("with expect.classify('alias'): pass\nassert 0", None, id="only what fails inside"),
     ],
@@ -138,6 +139,48 @@ def test_each_failure_of_a_group_is_an_outcome(tmp_path):
         (False, "one"),
         (False, "two"),
     ]
+
+
+def test_soft_failures_are_told_together_with_their_places(tmp_path):
+    check = "expect.soft.equal(1, 2)\nexpect.soft.skills.has(report, 'x', 'Use it.')\nassert not 'hard'"
+    outcome = only(judged(tmp_path, one_case(check)))
+    assert (outcome.passed, outcome.location) == (False, at(5, 5))
+    assert outcome.explanation == dedent(
+        """\
+        3 assertion failures collected:
+        1. bench/demo_suite.py:5: expected equal values
+             actual:   1
+             expected: 2
+        2. bench/demo_suite.py:6: Use it.
+           expected the skill "x"
+             detected skills:
+               1. deploy (explicit)
+        3. bench/demo_suite.py:7: assert not 'hard'"""
+    )
+
+
+def test_an_async_check_has_soft_failures_too(tmp_path):
+    body = """
+        import asyncio
+        async def one(): expect.soft.fail("one")
+        async def check(report, ctx): await asyncio.gather(one(), one())
+        suite = [Case("it", prompt="p", check=check)]
+    """
+    outcome = only(judged(tmp_path, body))
+    assert outcome.explanation.startswith("2 assertion failures collected:\n1. bench/demo_suite.py:4: one")
+
+
+def test_soft_failures_of_one_check_are_not_those_of_the_next(tmp_path):
+    body = one_case("expect.soft.fail('x')") + "@suite.case('next', prompt='p')\ndef check(): pass\n"
+    file = written(tmp_path, body)
+    with suite_hosts(tmp_path) as hosts:
+        verdicts = [only(hosts.judge(file, name, session_report())).passed for name in ("it", "next", "it")]
+    assert verdicts == [False, True, False]
+
+
+def test_outside_of_a_check_a_soft_failure_is_hard(tmp_path):
+    problem = refused(tmp_path, written(tmp_path, "expect.soft.fail('too early')\nsuite = []"))
+    assert (problem.message, problem.location) == ("AssertionError: too early", at(2, 1))
 
 
 # --- crashes -----------------------------------------------------------------------------------------

@@ -78,6 +78,8 @@ def test_a_cancelled_run_says_so():
     [
         pytest.param("edit passed $0.2 12s", " 3/40 ✓ edit [claude]  passed  12 s  $0.20", id="passed"),
         pytest.param("fix failed $?", " 3/40 ✗ fix [claude]  failed  1.0 s  unknown  Assertion failure", id="failed"),
+        pytest.param("kind failed 0.5/0.8",
+                     " 3/40 ✗ kind [claude]  failed  1.0 s  $0.01  score 0.5 of 0.8", id="a score"),
         pytest.param("slow errored timeout 3x 125s",
                      " 3/40 ! slow [claude]  errored  2 min 5 s  $0.01  Timeout  after 2 retries", id="errored"),
         pytest.param("off skipped", " 3/40 - off [claude]  skipped", id="skipped"),

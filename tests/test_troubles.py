@@ -44,6 +44,7 @@ def test_a_status_stands_for_a_kind(status, kind):
         ("Unknown model x", "model-rejected"),
         ("getaddrinfo ENOTFOUND api.example.com", "network"),
         ("connect ECONNREFUSED 127.0.0.1:9", "network"),
+        ("Could not connect to local model provider at http://127.0.0.1:9/v1", "network"),
         ("unable to get local issuer certificate", "network"),
         ("API Error: 500 oops", "provider"),
         ("Internal server error", "provider"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scratch import committed, git_in, repository, world_in, written
-from skillgym_action.domain import Suite, WorkspaceSpec
+from skillgym_action.domain import WorkspaceSpec
 from skillgym_action.effects.snapshot import Changes
 
 BYTES = os.fsdecode(b"caf\xe9.txt")  # Latin-1: not UTF-8
@@ -294,9 +294,8 @@ def test_a_directory_of_the_user_is_neither_watched_nor_removed(workspaces, tmp_
 
 def test_a_shared_directory_is_prepared_once(workspaces, tmp_path):
     spec = WorkspaceSpec(mode="shared", source="template", template=written(tmp_path / "t", {"a.txt": "a"}))
-    suite = Suite(path="s", file=tmp_path / "s", name="s", format="python", workspace=spec)
     prepared: list[Path] = []
-    first, second = (workspaces.shared(suite, lambda one: prepared.append(one.path)) for _ in range(2))
+    first, second = (workspaces.shared("s", spec, lambda one: prepared.append(one.path)) for _ in range(2))
     assert first.path == second.path == prepared[0]
     assert len(prepared) == 1
     assert first.home != second.home
@@ -404,3 +403,29 @@ def test_nothing_is_left_when_the_run_ends_however_deep_it_was(tmp_path):
         assert workspace.changes() == Changes()
         root = world.workspaces.root
     assert not root.exists()
+
+
+@pytest.mark.parametrize(
+    ("there", "missing"), [(".claude/skills", ".agents/skills"), (".agents/skills", ".claude/skills")]
+)
+def test_skills_of_a_project_are_visible_to_every_agent_and_no_change_of_its_own(tmp_path, there, missing):
+    root = repository(tmp_path / "r", {f"{there}/greeter/SKILL.md": "# Greeter"}, git=True)
+    with world_in(root) as world:
+        workspace = world.workspaces.fresh(WorkspaceSpec())
+        workspace.remember()
+        assert (workspace.path / missing / "greeter/SKILL.md").read_text() == "# Greeter"
+        assert workspace.changes() == Changes()
+        assert git_in(workspace.path, "status", "--porcelain") == ""
+
+
+def test_skill_folders_that_are_both_there_stay_as_they_are(tmp_path):
+    files = {".claude/skills/a/SKILL.md": "a", ".agents/skills/b/SKILL.md": "b"}
+    with world_in(repository(tmp_path / "r", files)) as world:
+        workspace = world.workspaces.fresh(WorkspaceSpec())
+        workspace.remember()
+        assert [
+            [path.name for path in (workspace.path / name).iterdir()] for name in (".claude/skills", ".agents/skills")
+        ] == [
+            ["a"],
+            ["b"],
+        ]

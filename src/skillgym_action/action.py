@@ -31,6 +31,7 @@ SETTINGS = {
     "timeout": "timeout",
     "max-steps": "max_steps",
     "max-cost": "max_cost",
+    "install-agents": "install_agents",
     "fail-on": "fail_on",
     "min-pass-rate": "min_pass_rate",
     "max-error-rate": "max_error_rate",
@@ -89,6 +90,7 @@ def settings_of(given: Mapping[str, str]) -> Settings:
     if "output" in fields:
         fields["output"] = _inside(str(fields["output"]))
     written = {setting: name for name, setting in SETTINGS.items()} | {"runner": "runners", "report": "junit-path"}
+    fields.setdefault("install_agents", True)
     return settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
 
 
@@ -100,6 +102,7 @@ def run_action() -> int:
         del os.environ[name]
     settings = settings_of(given)
     from skillgym_action import commands, composition
+    from skillgym_action.effects.agent_user import images_own_user
     from skillgym_action.effects.clock import Clock
     from skillgym_action.effects.github_files import hand_over
 
@@ -107,6 +110,7 @@ def run_action() -> int:
     mode = _mode(given)
     job = _job(given, environment, mode)
     here = composition.place(Path(given.get("working-directory", ".")), environment, job)
+    settings = settings.model_copy(update={"agent_user": images_own_user()})
     config = composition.configuration(settings, here)
     directory = composition.run_directory(settings, config, here, Clock())
     settings = settings.model_copy(update={"output": str(directory)})
@@ -143,6 +147,7 @@ def _job(given: Mapping[str, str], environment: Mapping[str, str], mode: str) ->
     return Job(
         event=event,
         token=None if mode == "run" else given.get("github-token"),
+        programs=mode != "report",
         annotations=_boolean(given, "annotations"),
         summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(given, "summary") else None,
         outputs=_file(environment, "GITHUB_OUTPUT"),

@@ -1,6 +1,6 @@
 """Stage, part of execute: one session, from an empty directory to a judgement.
 
-prepare -> run -> normalise -> judge -> clean up. Trouble on the way travels as a value.
+prepare -> run -> normalise -> judge -> clean up. Trouble on the way travels as a value; see ``around`` for hooks.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from skillgym_action import around
 from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.camel import to_json
 from skillgym_action.domain import Attempt, Judgement
 from skillgym_action.effects.clock import iso
 from skillgym_action.effects.outputs import OutputFile
-from skillgym_action.judge import CANCELLED, errored, judge
+from skillgym_action.follow_up import Remembered, follow_ups, remember
+from skillgym_action.judge import CANCELLED, classified, errored, judge
 from skillgym_action.limits import Limits
 from skillgym_action.normalise import session_report
-from skillgym_action.session import Ending, Invocation, Session
-from skillgym_action.session_report import AgentRef, RunnerRef, SessionReport, Trouble
-from skillgym_action.subject import SessionSubject
+from skillgym_action.session import Ending, Session
+from skillgym_action.session_report import Cost, SessionReport, Trouble
+from skillgym_action.subject import SessionSubject, SuiteClassifier, runner_reference
 from skillgym_action.verdicts import GREEN
 
 if TYPE_CHECKING:
@@ -40,13 +42,13 @@ class Attempted:
     report: SessionReport | None = None
     trouble: Trouble | None = None
 
-
-class _NotPreparedError(Exception):
-    """A workspace could not be made ready."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.trouble = Trouble(kind=kind, message=message)
+    @property
+    def cost(self) -> Cost:
+        """What agent and judge cost together; unknown as soon as one of them is."""
+        agent, judge = self.report.cost if self.report else Cost(), self.judgement.cost_usd
+        if not judge:
+            return Cost() if judge is None else agent
+        return agent if agent.usd is None else Cost(usd=agent.usd + judge, source="computed")
 
 
 def attempt(world: World, execution: Execution, repetition: int, number: int, max_steps: int | None) -> Attempted:
@@ -57,14 +59,22 @@ def attempt(world: World, execution: Execution, repetition: int, number: int, ma
     began = world.clock.seconds()
     report: SessionReport | None = None
     try:
-        workspace = _prepared(world, execution, folder, kept)
-    except _NotPreparedError as error:
+        workspace = around.prepared(world, execution, folder)
+    except around.NotPreparedError as error:
+        if error.workspace:
+            _cleaned_up(world, error.workspace, kept)
         trouble: Trouble | None = error.trouble
-        judgement = CANCELLED if world.cancelled else errored(error.trouble)
+        judgement = errored(error.trouble)
+        told = classified(execution.case, SuiteClassifier(world, execution), judgement)
+        judgement = CANCELLED if world.cancelled else told
     else:
-        report, trouble = _held(world, execution, workspace, folder, (repetition, max_steps))
+        report, trouble, records = _held(world, execution, workspace, folder, (repetition, max_steps))
         judgement = _judged(world, execution, workspace, folder, (report, trouble))
-        _cleaned_up(world, workspace, None if judgement.status in GREEN else kept)
+        around.finished(world, execution, workspace, folder)
+        questions = follow_ups(judgement) if report else ()
+        if report and questions:
+            remember(world, execution, workspace, folder, Remembered(questions, report, records, kept))
+        _cleaned_up(world, workspace, kept if questions or judgement.status not in GREEN else None)
     if judgement.failure:
         world.directory.write(folder / "error.json", json.dumps(to_json(judgement.failure)))
     duration = round((world.clock.seconds() - began) * 1000)
@@ -84,30 +94,6 @@ def attempt(world: World, execution: Execution, repetition: int, number: int, ma
     )
 
 
-def _prepared(world: World, execution: Execution, folder: Path, kept: str) -> Workspace:
-    """A workspace after bootstrap. Raises _NotPreparedError."""
-    suite = execution.suite
-
-    def bootstrapped(workspace: Workspace) -> None:
-        try:
-            _bootstrap(world, execution, workspace, folder)
-        except _NotPreparedError:
-            _cleaned_up(world, workspace, kept)
-            raise
-
-    try:
-        if suite.workspace.mode == "shared":
-            workspace = world.workspaces.shared(suite, bootstrapped)
-        else:
-            workspace = world.workspaces.fresh(suite.workspace)
-            bootstrapped(workspace)
-    except OSError as error:
-        raise _NotPreparedError("workspace", f"the workspace could not be made: {error}") from error
-    if not workspace.path.is_dir():
-        raise _NotPreparedError("workspace", f"the workspace {workspace.path} is not there")
-    return workspace
-
-
 def _cleaned_up(world: World, workspace: Workspace, kept: str | None) -> None:
     """Keep the workspace there, without secrets, for people to look at; or nothing of it."""
     if kept:
@@ -117,45 +103,10 @@ def _cleaned_up(world: World, workspace: Workspace, kept: str | None) -> None:
     world.workspaces.discard(workspace)
 
 
-def _bootstrap(world: World, execution: Execution, workspace: Workspace, folder: Path) -> None:
-    bootstrap = execution.suite.workspace.bootstrap
-    if bootstrap is None:
-        workspace.remember()
-        return
-    env = {
-        "SKILLGYM_WORKSPACE": str(workspace.path),
-        "SKILLGYM_OUTPUT_DIR": str(world.directory.path),
-        "SKILLGYM_ARTIFACT_DIR": str(folder),
-    }
-    if execution.suite.workspace.mode == "isolated":
-        env |= {"SKILLGYM_CASE_ID": execution.case.id, "SKILLGYM_RUNNER_ID": execution.runner.id}
-    logs = folder / "bootstrap.stdout.log", folder / "bootstrap.stderr.log"
-    with workspace.bootstrapping():
-        capture = world.processes.run(
-            Invocation(
-                argv=bootstrap.argv,
-                cwd=workspace.path,
-                timeout=bootstrap.timeout,
-                env={**workspace.grader_env(), **env, **dict(bootstrap.env)},
-            ),
-            stdout=logs[0],
-            stderr=logs[1],
-        )
-    world.directory.redact(*logs)
-    if capture.ending is not Ending.EXITED or capture.exit_code:
-        how = {
-            Ending.EXITED: f"exit code {capture.exit_code}",
-            Ending.TIMED_OUT: f"no end after {bootstrap.timeout:g} s",
-        }.get(capture.ending, capture.ending)
-        tail = capture.stderr.tail(500).strip()
-        message = capture.error or f"{bootstrap.argv[0]}: {how}"
-        raise _NotPreparedError("workspace-bootstrap", message + (f"\n{tail}" if tail else ""))
-
-
 def _held(
     world: World, execution: Execution, workspace: Workspace, folder: Path, settings: tuple[int, int | None]
-) -> tuple[SessionReport | None, Trouble | None]:
-    """The session: what the agent did, and why that cannot be judged, if so."""
+) -> tuple[SessionReport | None, Trouble | None, tuple[Path, ...]]:
+    """The session: what the agent did, why that cannot be judged, if so, and the agent's own records of it."""
     repetition, max_steps = settings
     runner, agent = execution.runner, agent_named(execution.runner.agent.type)
     suite, case, own = execution.directory.split("/")
@@ -170,11 +121,11 @@ def _held(
         timeout=execution.timeout,
         max_steps=max_steps,
         budget=execution.budget,
+        files=execution.case.files,
     )
     invocation = agent.invocation(session)
     invocation = replace(invocation, env={**workspace.agent_env(), **runner.agent.env, **invocation.env})
-    streams = AGENTS[runner.agent.type].streams or runner.agent.output == "events"
-    watched = streams and (max_steps is not None or execution.budget is not None)
+    watched = AGENTS[runner.agent.type].streams or runner.agent.output == "events"
     limits = Limits(agent, max_steps=max_steps, budget=execution.budget, model=execution.model) if watched else None
     began = world.clock.now()
     workspace.write(invocation.files)
@@ -186,15 +137,15 @@ def _held(
     try:
         transcript = agent.transcript(capture, session)
         report = session_report(
-            transcript, capture, session, _reference(execution), started_at=iso(began), ended_at=iso(ended)
+            transcript, capture, session, runner_reference(execution), started_at=iso(began), ended_at=iso(ended)
         )
-        trouble = _trouble(capture, execution) or agent.trouble(capture, transcript)
+        trouble = trouble_of_ending(capture, execution.timeout) or agent.trouble(capture, transcript)
     except Exception as error:  # noqa: BLE001 -- foreign output must cost its own execution only, whatever it holds
-        return None, Trouble(kind="normalization", message=f"{type(error).__name__}: {error}")
+        return None, Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"), ()
     finally:
         world.directory.redact(folder / "stdout.log", folder / "stderr.log")
         world.directory.take((path for path in collected if path.suffix == ".jsonl"), folder)
-    return replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(folder)), trouble
+    return replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(folder)), trouble, collected
 
 
 def _raw_artifacts(folder: Path) -> dict[str, str]:
@@ -203,7 +154,7 @@ def _raw_artifacts(folder: Path) -> dict[str, str]:
     return {key: name for key, name in names.items() if (folder / name).is_file()}
 
 
-def _trouble(capture: Capture, execution: Execution) -> Trouble | None:
+def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
     """Trouble that needs no knowledge of the agent."""
     match capture.ending:
         case Ending.NOT_STARTED:
@@ -211,7 +162,7 @@ def _trouble(capture: Capture, execution: Execution) -> Trouble | None:
         case Ending.REFUSED:
             return Trouble(kind="runner-crash", message=capture.error or "the agent was not started")
         case Ending.TIMED_OUT:
-            return Trouble(kind="timeout", message=f"no end after {execution.timeout:g} s; the session was ended")
+            return Trouble(kind="timeout", message=f"no end after {timeout:g} s; the session was ended")
         case Ending.STOPPED:
             return capture.stopped_for
         case _:
@@ -237,11 +188,8 @@ def _judged(
         world.directory.write(folder / "report.json", json.dumps(to_json(report)))
     subject = SessionSubject(world, execution, workspace, folder)
     subject.report = report
+    if around.place_of(execution).judged_last:
+        subject.file_changes()  # of the agent alone
+        around.after_agent(world, execution, workspace, folder)
     judgement = judge(execution.case, subject, trouble)
-    return CANCELLED if world.cancelled else judgement
-
-
-def _reference(execution: Execution) -> RunnerRef:
-    runner = execution.runner
-    agent = AgentRef(type=runner.agent.type, model=execution.model)
-    return RunnerRef(id=runner.id, path_key=runner.path_key, agent=agent)
+    return replace(CANCELLED if world.cancelled else judgement, cost_usd=subject.cost_usd)

@@ -51,15 +51,18 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 CONFIG = option("config", "FILE", "Configuration file; default: skillgym.config.* found upward.")
+RUNNER = option("runner", "ID|AGENT[:MODEL]", "A configured runner, or an agent by name.", multiple=True)
+AGENTV_COMPAT = flag("agentv-compat", "Score AgentV suites as AgentV does, where we differ on purpose.")
 SELECTION = together(
     click.argument("paths", nargs=-1, metavar="[PATH]..."),
     CONFIG,
     option("format", "F", "Only suites of this format.", multiple=True),
     option("case", "GLOB", "Only cases whose id matches.", multiple=True),
     option("tag", "T[,T]", "Only cases with one of these tags.", multiple=True),
-    option("runner", "ID|AGENT[:MODEL]", "A configured runner, or an agent by name.", multiple=True),
+    RUNNER,
     option("model", "M", "The model of every execution."),
     option("shard", "I/N", "Only the I-th of N parts."),
+    AGENTV_COMPAT,
 )
 RUNNING = together(
     option("jobs", "N", "Executions at once; more than one implies --schedule parallel."),
@@ -69,6 +72,9 @@ RUNNING = together(
     option("timeout", "SECONDS", "Time limit of every session."),
     option("max-steps", "N", "Model rounds a session may have."),
     option("max-cost", "USD", "Money the run may spend; then nothing more is started."),
+    option("agent-user", "NAME", "Who agents, and all else that suites start, run as; only root can ask for it."),
+    flag("install-agents", "Install the CLIs of agents that are not there, through npm."),
+    flag("update-snapshots", "Take a new snapshot of every execution, and compare with none."),
     option("record", "DIR", "Store the sessions there, to be played by the replay agent."),
 )
 DECIDING = together(
@@ -84,7 +90,10 @@ DECIDING = together(
 OUTPUT = together(
     option("output", "DIR", "The run directory; default: .skillgym-results/<UTC time>-<random>."),
     option(
-        "report", "KIND=PATH", "One more report: results, junit, summary, comment, annotations, x-bench.", multiple=True
+        "report",
+        "KIND=PATH",
+        "One more report: results, junit, summary, comment, annotations, x-bench, agentv.",
+        multiple=True,
     ),
     option("template-dir", "DIR", "A folder with report templates that come before ours."),
     flag("verbose", "Show final outputs of what is not green."),
@@ -138,6 +147,7 @@ def check(**given: Any) -> int:
 
 @cli.command()
 @click.argument("run_directory", metavar="RUN", type=click.Path(exists=True, path_type=Path))
+@AGENTV_COMPAT
 @DECIDING
 @OUTPUT
 def rejudge(run_directory: Path, **given: Any) -> int:
@@ -160,6 +170,33 @@ def report(runs: tuple[str, ...], **given: Any) -> int:
     from skillgym_action import commands
 
     return commands.report(runs, _settings(given), _here())
+
+
+@cli.command()
+@CONFIG
+@RUNNER
+@click.option("--install", metavar="AGENT[@VERSION]", multiple=True, help="Install an agent's CLI through npm first.")
+@click.option("--probe", is_flag=True, help="Hold one short session on each runner; this costs a little.")
+@flag("no-color", "No colours.")
+def doctor(*, install: tuple[str, ...], probe: bool, **given: Any) -> int:
+    """What is installed, configured, reachable, permitted: one line each, with the remedy."""
+    from skillgym_action import commands
+
+    return commands.doctor(_settings(given), _here(), install=install, probe=probe)
+
+
+@cli.command()
+@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@CONFIG
+@click.option("--rerun", is_flag=True, help="Ask again, although there are answers.")
+def explain(directory: Path, *, rerun: bool, **given: Any) -> int:
+    """Ask the agent of a failed session the questions of the assertions that failed; this costs a little.
+
+    DIR is the folder of the session's artifacts, with an explain.json in it.
+    """
+    from skillgym_action import commands
+
+    return commands.explain(directory, _settings(given), _here(), rerun=rerun)
 
 
 @cli.command()

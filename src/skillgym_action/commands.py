@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,21 +12,22 @@ from skillgym_action import composition, pipeline, resolve
 from skillgym_action.effects.clock import Clock
 from skillgym_action.effects.terminal import Terminal
 from skillgym_action.errors import UsageError, did_you_mean
-from skillgym_action.pipeline import planned
+from skillgym_action.plan import known
 from skillgym_action.redaction import Redactor
 from skillgym_action.reporters.terminal import render
-from skillgym_action.text import plain
+from skillgym_action.text import log_line, plain
 from skillgym_action.verdicts import GREEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from skillgym_action.composition import Place
     from skillgym_action.config import Config
-    from skillgym_action.domain import Runner, RunReport
+    from skillgym_action.domain import Runner, RunReport, Suite
     from skillgym_action.options import Options, Settings
     from skillgym_action.plan import Plan
+    from skillgym_action.world import World
 
 
 def resolved(given: Settings, here: Place) -> tuple[Config, tuple[Runner, ...], Options]:
@@ -84,7 +86,14 @@ def _show(terminal: Terminal, report: RunReport, directory: Path, given: Setting
 
 
 def _plan(given: Settings, here: Place, runners: tuple[Runner, ...], options: Options) -> Plan:
-    """What would run; suite programs are loaded, hence the doors. Nothing is kept."""
+    """What would run."""
+    with _looking(given, here) as world:
+        return pipeline.planned(world, runners, options)
+
+
+@contextmanager
+def _looking(given: Settings, here: Place) -> Iterator[World]:
+    """Suite programs are loaded to be looked at, hence the doors. Nothing is kept."""
     import tempfile
     from pathlib import Path
 
@@ -93,7 +102,7 @@ def _plan(given: Settings, here: Place, runners: tuple[Runner, ...], options: Op
         tempfile.TemporaryDirectory(prefix="skillgym-") as folder,
         composition.opened(here, Path(folder) / "run", terminal) as world,
     ):
-        return planned(world, runners, options)
+        yield world
 
 
 def _dry_run(given: Settings, here: Place, runners: tuple[Runner, ...], options: Options) -> int:
@@ -102,7 +111,7 @@ def _dry_run(given: Settings, here: Place, runners: tuple[Runner, ...], options:
         budget = f", ${execution.budget:.2f}" if execution.budget is not None else ""
         names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]"
         print(plain(f"{names}  {execution.timeout:g} s{budget}"))  # noqa: T201 -- what the command is for
-    if code := _problems(todo):
+    if code := _problems(todo.suites):
         return code
     if not todo.executions:
         raise UsageError("nothing would run: no suite was found, or the filters leave no case", remedy="see `list`")
@@ -131,7 +140,7 @@ def list_(given: Settings, here: Place, *, as_json: bool, matrix: int | None) ->
     ]
     if as_json:
         print(json.dumps(rows, indent=2))  # noqa: T201
-        return _problems(todo)
+        return _problems(todo.suites)
     from rich.console import Console
     from rich.table import Table
 
@@ -142,31 +151,38 @@ def list_(given: Settings, here: Place, *, as_json: bool, matrix: int | None) ->
         cells = (one.suite.path, one.case.id, one.runner.id, one.model or "", ", ".join(one.case.tags))
         table.add_row(*(plain(cell).replace("[", r"\[") for cell in cells))
     Console(no_color=given.no_color).print(table)
-    return _problems(todo)
+    return _problems(todo.suites)
 
 
 def check(given: Settings, here: Place) -> int:
     """``check``."""
     config = composition.configuration(given, here)
-    runners = composition.runners(given, config, here) if given.runner or config.file.runners else ()
-    todo = _plan(given, here, runners, resolve.options(given, config, here, runners=len(runners)))
-    if code := _problems(todo):
+    runners = composition.runners(given, config, here)
+    options = resolve.options(given, config, here, runners=len(runners))
+    with _looking(given, here) as world:
+        suites = pipeline.loaded(world, options)
+    known((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
+    if code := _problems(suites):
         return code
-    if not todo.suites:
+    if not suites:
         raise UsageError("no suite was found", remedy="name a suite file or a folder that holds one")
-    cases = sum(len(suite.cases) for suite in todo.suites)
-    print(f"fine: {len(todo.suites)} suites, {cases} cases, {len(runners)} runners")  # noqa: T201
+    cases = sum(len(suite.cases) for suite in suites)
+    own = sum(len(suite.runners) for suite in suites)
+    print(f"fine: {len(suites)} suites, {cases} cases, {len(runners) + own} runners")  # noqa: T201
     return 0
 
 
-def _problems(todo: Plan) -> int:
+def _problems(suites: tuple[Suite, ...]) -> int:
     """Print what is wrong with the suites; 2 if anything is."""
-    for suite in todo.suites:
+    wrong = 0
+    for suite in suites:
         for warning in suite.warnings:
             print(plain(f"warning: {warning}"), file=sys.stderr)  # noqa: T201
-        for invalid in suite.invalid:
-            print(plain(f"error: {invalid.problem}"), file=sys.stderr)  # noqa: T201
-    return 2 if any(suite.invalid for suite in todo.suites) else 0
+        problems = [invalid.problem for invalid in suite.invalid]
+        for problem in (*problems, *(runner.problem for runner in suite.runners if runner.problem)):
+            wrong = 2
+            print(plain(f"error: {problem}"), file=sys.stderr)  # noqa: T201
+    return wrong
 
 
 def rejudge(run_directory: Path, given: Settings, here: Place) -> int:
@@ -177,7 +193,8 @@ def rejudge(run_directory: Path, given: Settings, here: Place) -> int:
     config = composition.configuration(given, here)
     settings = given.model_copy(update={"paths": tuple(sorted({str(here.root / path) for path, _ in stored.cases}))})
     options = resolve.options(settings, config, here, runners=len(stored.runners))
-    execution = replace(options.execute, repeat=stored.repeat, retry=0, max_cost=None)
+    snapshots = options.execute.snapshots and replace(options.execute.snapshots, update=False, create=False)
+    execution = replace(options.execute, repeat=stored.repeat, retry=0, max_cost=None, snapshots=snapshots)
     options = replace(options, execute=execution, plan=replace(options.plan, cases=(), tags=(), only=stored.cases))
     directory = composition.run_directory(given, config, here, Clock())
     if directory == run_directory.resolve():
@@ -201,6 +218,46 @@ def report(runs: Iterable[str], given: Settings, here: Place) -> int:
     return _exit_code(told)
 
 
+def doctor(given: Settings, here: Place, *, install: tuple[str, ...], probe: bool) -> int:
+    """``doctor``: a line for each finding; 1 when one of them is a problem."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from skillgym_action.doctor import findings
+
+    worst = 0
+    with _looking(given, here) as world:
+        within = world.directory.redactor.text
+        console = Console(no_color=given.no_color, highlight=False, soft_wrap=True)
+        for finding in findings(world, given, here, install=install, probe=probe):
+            worst = max(worst, finding.state)
+            sign, color = DOCTORS_SIGNS[finding.state]
+            told = "; ".join(part for part in (finding.text, finding.remedy) if part)
+            subject, told = (plain(within(" ".join(text.split()))) for text in (finding.subject, told))
+            console.print(Text.assemble((sign, color), f" {subject:16} {told}"))
+    return int(worst == max(DOCTORS_SIGNS))
+
+
+def explain(directory: Path, given: Settings, here: Place, *, rerun: bool) -> int:
+    """``explain``: questions and answers; 3 when an answer did not come."""
+    from skillgym_action.explain import explanations, questions_in
+    from skillgym_action.runners import unknown_runner
+
+    asked = questions_in(directory, rerun=rerun)
+    config = composition.configuration(given, here)
+    found = composition.runners(given.model_copy(update={"runner": (asked.runner_id,)}), config, here)
+    if not found:
+        raise unknown_runner(asked.runner_id, config.file.runners or ())
+    with _looking(given, here) as world:
+        answers = explanations(world, asked, found[0], directory)
+        within = world.directory.redactor.text
+    for answer in answers:
+        told = answer.trouble.message if answer.trouble else answer.answer
+        lines = [f"> {plain(answer.asked.question)}", *map(log_line, told.splitlines()), ""]
+        print(within("\n".join(lines)))  # noqa: T201
+    return 3 if any(answer.trouble for answer in answers) else 0
+
+
 def schema(name: str | None) -> int:
     """``schema``."""
     if name is None:
@@ -213,7 +270,7 @@ def schema(name: str | None) -> int:
 
 
 def _config_schema() -> dict[str, object]:
-    from skillgym_action.config import ConfigFile
+    from skillgym_action.config_sections import ConfigFile
 
     return ConfigFile.model_json_schema(by_alias=True)
 
@@ -230,4 +287,5 @@ def _results_schema() -> dict[str, object]:
     return results_schema()
 
 
+DOCTORS_SIGNS = {0: ("✓", "green"), 1: ("·", "dim"), 2: ("!", "yellow"), 3: ("✗", "red")}
 SCHEMAS = {"config": _config_schema, "x-bench": _suite_schema, "results": _results_schema}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import signal
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
 from skillgym_action.config import Config, find_config, read_config
+from skillgym_action.effects.agent_installs import AgentInstalls
+from skillgym_action.effects.agent_user import agent_user, closed_to_others
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.clock import Clock
 from skillgym_action.effects.processes import Processes
@@ -20,34 +22,38 @@ from skillgym_action.effects.repository import Repository, repository_root
 from skillgym_action.effects.run_directory import RunDirectory
 from skillgym_action.effects.suite_host import SuiteHosts
 from skillgym_action.effects.workspace import Workspaces
-from skillgym_action.errors import UsageError
-from skillgym_action.redaction import Redactor
+from skillgym_action.errors import ConfigError, UsageError
+from skillgym_action.redaction import Redactor, is_secret_name
 from skillgym_action.runners import selected_runners
 from skillgym_action.world import Observers, World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from skillgym_action.domain import Runner
     from skillgym_action.effects.github_api import GitHubApi
+    from skillgym_action.effects.judge_api import Judge
+    from skillgym_action.effects.snapshot_file import SnapshotFile
     from skillgym_action.github.conversation import Conversation
     from skillgym_action.github.event import GitHubEvent
     from skillgym_action.options import Options, Settings
+    from skillgym_action.questions import JudgeConfig
+    from skillgym_action.snapshots import SnapshotConfig
     from skillgym_action.world import Observer
-
-SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
     """A step of a job on GitHub: what started it, the token that may write for it, and what the runner reads of it.
 
+    Without ``programs`` no configuration that is a program is run.
     Without ``token`` nothing is said on a pull request; without ``summary`` or ``outputs`` that file is not written.
     """
 
     event: GitHubEvent | None = None
     token: str | None = field(default=None, repr=False)
     annotations: bool = False
+    programs: bool = True
     summary: Path | None = None
     outputs: Path | None = None
 
@@ -74,13 +80,37 @@ def configuration(given: Settings, here: Place) -> Config:
         named = here.cwd / given.config
         if not named.is_file():
             raise UsageError(f"no such configuration file: {given.config}", remedy="check --config")
-        config = read_config(named, given.config)
+        config = read_config(named, given.config, _program_runner(given, here))
     else:
         first = next((here.cwd / path for path in given.paths if not path.startswith("!")), here.cwd)
         start = first if first.is_dir() else first.parent
         found = find_config(Path(os.path.normpath(start)), here.root)
-        config = read_config(found, os.path.relpath(found, here.cwd)) if found else Config(folder=here.cwd)
+        shown = os.path.relpath(found, here.cwd) if found else ""
+        config = read_config(found, shown, _program_runner(given, here)) if found else Config(folder=here.cwd)
     return config.with_runners(given.runners) if given.runners else config
+
+
+def _program_runner(given: Settings, here: Place) -> Callable[[Path], object]:
+    """What runs a configuration that is a program: with doors of its own, since those of the run depend on it."""
+
+    def run(file: Path) -> object:
+        if here.job and not here.job.programs:
+            message = f"{file.name} is a program, and mode report runs nothing of the repository"
+            raise ConfigError(message, remedy="write it as YAML, JSON or TOML")
+        user = agent_user(given.agent_user) if given.agent_user else None
+        node = here.environment.get("SKILLGYM_NODE")
+        with ExitStack() as stack:
+            cancelled = Cancellation()
+            stack.callback(cancelled.close)
+            stack.enter_context(_signals(cancelled))
+            if user:
+                stack.enter_context(closed_to_others(_private(here)))
+            logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
+            processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
+            hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=logs, node=node))
+            return hosts.configuration(file)
+
+    return run
 
 
 def runners(given: Settings, config: Config, here: Place) -> tuple[Runner, ...]:
@@ -99,13 +129,13 @@ def run_directory(given: Settings, config: Config, here: Place, clock: Clock) ->
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Values of the environment that must never leave us."""
-    return tuple(value for name, value in environment.items() if value and SECRET_NAMES.search(name))
+    return tuple(value for name, value in environment.items() if value and is_secret_name(name))
 
 
 def forget_keys() -> None:
     """Take keys out of our own environment, which any child of ours could otherwise read."""
     known = {key for listing in AGENTS.values() for key in listing.keys}
-    for name in [name for name in os.environ if name in known or SECRET_NAMES.search(name)]:
+    for name in [name for name in os.environ if name in known or is_secret_name(name)]:
         del os.environ[name]
 
 
@@ -121,14 +151,21 @@ def opened(here: Place, directory: Path, observer: Observer, options: Options | 
         cancelled = Cancellation()
         stack.callback(cancelled.close)
         stack.enter_context(_signals(cancelled))
-        processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled))
+        name = options.execute.agent_user if options else None
+        user = agent_user(name) if name else None
+        if user:
+            stack.enter_context(closed_to_others(_private(here)))
+        processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
         repository = Repository(here.root, processes)
-        workspaces = stack.enter_context(Workspaces(repository, processes.turns))
+        workspaces = stack.enter_context(Workspaces(repository, processes.turns, user))
         if directory.is_relative_to(here.root):
             workspaces.hide([directory.relative_to(here.root).as_posix()])
         redactor = Redactor(secret_values(here.environment))
         logs = stack.enter_context(RunDirectory(directory, redactor))
-        hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=directory))
+        if user:
+            stack.enter_context(closed_to_others([directory]))
+        node = here.environment.get("SKILLGYM_NODE")
+        hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=directory, node=node))
         clock = Clock()
         event = here.job.event if here.job else None
         conversation = None
@@ -143,13 +180,34 @@ def opened(here: Place, directory: Path, observer: Observer, options: Options | 
             processes=processes,
             workspaces=workspaces,
             hosts=hosts,
+            installs=AgentInstalls(processes, here.environment),
             directory=logs,
             clock=clock,
             cancelled=cancelled,
             observer=Observers(observer, conversation) if conversation else observer,
             links=event.links() if event else None,
             conversation=conversation,
+            judge=_judge(options.judge, clock, cancelled) if options and options.judge else None,
+            snapshots=_snapshots(options.execute.snapshots) if options and options.execute.snapshots else None,
         )
+
+
+def _private(here: Place) -> list[Path]:
+    """What agents with a user of their own must not find: the checkout's credentials, and what the runner mounts."""
+    mounted = [Path("/github") / name for name in ("file_commands", "home", "runner_temp", "workflow")]
+    return [here.root / ".git", *(mounted if here.job else [])]
+
+
+def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation) -> Judge:
+    from skillgym_action.effects.judge_api import Judge
+
+    return Judge(config, clock=clock, cancelled=cancelled)
+
+
+def _snapshots(options: SnapshotConfig) -> SnapshotFile:
+    from skillgym_action.effects.snapshot_file import SnapshotFile
+
+    return SnapshotFile(options.path, options.named)
 
 
 def _github_api(event: GitHubEvent, token: str, clock: Clock, cancelled: Cancellation) -> GitHubApi:

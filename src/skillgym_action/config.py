@@ -4,144 +4,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
-
-from skillgym_action.agents import AGENTS
-from skillgym_action.camel import camel
-from skillgym_action.documents import read_document, validated
-from skillgym_action.errors import ConfigError, Location, Problem, did_you_mean
+from skillgym_action.config_sections import ConfigFile
+from skillgym_action.documents import read_document, told_document, validated
+from skillgym_action.errors import ConfigError, Location, Problem
 from skillgym_action.notations import key_path_text
-from skillgym_action.options import CommentMode, CommentWhen, FailOn, Schedule, StatusMode
 from skillgym_action.redaction import looks_like_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
-    from skillgym_action.documents import Document
+    from skillgym_action.documents import Document, Kind
     from skillgym_action.notations import KeyPath
 
-KINDS: dict[str, Literal["yaml", "json", "toml"]] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
+KINDS: dict[str, Kind] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
 # Keys of the format that this version cannot honour: a wrong "unknown key" would send people looking for a typo.
-PLANNED = (("snapshots",), ("run", "reporter"), ("run", "judge"))
+PLANNED = (("run", "judge", "agent"),)
 REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        allow_inf_nan=False,
-        alias_generator=camel,
-        populate_by_name=True,
-        defer_build=True,
-    )
-
-
-def _agent_type(value: object) -> object:
-    if value not in AGENTS:
-        raise ValueError(f"unknown agent {value!r}; {did_you_mean(str(value), AGENTS)}")
-    return value
-
-
-def _references(value: object) -> object:
-    """A list of names stands for those variables of our environment."""
-    return {str(name): f"${{{{ {name} }}}}" for name in value} if isinstance(value, list) else value
-
-
-class AgentSection(_Model):
-    """``runners.<id>.agent``."""
-
-    type: Annotated[str, BeforeValidator(_agent_type)]
-    model: str | None = None
-    command: str | tuple[str, ...] | None = None
-    command_args: tuple[str, ...] = ()
-    env: Annotated[dict[str, str], BeforeValidator(_references)] = {}
-    budget: PositiveFloat | None = None
-    output: Literal["text", "events"] = "text"
-    sessions: str | None = None
-
-
-class RunnerSection(_Model):
-    """``runners.<id>``."""
-
-    agent: AgentSection
-
-
-class BootstrapSection(_Model):
-    """``run.workspace.bootstrap``; milliseconds."""
-
-    command: str
-    args: tuple[str, ...] = ()
-    timeout_ms: PositiveInt = 300_000
-    env: dict[str, str] = {}
-
-
-class WorkspaceSection(_Model):
-    """``run.workspace``: for suites that do not say how they work."""
-
-    mode: Literal["none", "shared", "isolated"]
-    cwd: str | None = None
-    template_dir: str | None = None
-    bootstrap: BootstrapSection | None = None
-
-
-class RunSection(_Model):
-    """``run``."""
-
-    cwd: str | None = None
-    output_dir: str | None = None
-    schedule: Schedule | None = None
-    max_parallel: PositiveInt | None = None
-    repeat: PositiveInt | None = None
-    repeat_failure: Annotated[
-        NonNegativeInt | None, Field(validation_alias=AliasChoices("repeatFailure", "retryFailed", "repeat_failure"))
-    ] = None
-    max_steps: PositiveInt | None = None
-    workspace: WorkspaceSection | None = None
-    tags: tuple[str, ...] = ()
-    fail_on: FailOn | None = None
-    baseline: str | None = None
-    max_cost: PositiveFloat | None = None
-    min_pass_rate: Annotated[float, Field(ge=0, le=1)] | None = None
-
-
-class DefaultsSection(_Model):
-    """``defaults``; milliseconds."""
-
-    timeout_ms: PositiveInt | None = None
-
-
-class ReportSection(_Model):
-    """``report``: what is said on the pull request, and with which templates."""
-
-    comment: CommentMode | None = None
-    comment_when: CommentWhen | None = None
-    comment_id: str | None = None
-    review_comments: bool | None = None
-    status: StatusMode | None = None
-    templates: str | None = None
-
-
-class ConfigFile(_Model):
-    """A whole configuration file."""
-
-    run: RunSection = RunSection()
-    defaults: DefaultsSection = DefaultsSection()
-    report: ReportSection = ReportSection()
-    runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,26 +58,34 @@ def find_config(start: Path, stop: Path) -> Path | None:
     return None
 
 
-def read_config(path: Path, shown: str) -> Config:
-    """The configuration in ``path``; ``shown`` is how messages name it. Raises ConfigError with every problem."""
+def read_config(path: Path, shown: str, run: Callable[[Path], object] | None = None) -> Config:
+    """The configuration in ``path``; ``shown`` is how messages name it, ``run`` gives what a program exports.
+
+    Raises ConfigError with every problem.
+    """
     kind = KINDS.get(path.suffix.lower())
-    if kind is None:
-        remedy = "write it as YAML, JSON or TOML"
-        raise ConfigError.of(
-            Problem(
-                message=f"configuration in {path.suffix} is not supported yet",
-                location=Location(path=shown),
-                remedy=remedy,
-            )
+    if kind:
+        document = _read(path, shown, kind)
+    elif run and path.suffix.lower() in PROGRAMS:
+        document = told_document(run(path), path=shown)
+    else:
+        problem = Problem(
+            message=f"configuration in {path.suffix or 'a file without an ending'} cannot be read here",
+            location=Location(path=shown),
+            remedy="write it as YAML, JSON or TOML",
         )
+        raise ConfigError.of(problem)
+    if document.value is None:
+        return Config(folder=path.parent)
+    return Config(file=_validated(document), folder=path.parent)
+
+
+def _read(path: Path, shown: str, kind: Kind) -> Document:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{shown}: cannot be read: {error}", remedy="check the path given by --config") from error
-    document = read_document(text, path=shown, kind=kind, error=ConfigError)
-    if document.value is None:
-        return Config(folder=path.parent)
-    return Config(file=_validated(document), folder=path.parent)
+    return read_document(text, path=shown, kind=kind, error=ConfigError)
 
 
 def _validated(document: Document) -> ConfigFile:
@@ -234,14 +124,14 @@ def _texts(value: object, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
             yield from _texts(part, (*at, key))
 
 
-def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], runner: str) -> dict[str, str]:
-    """Values for the names a runner's ``env`` mentions. Raises ConfigError for a name that is not set."""
+def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], key_path: str) -> dict[str, str]:
+    """Values for the names that the ``env`` at ``key_path`` mentions. Raises ConfigError for one that is not set."""
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         if not environment.get(name):
             raise ConfigError(
-                f"runners.{runner}.agent.env: {name} is not set in the environment",
+                f"{key_path}: {name} is not set in the environment",
                 remedy=f"set {name}, or pass it to the job as a secret",
             )
         return environment[name]

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 HEAD = 64 * 1024
 EXTENSIONS = {
-    ".json": ("x-bench",),
+    ".json": ("x-bench", "agentv"),
     ".py": ("python",),
     **dict.fromkeys((".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"), ("typescript",)),
-    **dict.fromkeys((".yaml", ".yml"), ("agentv",)),
+    **dict.fromkeys((".yaml", ".yml", ".jsonl"), ("agentv",)),
 }
 
 
@@ -77,6 +77,9 @@ def _named(repository: Repository, file: Path, options: DiscoverOptions) -> Foun
             f"{path}: no suite format has files ending in {file.suffix or file.name!r}",
             remedy=f"suites end in {', '.join(EXTENSIONS)}",
         )
+    if len(formats) > 1:
+        head = _head(file)
+        formats = (*(name for name in formats if format_named(name).accepts(path, head)), *formats)
     return Found(path=path, file=file, format=formats[0])
 
 
@@ -88,6 +91,7 @@ def _searched(repository: Repository, paths: Iterable[str], options: DiscoverOpt
             file = repository.root / path
             if file.is_file() and format_named(name).accepts(path, _head(file)):
                 yield Found(path=path, file=file, format=name)
+                break
 
 
 def _head(file: Path) -> str:

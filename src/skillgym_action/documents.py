@@ -77,6 +77,21 @@ def read_document(text: str, *, path: str, kind: Kind, error: type[SkillgymError
     return Document(path=path, value=reading.value, reading=reading, line_starts=line_starts)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ToldDocument(Document):
+    """A value that a program made: all that is known of its parts is the file."""
+
+    def locate(self, key_path: KeyPath = ()) -> Location:  # noqa: ARG002 - wherever it is, nobody knows
+        """The file."""
+        return Location(path=self.path)
+
+
+def told_document(value: object, *, path: str) -> Document:
+    """A document without a text."""
+    reading = Reading(value=value, offset=lambda _: None)
+    return ToldDocument(path=path, value=value, reading=reading, line_starts=lambda: [0])
+
+
 def _read_yaml(text: str) -> Reading:
     from skillgym_action.yaml_notation import read_yaml
 

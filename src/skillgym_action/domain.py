@@ -5,15 +5,15 @@ Frozen and keyword-only; sequences are tuples. Totals are methods, never stored 
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from skillgym_action.hooks import NO_HOOKS, Hooks
 from skillgym_action.session_report import Cost, Usage
-from skillgym_action.verdicts import GREEN, JUDGED, Status
+from skillgym_action.totals import totals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
 
     from skillgym_action.assertions import Assertion
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from skillgym_action.errors import Location, Problem
     from skillgym_action.links import Links
     from skillgym_action.session import AgentConfig
-    from skillgym_action.verdicts import FailureClass
+    from skillgym_action.session_report import Trouble
+    from skillgym_action.totals import Totals
+    from skillgym_action.verdicts import FailureClass, Status
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +41,7 @@ class WorkspaceSpec:
 
     mode ``none``: in ``cwd``; ``shared``: one directory per suite; ``isolated``: a fresh one per session.
     ``source`` ``repository`` copies the checkout, ``template`` copies ``template``, ``empty`` starts empty.
+    ``judged_last``: assertions see what the hooks ``after_each`` left, not what the agent did.
     """
 
     mode: Literal["none", "shared", "isolated"] = "isolated"
@@ -46,11 +49,18 @@ class WorkspaceSpec:
     template: Path | None = None
     cwd: Path | None = None
     bootstrap: Bootstrap | None = None
+    hooks: Hooks = NO_HOOKS
+    judged_last: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """A prompt, its assertions, its own settings. ``timeout`` in seconds, ``budget`` in US dollars; None: not given."""
+    """A prompt, its assertions, its own settings. ``timeout`` in seconds, ``budget`` in US dollars; None: not given.
+
+    ``files`` go with the prompt; ``workspace`` replaces the suite's; ``retries`` are sessions after a failure.
+    ``depends_on``: ids of cases that have to be green before, else it is done as ``unmet`` says.
+    ``threshold``: the score it needs, from 0 to 1; None: every assertion has to hold.
+    """
 
     id: str
     prompt: str
@@ -63,6 +73,13 @@ class Case:
     expected_fail: bool = False
     classify: bool = False
     runners: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    metadata: object = None
+    workspace: WorkspaceSpec | None = None
+    retries: int = 0
+    depends_on: tuple[str, ...] = ()
+    unmet: Literal["skip", "fail", "run"] = "skip"
+    threshold: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +92,11 @@ class Invalid:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suite:
-    """Cases plus what they share. ``path`` is relative to the repository root; ``file`` absolute."""
+    """Cases plus what they share. ``path`` is relative to the repository root; ``file`` absolute.
+
+    ``runners`` are its own, in place of the run's; ``budget``: US dollars its sessions on one runner may spend.
+    ``hidden``: what else is left out of copies of the repository.
+    """
 
     path: str
     file: Path
@@ -86,16 +107,25 @@ class Suite:
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
     warnings: tuple[Problem, ...] = ()
     default_timeout: float | None = None
+    runners: tuple[Runner, ...] = ()
+    budget: float | None = None
+    hidden: tuple[str, ...] = ()
     digest: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Runner:
-    """A configured agent. ``path_key`` is its id as one path segment."""
+    """A configured agent. ``path_key`` is its id as one path segment; ``problem`` is why it cannot be used.
+
+    ``trouble`` is what its executions end in because its program is not there.
+    """
 
     id: str
     path_key: str
     agent: AgentConfig
+    hooks: Hooks = NO_HOOKS
+    problem: Problem | None = None
+    trouble: Trouble | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,8 +152,20 @@ class Unrunnable:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FollowUp:
+    """What the agent can be asked about a failure. ``source`` is where the suite asks it."""
+
+    question: str
+    source: Location | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """One assertion's answer on one session. ``passed`` None: it could not tell (then ``trouble`` says which class)."""
+    """One assertion's answer on one session. ``passed`` None: it could not tell (then ``trouble`` says which class).
+
+    ``score`` is from 0 to 1, and counts ``weight`` in its case's. ``required``: below that score, or with True below
+    the case's threshold, the case scores 0.
+    """
 
     assertion: str
     type: str
@@ -131,9 +173,12 @@ class Outcome:
     explanation: str
     evidence: str | None = None
     score: float | None = None
+    weight: float = 1.0
+    required: float | bool = False
     location: Location | None = None
     failure_class: FailureClass | None = None
     trouble: str | None = None
+    follow_ups: tuple[FollowUp, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,14 +192,20 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """Status and reasons of one session."""
+    """Status and reasons of one session. ``score`` and ``threshold``: where its case has one, and it was judged.
+
+    ``cost_usd``: of the judge's answers, in US dollars; None: not known.
+    """
 
     status: Status
     outcomes: tuple[Outcome, ...] = ()
+    score: float | None = None
+    threshold: float | None = None
     origin: str | None = None
     failure_class: FailureClass | None = None
     failure: Failure | None = None
     reason: str | None = None
+    cost_usd: float | None = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -201,61 +252,10 @@ class Result:
         """The judgement's status."""
         return self.judgement.status
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Totals:
-    """Sums over results. ``cost_usd`` is the known part; ``cost_complete`` tells whether that is all of it."""
-
-    executions: int
-    counts: Counter[Status]
-    cost_usd: float | None
-    cost_complete: bool
-    tokens: Usage
-    retries: int
-    duration_ms: int
-
     @property
-    def judged(self) -> int:
-        """Executions with a verdict: infrastructure failures and skipped ones never enter a rate."""
-        return sum(self.counts[status] for status in JUDGED)
-
-    @property
-    def green(self) -> int:
-        """Passed and expected-failed ones."""
-        return sum(self.counts[status] for status in GREEN)
-
-    @property
-    def pass_rate(self) -> float | None:
-        """Green share of the judged; None when nothing was judged."""
-        return self.green / self.judged if self.judged else None
-
-
-def totals(results: Iterable[Result]) -> Totals:
-    """Sums over ``results``."""
-    counts: Counter[Status] = Counter()
-    sums: Counter[str] = Counter()
-    known: list[float] = []
-    complete, retries, duration = True, 0, 0
-    for result in results:
-        counts[result.status] += 1
-        duration += result.duration_ms
-        retries += sum(attempt.session > 1 for attempt in result.attempts)
-        if result.cost.usd is not None:
-            known.append(result.cost.usd)
-        elif result.attempts:
-            complete = False
-        for name in ("input_tokens", "output_tokens", "reasoning_tokens", "cache_tokens", "total_tokens"):
-            if (value := getattr(result.usage, name)) is not None:
-                sums[name] += value
-    return Totals(
-        executions=counts.total(),
-        counts=counts,
-        cost_usd=sum(known) if known else None,
-        cost_complete=complete,
-        tokens=Usage(**sums),
-        retries=retries,
-        duration_ms=duration,
-    )
+    def score(self) -> float | None:
+        """The judgement's score."""
+        return self.judgement.score
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,6 +4,7 @@
     ├── UsageError                 2  a flag, an input or an environment variable
     ├── ConfigError                2  a configuration file
     ├── SuiteError                 2  a suite file or a case in it
+    ├── InstallError               3  an agent's CLI cannot be installed; in a run it is trouble of that agent's runners
     ├── OutputError                3  the run directory or a report cannot be written
     └── GitHubError               70  GitHub did not do what it was asked for; becomes a note, no verdict depends on it
 
@@ -84,6 +85,12 @@ class SuiteError(SkillgymError):
     """A suite file is wrong."""
 
     exit_code = 2
+
+
+class InstallError(SkillgymError):
+    """An agent's CLI cannot be installed."""
+
+    exit_code = 3
 
 
 class OutputError(SkillgymError):

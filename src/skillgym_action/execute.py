@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.around import all_finished
 from skillgym_action.attempt import Attempted, attempt
+from skillgym_action.dependencies import chains, in_order, unmet
 from skillgym_action.domain import Failure, Judgement, Result
-from skillgym_action.judge import CANCELLED, errored
+from skillgym_action.judge import CANCELLED, classified, errored
 from skillgym_action.session_report import Cost, Trouble, Usage
+from skillgym_action.snapshot_check import compared
+from skillgym_action.subject import SuiteClassifier
 from skillgym_action.verdicts import GREEN, TROUBLES, FailureClass, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from skillgym_action.domain import Execution, Unrunnable
     from skillgym_action.options import ExecuteOptions
@@ -30,7 +35,7 @@ def execute(world: World, plan: Plan, options: ExecuteOptions) -> tuple[Result, 
     world.observer.planned(len(plan.executions) + len(plan.unrunnable))
     results = {entry.index: _noted(world, _invalid(entry)) for entry in plan.unrunnable}
     line = _Line(world, options)
-    lanes = _lanes(plan.executions, options)
+    lanes = _lanes(plan, options)
     with ThreadPoolExecutor(max_workers=options.jobs, thread_name_prefix="execution") as pool:
         try:
             for finished in [pool.submit(line.run, lane) for lane in lanes]:
@@ -38,15 +43,27 @@ def execute(world: World, plan: Plan, options: ExecuteOptions) -> tuple[Result, 
         except BaseException:  # whatever it was, a bug of ours too; it goes on its way
             world.cancelled.set()  # nothing more is started, and what runs ends soon
             raise
+    for execution in {(one.suite.path, one.runner.id): one for one in plan.executions}.values():
+        all_finished(world, execution)
+    if world.snapshots:
+        world.snapshots.save()
     return tuple(results[index] for index in sorted(results))
 
 
-def _lanes(executions: tuple[Execution, ...], options: ExecuteOptions) -> list[tuple[Execution, ...]]:
-    """What runs one after the other: each execution alone, or everything of one runner."""
+def _lanes(plan: Plan, options: ExecuteOptions) -> list[tuple[Execution, ...]]:
+    """What runs one after the other: each execution with those it depends on, or everything of one runner."""
+    leaders = {suite.path: chains(suite.cases) for suite in plan.suites}
+    together: dict[tuple[str, ...], list[Execution]] = {}
+    for one in plan.executions:
+        own = (one.suite.path, leaders[one.suite.path][one.case.id], one.runner.id)
+        together.setdefault(own, []).append(one)
+    chained = [in_order(executions) for executions in together.values()]
     if options.schedule != "isolated-by-runner":
-        return [(execution,) for execution in executions]
-    ids = dict.fromkeys(execution.runner.id for execution in executions)
-    return [tuple(execution for execution in executions if execution.runner.id == name) for name in ids]
+        return chained
+    lanes: dict[str, tuple[Execution, ...]] = {}
+    for chain in chained:
+        lanes[chain[0].runner.id] = lanes.get(chain[0].runner.id, ()) + chain
+    return list(lanes.values())
 
 
 class _Line:
@@ -55,32 +72,42 @@ class _Line:
     def __init__(self, world: World, options: ExecuteOptions) -> None:
         self.world, self.options = world, options
         self._lock = threading.Lock()
-        self._stopped: dict[str, Trouble] = {}
+        self._stopped: dict[tuple[str, str], Trouble] = {}
         self._spent = 0.0
+        self._spent_on: defaultdict[tuple[str, str], float] = defaultdict(float)
 
     def run(self, lane: tuple[Execution, ...]) -> list[Result]:
         """The results of a lane."""
-        results = []
+        results: list[Result] = []
+        done: dict[tuple[str, str], dict[str, Result]] = {}
         for execution in lane:
-            result = self._unstarted(execution)
+            before = done.setdefault((execution.suite.path, execution.runner.id), {})
+            result = self._unstarted(execution, before)
             if result is None:
                 self.world.observer.started(execution)
                 with self.world.processes.turns.working():
                     result = self._executed(execution)
+            before[execution.case.id] = result
             results.append(_noted(self.world, result))
         return results
 
-    def _unstarted(self, execution: Execution) -> Result | None:
-        """The result of an execution that must not start: cancelled, runner stopped, money spent."""
+    def _unstarted(self, execution: Execution, done: Mapping[str, Result]) -> Result | None:
+        """The result of an execution that must not start: cancelled, runner stopped, money spent, no sense in it."""
         with self._lock:
-            trouble, spent = self._stopped.get(execution.runner.id), self._spent
+            trouble, spent = execution.runner.trouble or self._stopped.get(_runner(execution)), self._spent
+            spent_here = self._spent_on[execution.suite.path, execution.runner.id]
         if self.world.cancelled:
             return _result(execution, CANCELLED)
+        if pointless := unmet(execution, done):
+            return _result(execution, pointless)
         if trouble:
-            message = f"not started, since the runner failed before: {trouble.message}"
-            return _result(execution, errored(replace(trouble, message=message)))
+            told = classified(execution.case, SuiteClassifier(self.world, execution), errored(trouble))
+            return _result(execution, told)
         if self.options.max_cost is not None and spent >= self.options.max_cost:
             reason = f"the run's budget is spent: ${spent:.2f} of ${self.options.max_cost:.2f}"
+            return _result(execution, Judgement(status=Status.SKIPPED, origin="budget", reason=reason))
+        if execution.suite.budget is not None and spent_here >= execution.suite.budget:
+            reason = f"the suite's budget is spent: ${spent_here:.2f} of ${execution.suite.budget:.2f}"
             return _result(execution, Judgement(status=Status.SKIPPED, origin="budget", reason=reason))
         return None
 
@@ -97,7 +124,8 @@ class _Line:
             if last.judgement.status not in GREEN:
                 break
             successful.append(last)
-        return _result(execution, attempts[-1].judgement, attempts, successful or attempts[-1:])
+        result = _result(execution, attempts[-1].judgement, attempts, successful or attempts[-1:])
+        return compared(self.world, execution, result, self.options.snapshots)
 
     def _repetition(self, execution: Execution, repetition: int) -> Iterator[Attempted]:
         """One planned sample: its session, and the sessions that try again after trouble or a failure."""
@@ -112,7 +140,8 @@ class _Line:
                 return
             if trouble is None:
                 failed += 1
-                if failed > self.options.retry or attempted.judgement.status is Status.ERRORED:
+                allowed = max(self.options.retry, execution.case.retries)
+                if failed > allowed or attempted.judgement.status is Status.ERRORED:
                     return
             else:
                 troubled += 1
@@ -122,11 +151,19 @@ class _Line:
                     self.world.clock.pause(_wait(trouble, troubled), self.world.cancelled)
 
     def _account(self, execution: Execution, attempted: Attempted) -> None:
-        cost = attempted.report.cost.usd if attempted.report else None
+        known = (attempted.report.cost.usd if attempted.report else None, attempted.judgement.cost_usd)
+        cost = sum(usd or 0.0 for usd in known)
         with self._lock:
-            self._spent += cost or 0.0
+            self._spent += cost
+            self._spent_on[execution.suite.path, execution.runner.id] += cost
             if attempted.trouble and TROUBLES[attempted.trouble.kind].stops_runner:
-                self._stopped.setdefault(execution.runner.id, attempted.trouble)
+                why = f"not started, since the runner failed before: {attempted.trouble.message}"
+                self._stopped.setdefault(_runner(execution), replace(attempted.trouble, message=why))
+
+
+def _runner(execution: Execution) -> tuple[str, str]:
+    """Runners of different suites may have one name."""
+    return execution.suite.path if execution.suite.runners else "", execution.runner.id
 
 
 def _wait(trouble: Trouble, tried: int) -> float:
@@ -179,7 +216,7 @@ def _mean_usage(usages: list[Usage]) -> Usage:
 
 def _spent(attempts: list[Attempted]) -> Cost:
     """All sessions together, the unsuccessful ones too; unknown as soon as one of them is."""
-    costs = [one.report.cost if one.report else Cost() for one in attempts]
+    costs = [one.cost for one in attempts]
     known = [cost.usd for cost in costs if cost.usd is not None]
     return replace(costs[0], usd=sum(known)) if costs and len(known) == len(costs) else Cost()
 

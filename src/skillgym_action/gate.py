@@ -11,8 +11,9 @@ from skillgym_action.verdicts import Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import Result, RunReport, Totals
+    from skillgym_action.domain import Result, RunReport
     from skillgym_action.options import GateOptions
+    from skillgym_action.totals import Totals
 
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 

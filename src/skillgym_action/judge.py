@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.domain import Failure, Judgement, Outcome
+from skillgym_action.scores import case_score, reaches, shown, why_below
 from skillgym_action.session_report import Trouble
 from skillgym_action.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.assertions import Subject
+    from skillgym_action.assertions import Classifier, Subject
     from skillgym_action.domain import Case
 
 CANCELLED = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
@@ -21,26 +22,22 @@ CANCELLED = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
 def judge(case: Case, subject: Subject, trouble: Trouble | None) -> Judgement:
     """The verdict on a session. After trouble, assertions that cost nothing are still evaluated, for diagnosis."""
     outcomes = tuple(_outcomes(case, subject, diagnosis=trouble is not None))
-    trouble = trouble or _undecided(outcomes)
+    trouble = trouble or _undecided(case, outcomes)
     if trouble:
-        return _classified(case, subject, errored(trouble, outcomes))
-    failed = next((outcome for outcome in outcomes if outcome.passed is False), None)
-    if failed:
-        return _classified(case, subject, _failed(case, failed, outcomes))
+        return classified(case, subject, errored(trouble, outcomes))
+    if case.threshold is None:
+        return _decided(case, subject, outcomes, None)
+    score = case_score(outcomes, case.threshold)
+    return replace(_decided(case, subject, outcomes, score), score=score, threshold=case.threshold)
+
+
+def _decided(case: Case, subject: Subject, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
+    """The judgement of a case that all assertions that matter could tell of."""
+    if _has_failed(case, outcomes):
+        judgement = classified(case, subject, _failed(case, outcomes))
+        return replace(judgement, status=Status.EXPECTED_FAILED) if case.expected_fail else judgement
     if case.expected_fail:
-        message = (
-            "every assertion holds although the case expects a failure: the expectation is stale or the agent improved"
-        )
-        return _classified(
-            case,
-            subject,
-            Judgement(
-                status=Status.UNEXPECTED_PASSED,
-                outcomes=outcomes,
-                failure_class=UNEXPECTED_PASS,
-                failure=Failure(name="UnexpectedPass", message=message, location=case.location),
-            ),
-        )
+        return _unexpectedly_passed(case, outcomes, score)
     return Judgement(status=Status.PASSED, outcomes=outcomes)
 
 
@@ -48,11 +45,12 @@ def errored(trouble: Trouble, outcomes: tuple[Outcome, ...] = ()) -> Judgement:
     """The judgement on a session that cannot be judged."""
     kind = TROUBLES[trouble.kind]
     hook = next((outcome for outcome in outcomes if outcome.passed is None), None)
+    own = hook.failure_class if hook else None
     return Judgement(
         status=Status.ERRORED,
         outcomes=outcomes,
         origin=kind.origin,
-        failure_class=FailureClass(id=trouble.kind, label=kind.label),
+        failure_class=own or FailureClass(id=trouble.kind, label=kind.label),
         failure=Failure(name=kind.label, message=trouble.message, location=hook.location if hook else None),
     )
 
@@ -67,27 +65,50 @@ def _outcomes(case: Case, subject: Subject, *, diagnosis: bool) -> Iterator[Outc
             return
 
 
-def _undecided(outcomes: tuple[Outcome, ...]) -> Trouble | None:
-    """A check that crashed leaves all open; a grader that could not tell changes nothing once another says no."""
-    failed = any(outcome.passed is False for outcome in outcomes)
+def _has_failed(case: Case, outcomes: tuple[Outcome, ...]) -> bool:
+    """Whether the case has failed whatever those would say that could not tell."""
+    if case.threshold is None:
+        return any(outcome.passed is False for outcome in outcomes)
+    return not reaches(case_score(outcomes, case.threshold, undecided=1.0), case.threshold)
+
+
+def _undecided(case: Case, outcomes: tuple[Outcome, ...]) -> Trouble | None:
+    """A check that crashed leaves all open; a grader that could not tell changes nothing where the others decide."""
+    failed = _has_failed(case, outcomes)
     for outcome in outcomes:
         if outcome.passed is None and not (failed and outcome.trouble == "grader"):
             return Trouble(kind=outcome.trouble or "grader", message=outcome.explanation)
     return None
 
 
-def _failed(case: Case, failed: Outcome, outcomes: tuple[Outcome, ...]) -> Judgement:
+def _failed(case: Case, outcomes: tuple[Outcome, ...]) -> Judgement:
+    blamed = next((outcome for outcome in outcomes if outcome.passed is False), None)
+    message = blamed.explanation if blamed else ""
+    if case.threshold is not None:
+        message, blamed = why_below(outcomes, case.threshold)
+    location = (blamed.location if blamed else None) or case.location
     return Judgement(
-        status=Status.EXPECTED_FAILED if case.expected_fail else Status.FAILED,
+        status=Status.FAILED,
         outcomes=outcomes,
         origin="assertion",
         failure_class=next((outcome.failure_class for outcome in outcomes if outcome.failure_class), ASSERTION_FAILURE),
-        failure=Failure(name="AssertionError", message=failed.explanation, location=failed.location or case.location),
+        failure=Failure(name="AssertionError", message=message, location=location),
     )
 
 
-def _classified(case: Case, subject: Subject, judgement: Judgement) -> Judgement:
-    """The suite's own classifier has the last word on the class, never on the status."""
+def _unexpectedly_passed(case: Case, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
+    held = "every assertion holds" if score is None else f"the score is {shown(score)}"
+    message = f"{held} although the case expects a failure: the expectation is stale or the agent improved"
+    return Judgement(
+        status=Status.UNEXPECTED_PASSED,
+        outcomes=outcomes,
+        failure_class=UNEXPECTED_PASS,
+        failure=Failure(name="UnexpectedPass", message=message, location=case.location),
+    )
+
+
+def classified(case: Case, subject: Classifier, judgement: Judgement) -> Judgement:
+    """The suite's own classifier has the last word on the class of what did not pass, never on the status."""
     if not case.classify or judgement.failure is None:
         return judgement
     failure_class = subject.classify(case.id, judgement)

@@ -1,4 +1,4 @@
-"""The limits of a session that are watched while it streams: model rounds and money."""
+"""What is watched while a session streams: model rounds, money, and whether the agent has told its result."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ class Limits:
         self._agent, self._max_steps, self._budget, self._model = agent, max_steps, budget, model
         self._rounds: dict[str, Usage | None] = {}
         self._spent = 0.0
+        self.finished = False
 
     def __call__(self, line: str) -> Trouble | None:
         """The trouble, if ``line`` passes a limit."""
         progress = self._agent.progress(line)
-        if progress is None or progress.step is None:
+        if progress is None:
+            return None
+        self.finished = self.finished or progress.finished
+        if progress.step is None:
             return None
         self._model = progress.model or self._model
         new = progress.step not in self._rounds

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from skillgym_action.domain import Invalid, Suite, WorkspaceSpec
 from skillgym_action.errors import Location, Problem, SkillgymError, SuiteError
 from skillgym_action.formats import format_named
+from skillgym_action.runners import usable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from skillgym_action.discover import Found
@@ -30,6 +31,8 @@ class Source:
     path: str
     file: Path
     hosts: SuiteHosts
+    environment: Mapping[str, str]
+    agentv_compat: bool = False
 
     @cached_property
     def _content(self) -> bytes:
@@ -65,8 +68,19 @@ class Source:
 
 def load(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tuple[Suite, ...]:
     """One suite per file, in the same order; names are made unique by their paths."""
-    suites = [_suite(file, Source(path=file.path, file=file.file, hosts=hosts)) for file in found]
-    suites = [replace(suite, workspace=_workspace(suite.workspace, options)) for suite in suites]
+    environment, compat = options.environment, options.agentv_compat
+    suites = [
+        _suite(one, Source(path=one.path, file=one.file, hosts=hosts, environment=environment, agentv_compat=compat))
+        for one in found
+    ]
+    suites = [
+        replace(
+            suite,
+            workspace=_workspace(suite.workspace, options),
+            runners=tuple(usable(runner, suite.path, environment) for runner in suite.runners),
+        )
+        for suite in suites
+    ]
     names = Counter(suite.name for suite in suites)
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
 

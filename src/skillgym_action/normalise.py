@@ -63,7 +63,7 @@ def session_report(
         final_output=transcript.final_output or _last_words(events),
         started_at=started_at,
         ended_at=ended_at,
-        duration_ms=round(capture.seconds * 1000),
+        duration_ms=round(capture.seconds * 1000) if transcript.duration_ms is None else transcript.duration_ms,
         cost=_cost(transcript.cost, model, usage),
         model=model,
         turns=transcript.turns,

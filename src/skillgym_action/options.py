@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from skillgym_action.questions import JudgeConfig
+    from skillgym_action.snapshots import SnapshotConfig
+
 Schedule = Literal["serial", "parallel", "isolated-by-runner"]
 CommentMode = Literal["update", "new", "recreate", "off"]
 CommentWhen = Literal["always", "changes", "failures"]
@@ -115,9 +118,13 @@ class Settings(BaseModel):
     fail_on: FailOn | None = None
     min_pass_rate: Rate | None = None
     max_error_rate: Rate | None = None
+    agentv_compat: bool = False
     shard: Annotated[tuple[int, int] | None, BeforeValidator(_shard)] = None
     record: str | None = None
     baseline: str | None = None
+    agent_user: str | None = None
+    install_agents: bool = False
+    update_snapshots: bool = False
     template_dir: str | None = None
     comment: Annotated[CommentMode | None, _known(get_args(CommentMode))] = None
     comment_when: Annotated[CommentWhen | None, _known(get_args(CommentWhen))] = None
@@ -163,21 +170,29 @@ class DiscoverOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadOptions:
-    """``workspace`` is for suites that do not say where their agents work, ``cwd`` for those that only say ``none``."""
+    """``workspace`` is for suites that do not say where their agents work, ``cwd`` for those that only say ``none``.
+
+    ``environment`` is what suites may name variables of; ``agentv_compat``: AgentV's own numbers are wanted.
+    """
 
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
     cwd: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    agentv_compat: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanOptions:
     """Filters. ``timeout``, in seconds, wins over the cases' own; ``default_timeout`` is for cases without one.
 
-    ``only``: nothing but these cases, as (suite path, case id).
+    ``runners``: ids or globs that were asked for; ``configured``: the ids there are in the configuration.
+    ``only``: nothing but these cases, as (suite path, case id), on the run's own runners.
     """
 
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    runners: tuple[str, ...] = ()
+    configured: tuple[str, ...] = ()
     model: str | None = None
     timeout: float | None = None
     default_timeout: float = DEFAULT_TIMEOUT
@@ -186,8 +201,18 @@ class PlanOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class EquipOptions:
+    """``install_agents``: CLIs that are not there are put there through npm."""
+
+    install_agents: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ExecuteOptions:
-    """How executions run. ``jobs`` at once; ``retry`` extra sessions for a repetition that failed."""
+    """How executions run. ``jobs`` at once; ``retry`` extra sessions for a repetition that failed.
+
+    ``agent_user``: the name of the user that agents, and all else that suites ask for, run as; None: the caller.
+    """
 
     jobs: int = 1
     schedule: Schedule = "serial"
@@ -196,6 +221,8 @@ class ExecuteOptions:
     max_steps: int | None = None
     max_cost: float | None = None
     record: Path | None = None
+    agent_user: str | None = None
+    snapshots: SnapshotConfig | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -255,8 +282,10 @@ class Options:
     discover: DiscoverOptions
     load: LoadOptions
     plan: PlanOptions
+    equip: EquipOptions
     execute: ExecuteOptions
     report: ReportOptions
     gate: GateOptions
     deliver: DeliverOptions
     conversation: ConversationOptions
+    judge: JudgeConfig | None = None

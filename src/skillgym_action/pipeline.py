@@ -1,4 +1,4 @@
-"""The line: discover -> load -> plan -> execute -> report -> gate -> deliver.
+"""The line: discover -> load -> plan -> equip -> execute -> report -> gate -> deliver.
 
 Stored runs take the end of it: merge -> report -> gate -> deliver.
 """
@@ -10,27 +10,33 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.deliver import deliver
 from skillgym_action.discover import discover
+from skillgym_action.equip import equip
 from skillgym_action.execute import execute
 from skillgym_action.gate import gate
 from skillgym_action.load import load
 from skillgym_action.merge import merged
 from skillgym_action.plan import Plan, plan
 from skillgym_action.report import compared, run_report, told_again
+from skillgym_action.runners import secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skillgym_action.domain import Runner, RunReport
+    from skillgym_action.domain import Runner, RunReport, Suite
     from skillgym_action.merge import StoredReports
     from skillgym_action.options import Options
     from skillgym_action.world import World
 
 
+def loaded(world: World, options: Options) -> tuple[Suite, ...]:
+    """The suites there are."""
+    found = discover(world.repository, world.cwd, options.discover)
+    return load(found, world.hosts, options.load)
+
+
 def planned(world: World, runners: tuple[Runner, ...], options: Options) -> Plan:
     """What would run."""
-    found = discover(world.repository, world.cwd, options.discover)
-    suites = load(found, world.hosts, options.load)
-    return plan(suites, runners, options.plan)
+    return plan(loaded(world, options), runners, options.plan)
 
 
 def run(
@@ -45,7 +51,9 @@ def run(
     began = world.clock.now()
     base = _baseline(world, options)
     todo = planned(world, runners, options)
-    world.workspaces.hide(suite.path for suite in todo.suites)
+    world.directory.redactor.learn(secrets_of(todo.runners))
+    world.workspaces.hide(path for suite in todo.suites for path in (suite.path, *suite.hidden))
+    todo = equip(world, todo, options.equip)
     results = execute(world, todo, options.execute)
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None

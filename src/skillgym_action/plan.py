@@ -7,11 +7,13 @@ from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING
 
-from skillgym_action.domain import Case, Execution, Unrunnable
-from skillgym_action.runners import path_key
+from skillgym_action.dependencies import chains
+from skillgym_action.domain import Case, Execution, Invalid, Unrunnable
+from skillgym_action.runners import no_runner, unknown_runner
+from skillgym_action.text import path_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from skillgym_action.domain import Runner, Suite
     from skillgym_action.options import PlanOptions
@@ -28,26 +30,61 @@ class Plan:
 
 
 def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOptions) -> Plan:
-    """Every selected case on every selected runner; invalid cases and suites once. A shard takes every N-th entry."""
+    """Every selected case on every selected runner; invalid cases and suites once. A shard takes every N-th entry.
+
+    Raises UsageError for a runner that nobody has.
+    """
+    known((*runners, *(runner for suite in suites for runner in suite.runners)), options)
+    if not runners and any(suite.cases and not suite.runners for suite in suites):
+        raise no_runner()
     numbers = count()
     executions, unrunnable = [], []
+    used: dict[str, Runner] = {}
     shard, shards = options.shard
     for suite in suites:
-        for invalid in suite.invalid:
+        own = _runners(suite, runners, options)
+        used |= {runner.id: runner for runner in own if not runner.problem and runner.id not in used}
+        for invalid in (*suite.invalid, *(Invalid(problem=runner.problem) for runner in own if runner.problem)):
             entry = Unrunnable(index=next(numbers), suite=suite, invalid=invalid)
             if entry.index % shards == shard - 1 and _selected(invalid.case_id or "*", (), options):
                 unrunnable.append(entry)
-        for case, runner in _pairs(suite, runners, options):
+        places: dict[tuple[str, str], int] = {}
+        leaders = chains(suite.cases)
+        for case, runner in _pairs(suite, own, options):
             execution = _execution(next(numbers), suite, case, runner, options)
-            if execution.index % shards == shard - 1:
+            # What depends on each other is for the same shard.
+            place = places.setdefault((leaders[case.id], runner.id), execution.index)
+            if place % shards == shard - 1:
                 executions.append(execution)
-    return Plan(suites=suites, runners=runners, executions=tuple(executions), unrunnable=tuple(unrunnable))
+    return Plan(
+        suites=suites,
+        runners=tuple(used.values()) if suites else runners,
+        executions=tuple(executions),
+        unrunnable=tuple(unrunnable),
+    )
+
+
+def known(runners: Iterable[Runner], options: PlanOptions) -> None:
+    """Raises UsageError for a selector that selects none of them, the suites' own among them."""
+    ids = dict.fromkeys(runner.id for runner in runners)
+    for selector in options.runners:
+        if not any(_any(name, (selector,)) for name in ids):
+            raise unknown_runner(selector, dict.fromkeys((*options.configured, *ids)))
+
+
+def _runners(suite: Suite, runners: tuple[Runner, ...], options: PlanOptions) -> tuple[Runner, ...]:
+    """A suite's own runners, or else the run's; also the run's, when those that are asked for are none of its own."""
+    ids = {runner.id for runner in suite.runners}
+    if options.only is not None:
+        return tuple(runner for runner in runners if not ids or runner.id in ids)
+    return tuple(one for one in suite.runners if not options.runners or _any(one.id, options.runners)) or runners
 
 
 def _pairs(suite: Suite, runners: tuple[Runner, ...], options: PlanOptions) -> Iterator[tuple[Case, Runner]]:
+    fit = [runner for runner in runners if not runner.problem]
     for case in suite.cases:
         if _selected(case.id, case.tags, options) and (options.only is None or (suite.path, case.id) in options.only):
-            yield from ((case, runner) for runner in runners if not case.runners or _any(runner.id, case.runners))
+            yield from ((case, runner) for runner in fit if not case.runners or _any(runner.id, case.runners))
 
 
 def _selected(case_id: str, tags: tuple[str, ...], options: PlanOptions) -> bool:
@@ -68,7 +105,9 @@ def _execution(index: int, suite: Suite, case: Case, runner: Runner, options: Pl
         case=case,
         runner=runner,
         directory="/".join((path_key(suite.name), path_key(case.id), runner.path_key)),
-        timeout=options.timeout or case.timeout or suite.default_timeout or options.default_timeout,
+        timeout=(
+            options.timeout or case.timeout or runner.agent.timeout or suite.default_timeout or options.default_timeout
+        ),
         budget=case.budget if case.budget is not None else runner.agent.budget,
         model=options.model or case.model or runner.agent.model,
     )

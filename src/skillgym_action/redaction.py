@@ -20,6 +20,7 @@ MASK = "***"
 _SHORTEST = 6  # a shorter value would shred every text it happens to be in
 _SHORTEST_LINE = 12  # one line of a value with several, such as a key file
 _HELD_BACK = 16_384  # characters a stream keeps, so that a key split over two chunks is seen whole
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 # kind -> words of which one is in every such key, and its shape. Shapes begin anywhere: in JSON the letter of an
 # escaped line end stands before them.
@@ -51,6 +52,11 @@ _HINTS = tuple(hint for hints, _ in _KNOWN.values() for hint in hints)
 _SHAPES = {kind: re.compile(shape) for kind, (_, shape) in _KNOWN.items()}
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether a variable is called like one that holds a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
 def leaks(text: str) -> tuple[str, ...]:
     """The kinds of keys that ``text`` holds, such as ``github`` or ``private-key``."""
     return tuple(kind for kind, (hints, _) in _KNOWN.items() if _any_in(hints, text) and _SHAPES[kind].search(text))
@@ -66,7 +72,12 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """``secrets``: the values; those shorter than 6 characters are ignored."""
-        values = {value.strip() for value in secrets}
+        self._values: set[str] = set()
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Replace these, too."""
+        values = self._values = self._values | {value.strip() for value in secrets}
         values |= {
             line.strip() for value in values for line in value.splitlines() if len(line.strip()) >= _SHORTEST_LINE
         }

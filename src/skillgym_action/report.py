@@ -25,6 +25,7 @@ def run_report(
 ) -> RunReport:
     """What is known of the run, before the gate has decided on it."""
     ended = world.clock.now()
+    warnings = [warning for suite in plan.suites for warning in suite.warnings]
     return RunReport(
         id=world.directory.path.name,
         version=__version__,
@@ -35,7 +36,7 @@ def run_report(
         results=results,
         suites=plan.suites,
         runners=plan.runners,
-        warnings=tuple(warning for suite in plan.suites for warning in suite.warnings),
+        warnings=(*warnings, *(world.snapshots.warnings() if world.snapshots else ())),
         cancelled=bool(world.cancelled),
         commit=world.repository.commit(),
         shard=shard,

@@ -8,13 +8,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from skillgym_action.config import resolved_env
 from skillgym_action.domain import Bootstrap, WorkspaceSpec
+from skillgym_action.errors import ConfigError, UsageError
+from skillgym_action.judge_protocols import PROTOCOLS
 from skillgym_action.options import (
     DEFAULT_FAIL_ON,
     DEFAULT_TIMEOUT,
     ConversationOptions,
     DeliverOptions,
     DiscoverOptions,
+    EquipOptions,
     ExecuteOptions,
     GateOptions,
     LoadOptions,
@@ -23,8 +27,11 @@ from skillgym_action.options import (
     ReportOptions,
     Settings,
 )
+from skillgym_action.questions import JudgeConfig
+from skillgym_action.snapshots import SnapshotConfig, Tolerance
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from skillgym_action.composition import Place
@@ -38,17 +45,23 @@ def options(given: Settings, config: Config, here: Place, *, runners: int) -> Op
     return Options(
         discover=DiscoverOptions(paths=given.paths, formats=given.format),
         load=LoadOptions(
-            workspace=_workspace(config), cwd=config.folder / run.cwd if config.folder and run.cwd else None
+            workspace=_workspace(config),
+            cwd=config.folder / run.cwd if config.folder and run.cwd else None,
+            environment=_told_to_suites(here),
+            agentv_compat=given.agentv_compat,
         ),
         plan=PlanOptions(
             cases=given.case,
             tags=given.tag or run.tags,
+            runners=given.runner,
+            configured=tuple(config.file.runners or ()),
             model=given.model,
             timeout=given.timeout,
             default_timeout=milliseconds / 1000 if milliseconds else DEFAULT_TIMEOUT,
             shard=given.shard or (1, 1),
         ),
-        execute=_execute_options(given, config, here.cwd, runners),
+        equip=EquipOptions(install_agents=given.install_agents),
+        execute=_execute_options(given, config, here, runners),
         report=_report_options(given, config, here.cwd),
         gate=GateOptions(
             fail_on=_fail_on(given.fail_on or run.fail_on),
@@ -57,10 +70,17 @@ def options(given: Settings, config: Config, here: Place, *, runners: int) -> Op
         ),
         deliver=_deliver_options(given, config, here),
         conversation=_conversation_options(given, config, here.cwd),
+        judge=_judge(config, here.environment),
     )
 
 
-def _execute_options(given: Settings, config: Config, cwd: Path, runners: int) -> ExecuteOptions:
+def _told_to_suites(here: Place) -> dict[str, str]:
+    """The environment without what the job gives to us alone."""
+    ours = ("ACTIONS_", "INPUT_", "GITHUB_TOKEN", "GH_TOKEN")
+    return {name: value for name, value in here.environment.items() if not name.startswith(ours)}
+
+
+def _execute_options(given: Settings, config: Config, here: Place, runners: int) -> ExecuteOptions:
     """More than one job means parallel, unless a schedule is named."""
     run = config.file.run
     schedule = given.schedule or run.schedule or ("parallel" if (given.jobs or 1) > 1 else "serial")
@@ -72,7 +92,27 @@ def _execute_options(given: Settings, config: Config, cwd: Path, runners: int) -
         retry=given.retry if given.retry is not None else run.repeat_failure or 0,
         max_steps=given.max_steps or run.max_steps,
         max_cost=given.max_cost or run.max_cost,
-        record=cwd / given.record if given.record else None,
+        record=here.cwd / given.record if given.record else None,
+        agent_user=given.agent_user,
+        snapshots=_snapshot_options(given, config, here),
+    )
+
+
+def _snapshot_options(given: Settings, config: Config, here: Place) -> SnapshotConfig | None:
+    """In CI a snapshot would be gone with the job, hence none is created unless somebody asks."""
+    told = config.file.snapshots
+    if told is None:
+        if given.update_snapshots:
+            raise UsageError("--update-snapshots without snapshots in the configuration", remedy="configure snapshots")
+        return None
+    path = (config.folder or here.cwd) / (told.path or "skillgym.snapshots.json")
+    return SnapshotConfig(
+        path=path,
+        named=os.path.relpath(path, here.cwd),
+        metric=told.metric,
+        tolerance=Tolerance(absolute=told.tolerance.absolute, percent=told.tolerance.percent),
+        update=given.update_snapshots,
+        create=here.environment.get("CI", "").lower() not in {"true", "1"},
     )
 
 
@@ -109,6 +149,21 @@ def _conversation_options(given: Settings, config: Config, cwd: Path) -> Convers
         budget=given.max_cost or config.file.run.max_cost,
         templates=_templates(given, config, cwd),
     )
+
+
+def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None:
+    """Names that are not set are a problem only once the judge is asked: many suites have no use for it."""
+    told = config.file.run.judge
+    if told is None:
+        return None
+    protocol = PROTOCOLS[told.api]
+    known = {name: environment[name] for name in (protocol.key, protocol.base_url) if environment.get(name)}
+    try:
+        return JudgeConfig(
+            api=told.api, model=told.model, env={**known, **resolved_env(told.env, environment, "run.judge.env")}
+        )
+    except ConfigError as error:
+        return JudgeConfig(api=told.api, model=told.model, problem=str(error))
 
 
 def _templates(given: Settings, config: Config, cwd: Path) -> Path | None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from skillgym_action import domain
 from skillgym_action.errors import Location, Problem, UsageError
 from skillgym_action.notations import key_path_text
-from skillgym_action.runners import path_key
 from skillgym_action.session import AgentConfig
 from skillgym_action.session_report import Cost, Usage
+from skillgym_action.text import path_key
+from skillgym_action.totals import totals
 from skillgym_action.verdicts import GREEN, FailureClass, Status
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from skillgym_action import schemas
     from skillgym_action.notations import KeyPath
+    from skillgym_action.totals import Totals
 
 SHOWN = 5  # problems of one file
 TOKENS = ("input", "output", "reasoning", "cache", "total")
@@ -136,10 +138,10 @@ def _miscounted(results: schemas.Results, report: domain.RunReport) -> Iterator[
     for result in report.results:
         own.setdefault(result.runner.id if result.runner else "", []).append(result)
     for number, runner in enumerate(results.runners):
-        yield from _differences(("runners", number), runner, domain.totals(own.get(runner.id, [])))
+        yield from _differences(("runners", number), runner, totals(own.get(runner.id, [])))
 
 
-def _differences(at: KeyPath, told: schemas.Totals, found: domain.Totals) -> Iterator[tuple[KeyPath, str]]:
+def _differences(at: KeyPath, told: schemas.Totals, found: Totals) -> Iterator[tuple[KeyPath, str]]:
     figures: list[tuple[KeyPath, float | None, float | None]] = [
         (("executions",), told.executions, found.executions),
         (("judged",), told.judged, found.judged),
@@ -207,6 +209,8 @@ def _judgement(told: schemas.Result) -> domain.Judgement:
     return domain.Judgement(
         status=told.status,
         outcomes=tuple(map(_outcome, told.outcomes)),
+        score=told.score,
+        threshold=told.threshold,
         origin=told.failure_origin,
         failure_class=_class(told.failure_class),
         failure=failure,
@@ -222,6 +226,7 @@ def _outcome(told: schemas.Outcome) -> domain.Outcome:
         explanation=told.explanation,
         evidence=told.evidence,
         score=told.score,
+        weight=told.weight,
         location=_location(told.location),
         failure_class=_class(told.failure_class),
     )

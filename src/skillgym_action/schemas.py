@@ -156,6 +156,7 @@ class Outcome(_Model):
     type: Id
     passed: bool | None
     score: float | None = None
+    weight: Annotated[float, Field(ge=0)] = 1.0
     explanation: Text
     evidence: Text | None = None
     location: Location | None = None
@@ -202,6 +203,7 @@ class Result(_Model):
     passed: bool
     expected_fail: bool = False
     score: float | None = None
+    threshold: Rate | None = None
     failure_origin: Id | None = None
     failure_class: FailureClass | None = None
     error: Error | None = None

@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentConfig:
-    """One agent as a runner configures it. ``env`` holds resolved values, hence is never printed."""
+    """One agent as a runner configures it. ``env`` holds resolved values, hence is never printed.
+
+    ``cwd``: where it works if nobody says otherwise; ``timeout`` in seconds; ``settings`` only its adapter knows.
+    ``version``: the one of its CLI that is wanted; None: the one that is found, or else the verified one.
+    """
 
     type: str
     model: str | None = None
+    version: str | None = None
     command: tuple[str, ...] = ()
     shell: bool = False
     command_args: tuple[str, ...] = ()
@@ -29,6 +34,9 @@ class AgentConfig:
     output: Literal["text", "events"] = "text"
     budget: float | None = None
     sessions: str | None = None
+    cwd: Path | None = None
+    timeout: float | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +44,7 @@ class Session:
     """One conversation we want to have with an agent. Paths are absolute.
 
     ``key`` names the repetition in artifacts: (suite, case, runner, repetition).
-    ``budget`` is in US dollars, ``timeout`` in seconds.
+    ``budget`` is in US dollars, ``timeout`` in seconds; ``files`` go with the prompt.
     """
 
     agent: AgentConfig
@@ -49,14 +57,15 @@ class Session:
     timeout: float
     max_steps: int | None = None
     budget: float | None = None
+    files: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Invocation:
     """A process we want started; data, not yet an effect.
 
-    ``env`` is added to the allow-listed environment. ``files`` are written before the start (absolute path -> text).
-    ``collect`` are glob patterns below the private home; what matches is kept as the raw session export.
+    Without ``argv`` nothing is started, and all is well. ``env`` is added to the allow-listed environment. ``files``
+    are written before the start (absolute path -> text). ``collect`` are glob patterns below the private home; what matches is kept as the raw session export.
     """
 
     argv: tuple[str, ...]
@@ -68,16 +77,33 @@ class Invocation:
     collect: tuple[str, ...] = ()
 
 
+class Watcher(Protocol):
+    """Sees each line of a program's output while it runs."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the program has told its result, hence has nothing left to do."""
+        ...
+
+    def __call__(self, line: str) -> Trouble | None:
+        """The reason to stop the program, if this line gives one."""
+        ...
+
+
 # --- what came of it --------------------------------------------------------------------------------
 
 
 class Ending(StrEnum):
-    """How a process ended. Not started: no such program; refused: not with these arguments."""
+    """How a process ended.
+
+    Not started: no such program; refused: not with these arguments; lingered: it told its result and did not exit.
+    """
 
     EXITED = "exited"
     SIGNALLED = "signalled"
     TIMED_OUT = "timed-out"
     STOPPED = "stopped"
+    LINGERED = "lingered"
     CANCELLED = "cancelled"
     NOT_STARTED = "not-started"
     REFUSED = "refused"

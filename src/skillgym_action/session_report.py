@@ -31,6 +31,7 @@ class ToolCall:
     tool: str
     args: Any = None
     at: str | None = None
+    duration_ms: int | None = None
     type: Literal["toolCall"] = "toolCall"
 
 
@@ -93,6 +94,18 @@ class Raw:
 Event = Message | ToolCall | ToolResult | Command | FileRead | FileWrite | SkillSignal | Raw
 
 
+Source = Literal["provider", "chars"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UsageSource:
+    """Where figures come from: the provider counted tokens, or there are characters alone."""
+
+    input: Source
+    output: Source
+    reasoning: Source
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
     """Tokens on one scale for all agents. Unknown is None, not zero.
@@ -109,6 +122,16 @@ class Usage:
     input_chars: int = 0
     output_chars: int = 0
     reasoning_chars: int = 0
+
+    @property
+    def source(self) -> UsageSource:
+        """Which of the tokens are known."""
+        input_, output, reasoning = map(_source, (self.input_tokens, self.output_tokens, self.reasoning_tokens))
+        return UsageSource(input=input_, output=output, reasoning=reasoning)
+
+
+def _source(tokens: int | None) -> Source:
+    return "chars" if tokens is None else "provider"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,7 +153,10 @@ class Trouble:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Transcript:
-    """What an adapter could read out of a capture; ``normalise`` makes a ``SessionReport`` of it."""
+    """What an adapter could read out of a capture; ``normalise`` makes a ``SessionReport`` of it.
+
+    ``duration_ms`` is what the agent itself says.
+    """
 
     events: tuple[Event, ...] = ()
     final_output: str = ""
@@ -141,6 +167,7 @@ class Transcript:
     turns: int | None = None
     version: str | None = None
     skills: tuple[str, ...] = ()
+    duration_ms: int | None = None
     trouble: Trouble | None = None
 
 

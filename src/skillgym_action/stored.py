@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from skillgym_action.domain import Runner
 from skillgym_action.errors import UsageError
 from skillgym_action.restore import refuse, restored
-from skillgym_action.runners import path_key
 from skillgym_action.schemas import MEANINGS, Results
 from skillgym_action.session import AgentConfig
+from skillgym_action.text import path_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.camel import to_json
 from skillgym_action.session import Ending, Invocation
+from skillgym_action.session_report import AgentRef, RunnerRef, SessionReport, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
     from skillgym_action.domain import Execution, Judgement, Outcome
     from skillgym_action.effects.files import WorkspaceFiles
     from skillgym_action.effects.workspace import Workspace
+    from skillgym_action.questions import Answer, Question, T
     from skillgym_action.session import Capture
-    from skillgym_action.session_report import SessionReport
     from skillgym_action.verdicts import FailureClass
     from skillgym_action.world import World
 
@@ -51,14 +53,45 @@ class Ran:
         return self.capture.stdout.tail(TAIL) + self.capture.stderr.tail(TAIL)
 
 
-class SessionSubject:
+class SuiteClassifier:
+    """Asks the suite program what class a failure is of. ``report`` is None for a session that was not held."""
+
+    def __init__(self, world: World, execution: Execution) -> None:
+        """For one execution."""
+        self._world, self._execution = world, execution
+        self.report: SessionReport | None = None
+
+    def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
+        """What the suite program's classifier says; it sees the result as checks see reports.
+
+        ``status`` is skillgym's word for all that did not pass; ``failureOrigin`` tells them apart.
+        """
+        failure, report = judgement.failure, self.report or _nothing_reported(self._execution)
+        result = {
+            "caseId": case_id,
+            "runnerId": self._execution.runner.id,
+            "status": "failed",
+            "passed": False,
+            "failureOrigin": judgement.origin,
+            "failureClass": to_json(judgement.failure_class) if judgement.failure_class else None,
+            "error": {"name": failure.name, "message": failure.message} if failure else None,
+            "report": to_json(report),
+        }
+        return self._world.hosts.classify(self._execution.suite.file, case_id, result)
+
+
+class SessionSubject(SuiteClassifier):
     """One session's subject."""
 
     def __init__(self, world: World, execution: Execution, workspace: Workspace, folder: Path) -> None:
         """``folder`` takes the logs of commands run for assertions."""
-        self._world, self._execution, self._workspace, self._folder = world, execution, workspace, folder
+        super().__init__(world, execution)
+        self._workspace, self._folder = workspace, folder
         self._numbers: Iterator[int] = count(1)
-        self.report: SessionReport | None = None
+        self._questions: Iterator[int] = count(1)
+        self._diff: str | None = None
+        self._has_diff = False
+        self.cost_usd: float | None = 0.0
 
     @property
     def files(self) -> WorkspaceFiles:
@@ -71,16 +104,36 @@ class SessionSubject:
         return self._execution.timeout
 
     def run(self, command: str, timeout: float) -> Ran:
-        """A shell command at the workspace root, with a home of its own and no secrets."""
+        """A shell command at the workspace root."""
+        return Ran(self.execute(Invocation(argv=("sh", "-c", command), cwd=self._workspace.path, timeout=timeout)))
+
+    def execute(self, invocation: Invocation) -> Capture:
+        """Any program, with a home of its own and no secrets."""
         name = f"command-{next(self._numbers)}"
-        invocation = Invocation(
-            argv=("sh", "-c", command), cwd=self._workspace.path, timeout=timeout, env=self._workspace.grader_env()
-        )
-        capture = self._world.processes.run(
-            invocation, stdout=self._folder / f"{name}.stdout.log", stderr=self._folder / f"{name}.stderr.log"
-        )
-        self._world.directory.redact(self._folder / f"{name}.stdout.log", self._folder / f"{name}.stderr.log")
-        return Ran(capture)
+        stdout, stderr = self._folder / f"{name}.stdout.log", self._folder / f"{name}.stderr.log"
+        env = {**self._workspace.grader_env(), **invocation.env}
+        capture = self._world.processes.run(replace(invocation, env=env), stdout=stdout, stderr=stderr)
+        self._world.directory.redact(stdout, stderr)
+        return capture
+
+    def file_changes(self) -> str | None:
+        """What the agent changed, as a unified diff; what graders change afterwards is not in it."""
+        if not self._has_diff:
+            self._diff, self._has_diff = self._workspace.diff(), True
+        return self._diff
+
+    def ask_judge(self, question: Question[T]) -> Answer[T] | None:
+        """What the judge says, whose cost counts in ``cost_usd``; kept with the artifacts. None: no judge."""
+        judge = self._world.judge
+        if judge is None:
+            return None
+        with self._world.processes.turns.waiting():
+            answer = judge.ask(question)
+        both = (self.cost_usd, answer.cost_usd)
+        self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
+        path = self._folder / f"judge-{next(self._questions)}.json"
+        self._world.directory.write(path, json.dumps(_conversation(question, answer), indent=1))
+        return answer
 
     def check(self, case_id: str) -> tuple[Outcome, ...]:
         """What the suite program says of the session."""
@@ -88,17 +141,27 @@ class SessionSubject:
             return ()
         return self._world.hosts.judge(self._execution.suite.file, case_id, self.report)
 
-    def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
-        """What the suite program's classifier says; it sees the result as checks see reports."""
-        failure = judgement.failure
-        result = {
-            "caseId": case_id,
-            "runnerId": self._execution.runner.id,
-            "status": str(judgement.status),
-            "passed": False,
-            "failureOrigin": judgement.origin,
-            "failureClass": to_json(judgement.failure_class) if judgement.failure_class else None,
-            "error": {"name": failure.name, "message": failure.message} if failure else None,
-            "report": to_json(self.report) if self.report else None,
-        }
-        return self._world.hosts.classify(self._execution.suite.file, case_id, result)
+
+def runner_reference(execution: Execution) -> RunnerRef:
+    """The runner as session reports name it."""
+    runner = execution.runner
+    agent = AgentRef(type=runner.agent.type, model=execution.model)
+    return RunnerRef(id=runner.id, path_key=runner.path_key, agent=agent)
+
+
+def _nothing_reported(execution: Execution) -> SessionReport:
+    prompt = execution.case.prompt
+    usage = Usage(input_chars=len(prompt))
+    return SessionReport(runner=runner_reference(execution), prompt=prompt, cwd="", usage=usage)
+
+
+def _conversation(question: Question[T], answer: Answer[T]) -> dict[str, object]:
+    """A question and its answer, as artifacts keep them."""
+    return {
+        "instructions": question.instructions,
+        "prompt": [part if isinstance(part, str) else to_json(part) for part in question.prompt],
+        "answer": answer.content.model_dump(mode="json") if answer.content else None,
+        "trouble": to_json(answer.trouble) if answer.trouble else None,
+        "usage": to_json(answer.usage),
+        "costUsd": answer.cost_usd,
+    }

@@ -7,6 +7,7 @@ gives text that its place shows and never obeys.
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 
 _LINE_END = re.compile(r"\r\n?")
 
@@ -148,3 +149,9 @@ def tail(text: str, limit: int) -> str:
         return text
     note = f"… {len(text):,} characters, beginning left out …\n"
     return note + text[len(note) - limit :] if limit > len(note) else text[-limit:]
+
+
+def path_key(text: str) -> str:
+    """``text`` as one path segment: unchanged where that is possible, else with a hash so that no two collide."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:80].strip(".-") or "x"
+    return safe if safe == text else f"{safe}-{blake2b(text.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"

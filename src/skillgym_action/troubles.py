@@ -13,7 +13,7 @@ from skillgym_action.session import Capture, Ending
 from skillgym_action.session_report import Trouble
 
 MESSAGE_LIMIT = 500
-STATUS = re.compile(r"(?:api error|https?|status(?:[ _]?code)?|error)\W{0,4}([45]\d\d)\b", re.IGNORECASE)
+STATUS = re.compile(r"(?:^|(?:api error|https?|status(?:[ _]?code)?|error)\W{0,4})([45]\d\d)\b", re.IGNORECASE)
 STATUSES = {401: "auth", 403: "auth", 404: "model-rejected", 408: "provider", 429: "rate-limit", 529: "rate-limit"}
 
 # The first row that matches decides.
@@ -26,9 +26,12 @@ WORDS = tuple(
         ("auth", r"authenticat|unauthori[sz]ed|api.?key|not logged in|please run /login|permission.?denied.error"),
         ("auth", r"credit balance|billing|oauth token"),
         ("network", r"ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|getaddrinfo|socket hang up"),
-        ("network", r"connection.?(?:refused|reset|error|timed out)|unable to connect|network error|fetch failed"),
-        ("network", r"certificate|\bTLS\b|\bSSL\b"),
-        ("provider", r"internal.server|bad gateway|service unavailable|gateway timeout|server.error"),
+        (
+            "network",
+            r"connection.?(?:refused|reset|error|failed|timed out)|network error|fetch failed",
+        ),
+        ("network", r"(?:unable to|could not|cannot) connect|certificate|\bTLS\b|\bSSL\b"),
+        ("provider", r"internal.server|bad gateway|service unavailable|gateway timeout|server.error|high demand"),
         (
             "provider",
             r"stream (?:was )?(?:closed|ended|disconnected|interrupted)|malformed response|error_during_execution",

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.errors import Location
-from skillgym_action.verdicts import Status
+from skillgym_action.scores import shown
+from skillgym_action.verdicts import ASSERTION_FAILURE, Status
 
 if TYPE_CHECKING:
-    from skillgym_action.domain import Decision, Result, RunReport, Totals
+    from skillgym_action.domain import Decision, Judgement, Result, RunReport
+    from skillgym_action.totals import Totals
 
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
 _NOUNS = {
@@ -77,7 +79,7 @@ def percent(rate: float) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cause:
-    """Why an execution is not green, ``assertion`` being the first that does not hold."""
+    """Why an execution is not green. ``assertion``: the first that does not hold, unless the message names one."""
 
     label: str
     message: str
@@ -95,12 +97,28 @@ def cause(result: Result) -> Cause:
     failure = judgement.failure
     message = (failure.message if failure else None) or judgement.reason or (broken.explanation if broken else None)
     return Cause(
-        label=judgement.failure_class.label if judgement.failure_class else judgement.status,
+        label=_label(judgement),
         message=message or "no reason given",
-        assertion=broken.assertion if broken else None,
+        assertion=broken.assertion if broken and judgement.score is None else None,
         evidence=broken.evidence if broken else None,
         location=(failure.location if failure else None) or place(result),
     )
+
+
+def _label(judgement: Judgement) -> str:
+    """The class of the failure; the score that was too low in place of the general one."""
+    label = judgement.failure_class.label if judgement.failure_class else judgement.status
+    if judgement.status not in (Status.FAILED, Status.EXPECTED_FAILED) or not (told := score(judgement)):
+        return label
+    return told if judgement.failure_class == ASSERTION_FAILURE else f"{label}, {told}"
+
+
+def score(judgement: Judgement) -> str:
+    """``score 0.5 of 0.8``, the latter being the threshold; empty without a score."""
+    if judgement.score is None:
+        return ""
+    of = "" if judgement.threshold is None else f" of {shown(judgement.threshold)}"
+    return f"score {shown(judgement.score)}{of}"
 
 
 def place(result: Result) -> Location:

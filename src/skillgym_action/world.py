@@ -9,11 +9,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.domain import Execution, Result
+    from skillgym_action.effects.agent_installs import AgentInstalls
     from skillgym_action.effects.cancellation import Cancellation
     from skillgym_action.effects.clock import Clock
+    from skillgym_action.effects.judge_api import Judge
     from skillgym_action.effects.processes import Processes
     from skillgym_action.effects.repository import Repository
     from skillgym_action.effects.run_directory import RunDirectory
+    from skillgym_action.effects.snapshot_file import SnapshotFile
     from skillgym_action.effects.suite_host import SuiteHosts
     from skillgym_action.effects.workspace import Workspaces
     from skillgym_action.github.conversation import Conversation
@@ -69,16 +72,22 @@ class Observers:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class World:
-    """What stages may reach. ``cwd`` is absolute; ``links`` and ``conversation`` are there on GitHub."""
+    """What stages may reach. ``cwd`` is absolute; ``links`` and ``conversation`` are there on GitHub.
+
+    ``judge``: the model that graders ask, ``snapshots``: the tokens executions used, where they are configured.
+    """
 
     cwd: Path
     repository: Repository
     processes: Processes
     workspaces: Workspaces
     hosts: SuiteHosts
+    installs: AgentInstalls
     directory: RunDirectory
     clock: Clock
     cancelled: Cancellation
     observer: Observer
     links: Links | None = None
     conversation: Conversation | None = None
+    judge: Judge | None = None
+    snapshots: SnapshotFile | None = None

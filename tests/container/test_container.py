@@ -12,6 +12,7 @@ import yaml
 from junitparser import JUnitXml
 
 from container.runner import ROOT, run_step
+from npm_registry import NpmRegistry, stand_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,6 +141,67 @@ def test_an_agent_sees_nothing_that_the_job_gives_to_the_action(image, checkout)
     check_out(checkout, {"id": "looks", "prompt": "write", "expect": [f"test:{seen}"]})
     step = run_step(image, checkout, env={"GITHUB_TOKEN": "token-of-the-user"})
     assert step.exit_code == 0, step.log
+
+
+def test_an_agent_that_the_image_lacks_is_installed_and_started_by_its_own_user(image, checkout):
+    """From a registry on this machine, which containers see as their gateway."""
+    gateway = docker("network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Gateway}}").strip()
+    (checkout / "skillgym.config.yaml").write_text("runners: {claude: {agent: {type: claude-code, version: 9.9.9}}}\n")
+    check_out(checkout, {"id": "works", "prompt": "work", "expect": ["file:user.txt contains 'agent'"]})
+    with NpmRegistry(stand_in("claude-code", "9.9.9"), host="0.0.0.0") as registry:
+        job = {"npm_config_registry": f"http://{gateway}:{registry.port}", "ANTHROPIC_API_KEY": "key-of-the-user"}
+        step = run_step(image, checkout, env=job)
+        assert step.exit_code == 0, step.log
+        assert "installed claude-code 9.9.9 in " in step.log
+        refused = run_step(image, checkout, env=job, inputs={"install-agents": "false"})
+    assert refused.exit_code == 3
+    assert "claude-code: version 9.9.9 is not installed" in refused.log
+
+
+ATTEMPTS = {
+    "the environment of the action": "cat /proc/1/environ",
+    "the files of file commands": "cat /github/file_commands/*",
+    "the event": "cat /github/workflow/event.json",
+    "the home of the job": "ls /github/home",
+    "what other steps left": "ls /github/runner_temp",
+    "the engine": "test -r /var/run/docker.sock || test -w /var/run/docker.sock",
+    "the checkout's credentials": "cat /github/workspace/.git/config",
+    "the results": "ls /github/workspace/results",
+    "the suite": "echo x >>/github/workspace/bench/files.json",
+    "the tool": "touch /usr/local/lib/python3.12/site-packages/skillgym_action/x",
+    "the workspaces of others": "ls /tmp/skillgym-*",
+    "the life of the action": "kill -9 1",
+    "the password file of root": "cat /etc/shadow",
+}
+
+
+def test_an_agent_is_a_user_of_its_own_and_reaches_nothing_of_the_job(image, checkout):
+    """Each attempt is one that a hostile agent would make first."""
+    lines = [
+        f'if {{ {attempt}; }} >/dev/null 2>&1; then echo "{name}" >>reached.txt; fi'
+        for name, attempt in ATTEMPTS.items()
+    ]
+    (checkout / "agent.sh").write_text("\n".join(["id -u >user.txt", "touch reached.txt", *lines]))
+    expect = [
+        "test:test $(cat user.txt) = 10001",
+        "test:test $(id -u) = 10001",
+        "test:cat reached.txt && ! test -s reached.txt",
+    ]
+    check_out(checkout, {"id": "tries", "prompt": "try", "expect": expect})
+    step = run_step(image, checkout, inputs={"report-dir": "results"})
+    assert step.exit_code == 0, step.log + step.summary
+
+
+def test_a_suite_program_runs_as_the_agents_user(image, checkout):
+    (checkout / "bench").mkdir(exist_ok=True)
+    (checkout / "bench" / "user_suite.py").write_text(
+        "import os\nfrom skillgym_action import Suite\nsuite = Suite('user')\n"
+        "@suite.case('who', prompt='write')\ndef who(report, ctx):\n    assert os.getuid() == 10001\n"
+        "    assert not os.access('/github/workspace/.git/config', os.R_OK)\n"
+    )
+    check_out(checkout, WRITES)
+    step = run_step(image, checkout)
+    assert (step.exit_code, step.outputs["passed"]) == (0, "2"), step.log + step.summary
 
 
 def test_a_mistake_in_an_input_is_told_without_a_traceback(image, checkout):

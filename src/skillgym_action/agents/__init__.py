@@ -6,6 +6,7 @@ testable from recorded output. To add one: a file here, a line in ``AGENTS``, re
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 class Listing:
     """What is known of an agent without importing its adapter.
 
-    ``version`` is the one its adapter was verified with; ``streams``: its output tells of model rounds while it runs.
+    ``version`` is the one its adapter was verified with; ``streams``: its output tells how far it is while it runs.
+    ``format``: only suites of that format can name it.
     """
 
     module: str
@@ -28,8 +30,11 @@ class Listing:
     version: str | None = None
     keys: tuple[str, ...] = ()
     streams: bool = False
+    format: str | None = None
 
 
+# A tag, a range or an address is none: what is installed today has to be what is installed tomorrow.
+EXACT_VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 AGENTS = {
     "claude-code": Listing(
         module="claude_code",
@@ -39,8 +44,89 @@ AGENTS = {
         streams=True,
         keys=("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"),
     ),
+    "codex": Listing(
+        module="codex",
+        executable="codex",
+        package="@openai/codex",
+        version="0.169.0",
+        streams=True,
+        keys=("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
+    ),
+    "pi": Listing(
+        module="pi",
+        executable="pi",
+        package="@mariozechner/pi-coding-agent",
+        version="0.73.1",
+        streams=True,
+        keys=(
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "GEMINI_API_KEY",
+            "OPENROUTER_API_KEY",
+            "ANTHROPIC_BASE_URL",
+            "OPENAI_BASE_URL",
+            "GOOGLE_GEMINI_BASE_URL",
+        ),
+    ),
+    "opencode": Listing(
+        module="opencode",
+        executable="opencode",
+        package="opencode-ai",
+        version="1.18.33",
+        streams=True,
+        keys=(
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "GEMINI_API_KEY",
+            "OPENROUTER_API_KEY",
+            "OPENCODE_API_KEY",
+            "ANTHROPIC_BASE_URL",
+            "OPENAI_BASE_URL",
+            "GOOGLE_GEMINI_BASE_URL",
+        ),
+    ),
+    "copilot": Listing(
+        module="copilot",
+        executable="copilot",
+        package="@github/copilot",
+        version="1.0.102",
+        streams=True,
+        keys=(
+            "COPILOT_GITHUB_TOKEN",
+            "COPILOT_PROVIDER_API_KEY",
+            "COPILOT_PROVIDER_BEARER_TOKEN",
+            "COPILOT_PROVIDER_BASE_URL",
+            "COPILOT_PROVIDER_TYPE",
+            "COPILOT_PROVIDER_WIRE_API",
+        ),
+    ),
+    "gemini": Listing(
+        module="gemini",
+        executable="gemini",
+        package="@google/gemini-cli",
+        version="0.61.0",
+        streams=True,
+        keys=("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+    ),
+    "qwen": Listing(
+        module="qwen",
+        executable="qwen",
+        package="@qwen-code/qwen-code",
+        version="0.15.10",
+        streams=True,
+        keys=("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    ),
+    "cursor-agent": Listing(
+        module="cursor_agent",
+        executable="cursor-agent",
+        streams=True,
+        keys=("CURSOR_API_KEY",),
+    ),
     "command": Listing(module="command"),
     "replay": Listing(module="replay"),
+    "agentv-cli": Listing(module="agentv_cli", format="agentv"),
+    "agentv-mock": Listing(module="agentv_mock", format="agentv"),
+    "agentv-replay": Listing(module="agentv_replay", format="agentv"),
 }
 
 

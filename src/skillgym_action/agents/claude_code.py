@@ -8,30 +8,28 @@ parts; ``result.usage`` leaves out sub-agents, ``result.modelUsage`` counts them
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.loose_json import Loose, object_in, shortened
+from skillgym_action.agent_output import Reading, total, total_usage
+from skillgym_action.loose_json import object_in
 from skillgym_action.session import Invocation, Progress
 from skillgym_action.session_report import (
     Command,
-    Cost,
-    Event,
     FileRead,
     FileWrite,
-    Message,
-    Raw,
     SkillSignal,
-    ToolCall,
-    ToolResult,
-    Transcript,
-    Trouble,
     Usage,
 )
-from skillgym_action.troubles import brief, crashed, kind_of_status, kind_of_text, unfinished
+from skillgym_action.troubles import crashed, kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.agent_output import Effect
+    from skillgym_action.loose_json import Loose
     from skillgym_action.session import Capture, Session
+    from skillgym_action.session_report import Transcript, Trouble
 
 LIMITS = {"error_max_turns": "max-steps", "error_max_budget_usd": "budget-exceeded"}
 EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)\b")
@@ -102,8 +100,7 @@ def progress(line: str) -> Progress | None:
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001  # the stream tells all there is
     """Read line by line; a session that was ended early gives what it had said so far."""
     reading = _Reading()
-    for line in capture.stdout.lines():
-        reading.add(line)
+    reading.read(capture.stdout)
     return reading.transcript(capture)
 
 
@@ -113,38 +110,15 @@ def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
 
 
 @dataclass
-class _Call:
-    """A tool call that waits for its result: its tool, and where its command or other effect is in the events."""
-
-    tool: str
-    command: int | None = None
-    effect: int | None = None
-
-
-@dataclass
-class _Reading:
-    """What has been read so far. An event is taken back (None) when its tool turns out to have failed."""
-
-    events: list[Event | None] = field(default_factory=list)
-    calls: dict[str, _Call] = field(default_factory=dict)
-    rounds: dict[str, Usage] = field(default_factory=dict)
-    start: Loose = field(default_factory=lambda: Loose({}))
-    result: Loose | None = None
-    session_id: str | None = None
-    model: str | None = None
+class _Reading(Reading):
     error: str = ""
     retry_after: float | None = None
-    last_text: int | None = None
 
-    def add(self, line: str) -> None:
-        """Take one line of stdout."""
-        said = object_in(line)
-        match (said.text("type"), said.text("subtype")) if said else (None, None):
-            case _ if said is None:
-                if line.strip():
-                    self.events.append(Raw(line=shortened(line)))
+    def take(self, said: Loose) -> bool:
+        match said.text("type"), said.text("subtype"):
             case "system", "init":
-                self.start, self.model = said, said.text("model")
+                self.model, self.version = said.text("model"), said.text("claude_code_version")
+                self.skills = said.texts("skills")
             case "system", "api_retry":
                 delay = said.amount("retry_delay_ms")
                 self.retry_after = delay / 1000 if delay is not None else None
@@ -155,11 +129,11 @@ class _Reading:
             case "user", _:
                 self._user(said)
             case "result", _:
-                self.result = said
+                self._result(said)
             case _:
-                self.events.append(Raw(line=shortened(line)))
-        if said:
-            self.session_id = said.text("session_id") or self.session_id
+                return False
+        self.session_id = said.text("session_id") or self.session_id
+        return True
 
     def _assistant(self, said: Loose) -> None:
         message = said.child("message")
@@ -168,87 +142,51 @@ class _Reading:
         elif step := message.text("id"):
             self.rounds[step] = _usage(message.child("usage"))
             self.model = self.model or message.text("model")
-        at, main = said.text("timestamp"), said.at("parent_tool_use_id") is None
+        at = said.text("timestamp")
         for part in message.children("content"):
             if (text := part.text("text")) is not None:
-                if main:
-                    self.last_text = len(self.events)
-                self.events.append(Message(role="assistant", phase="commentary", text=text, at=at))
+                self.log.words(text, at, main=said.at("parent_tool_use_id") is None)
             elif (thought := part.text("thinking")) is not None:
-                self.events.append(Message(role="assistant", phase="thinking", text=thought, at=at))
+                self.log.thought(thought, at)
             elif (tool := part.text("name")) is not None:
-                self._call(tool, part, at)
-
-    def _call(self, tool: str, part: Loose, at: str | None) -> None:
-        self.last_text = None
-        self.events.append(ToolCall(tool=tool, args=part.at("input"), at=at))
-        call = self.calls[part.text("id") or ""] = _Call(tool)
-        given = part.child("input")
-        if tool == "Bash" and (command := given.text("command")) is not None:
-            call.command = self._event(Command(command=command, at=at))
-        elif tool == "Skill" and (skill := given.text("skill")):
-            call.effect = self._event(SkillSignal(skill=skill.lstrip("/"), signal="Skill tool", at=at))
-        elif tool in FILES and (path := given.text(FILES[tool][0])):
-            call.effect = self._event(FILES[tool][1](path=path, at=at))
-
-    def _event(self, event: Event) -> int:
-        self.events.append(event)
-        return len(self.events) - 1
+                effects = _effects(tool, part.child("input"))
+                self.log.call(part.text("id") or "", tool, part.at("input"), effects, at)
 
     def _user(self, said: Loose) -> None:
         at = said.text("timestamp")
         own = said.at("parent_tool_use_id") is None and not said.true("isSynthetic")
         if own and (text := said.text("message", "content")) is not None:
-            self.events.append(Message(role="user", text=text, at=at))
+            self.log.user(text, at)
         for part in said.children("message", "content"):
             if part.text("type") == "tool_result":
-                self._result(part, said, at)
+                texts = [text for item in part.children("content") if (text := item.text("text")) is not None]
+                output, failed = part.text("content") or "\n".join(texts), part.true("is_error")
+                code = _exit_code(output, said, failed=failed)
+                self.log.result(part.text("tool_use_id") or "", output, failed=failed, exit_code=code, at=at)
             elif own and (text := part.text("text")) is not None:
-                self.events.append(Message(role="user", text=text, at=at))
+                self.log.user(text, at)
 
-    def _result(self, part: Loose, said: Loose, at: str | None) -> None:
-        call = self.calls.get(part.text("tool_use_id") or "", _Call(""))
-        texts = [text for item in part.children("content") if (text := item.text("text")) is not None]
-        output = part.text("content") or "\n".join(texts)
-        failed = part.true("is_error")
-        if failed and call.effect is not None:
-            self.events[call.effect] = None
-        command = self.events[call.command] if call.command is not None else None
-        if isinstance(command, Command):
-            self.events[call.command or 0] = replace(command, exit_code=_exit_code(output, said, failed=failed))
-        self.events.append(ToolResult(tool=call.tool or None, output=output, at=at))
+    def _result(self, result: Loose) -> None:
+        self.complete = True
+        self.final_output = result.text("result") or ""
+        self.usd, self.turns = result.amount("total_cost_usd"), result.count("num_turns")
+        by_model = [_usage(told, BY_MODEL) for told in result.children("modelUsage")]
+        self.usage = total_usage(by_model or [_usage(result.child("usage"))])
+        if result.true("is_error"):
+            subtype = result.text("subtype") or ""
+            message = self.final_output or "; ".join(result.texts("errors")) or subtype
+            kind = LIMITS.get(subtype) or kind_of_status(result.count("api_error_status"))
+            kind = kind or kind_of_text(f"{self.error} {message}") or kind_of_text(subtype)
+            self.fail(message, kind, retry_after=self.retry_after if kind == "rate-limit" else None)
 
-    def transcript(self, capture: Capture) -> Transcript:
-        """All that was read, as one value."""
-        result = self.result or Loose({})
-        final = self.events[self.last_text] if self.last_text is not None else None
-        if isinstance(final, Message):
-            self.events[self.last_text or 0] = replace(final, phase="final")
-        cost = result.amount("total_cost_usd")
-        return Transcript(
-            events=tuple(event for event in self.events if event is not None),
-            final_output=result.text("result") or "",
-            session_id=self.session_id,
-            model=self.model,
-            usage=_total_usage(result, self.rounds),
-            cost=Cost(usd=cost, source="reported") if cost is not None else Cost(),
-            turns=result.count("num_turns") or len(self.rounds) or None,
-            version=self.start.text("claude_code_version"),
-            skills=self.start.texts("skills"),
-            trouble=self._trouble(capture),
-        )
 
-    def _trouble(self, capture: Capture) -> Trouble | None:
-        if self.result is None:
-            return unfinished(capture)
-        if not self.result.true("is_error"):
-            return crashed(capture)
-        subtype = self.result.text("subtype") or ""
-        message = self.result.text("result") or "; ".join(self.result.texts("errors")) or subtype
-        kind = LIMITS.get(subtype) or kind_of_status(self.result.count("api_error_status"))
-        kind = kind or kind_of_text(f"{self.error} {message}") or kind_of_text(subtype) or "runner-crash"
-        after = self.retry_after if kind == "rate-limit" else None
-        return Trouble(kind=kind, message=brief(message), retry_after=after)
+def _effects(tool: str, given: Loose) -> Iterator[Effect]:
+    if tool == "Bash" and (command := given.text("command")) is not None:
+        yield Command(command=command)
+    elif tool == "Skill" and (skill := given.text("skill")):
+        yield SkillSignal(skill=skill.lstrip("/"), signal="Skill tool")
+    elif tool in FILES and (path := given.text(FILES[tool][0])):
+        yield FILES[tool][1](path=path)
 
 
 def _exit_code(output: str, said: Loose, *, failed: bool) -> int | None:
@@ -261,21 +199,4 @@ def _exit_code(output: str, said: Loose, *, failed: bool) -> int | None:
 
 def _usage(told: Loose, names: tuple[str, str, str, str] = IN_MESSAGE) -> Usage:
     fresh, written, cached, output = (told.count(name) for name in names)
-    return Usage(input_tokens=_sum((fresh, written, cached)), cache_tokens=cached, output_tokens=output)
-
-
-def _total_usage(result: Loose, rounds: dict[str, Usage]) -> Usage:
-    """By model, so that sub-agents count; else of the result; else, as lower bounds, of the messages seen."""
-    by_model = [_usage(told, BY_MODEL) for told in result.children("modelUsage")]
-    usages = by_model or [_usage(result.child("usage"))] if result.value else list(rounds.values())
-    return Usage(
-        input_tokens=_sum([usage.input_tokens for usage in usages]),
-        output_tokens=_sum([usage.output_tokens for usage in usages]),
-        cache_tokens=_sum([usage.cache_tokens for usage in usages]),
-    )
-
-
-def _sum(numbers: list[int | None] | tuple[int | None, ...]) -> int | None:
-    """The sum of what is known; None when nothing is."""
-    known = [number for number in numbers if number is not None]
-    return sum(known) if known else None
+    return Usage(input_tokens=total((fresh, written, cached)), cache_tokens=cached, output_tokens=output)

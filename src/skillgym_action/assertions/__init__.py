@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from skillgym_action.domain import Judgement, Outcome
+    from skillgym_action.questions import Answer, Question, T
+    from skillgym_action.session import Capture, Invocation
     from skillgym_action.session_report import SessionReport
     from skillgym_action.verdicts import FailureClass
 
@@ -52,7 +54,15 @@ class CommandResult(Protocol):
     def tail(self) -> str: ...
 
 
-class Subject(Protocol):
+class Classifier(Protocol):
+    """Who may give a failure a class of its own."""
+
+    def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
+        """What the suite program's classifier says of a session that did not pass."""
+        ...
+
+
+class Subject(Classifier, Protocol):
     """What an assertion may look at."""
 
     @property
@@ -72,12 +82,20 @@ class Subject(Protocol):
         """``sh -c command`` at the workspace root: no secrets, no stdin, whole tree ended at the limit."""
         ...
 
-    def check(self, case_id: str) -> tuple[Outcome, ...]:
-        """The suite program's own verdict on the session."""
+    def execute(self, invocation: Invocation) -> Capture:
+        """A program with its own stdin and place: no secrets, a new home, whole tree ended at the limit."""
         ...
 
-    def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
-        """What the suite program's classifier says of a session that did not pass."""
+    def file_changes(self) -> str | None:
+        """What the agent changed in the workspace, as a unified diff; None where nobody remembers what was there."""
+        ...
+
+    def ask_judge(self, question: Question[T]) -> Answer[T] | None:
+        """What the judge answers; None: no judge is configured."""
+        ...
+
+    def check(self, case_id: str) -> tuple[Outcome, ...]:
+        """The suite program's own verdict on the session."""
         ...
 
 

@@ -7,9 +7,10 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from skillgym_action.session import Watcher
     from skillgym_action.session_report import Trouble
 
 LINE_LIMIT = 4 * 1024 * 1024
@@ -42,7 +43,7 @@ class OutputFile:
 class Tail:
     """Reads what was added to a growing file and shows whole lines to a watcher."""
 
-    def __init__(self, path: Path, watch: Callable[[str], Trouble | None]) -> None:
+    def __init__(self, path: Path, watch: Watcher) -> None:
         """The file exists."""
         self.file: IO[bytes] = path.open("rb")
         self.watch = watch

@@ -23,10 +23,11 @@ from skillgym_action.effects.turns import Turns
 from skillgym_action.session import Capture, Ending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
+    from skillgym_action.effects.agent_user import AgentUser
     from skillgym_action.effects.cancellation import Cancellation
-    from skillgym_action.session import Invocation
+    from skillgym_action.session import Invocation, Watcher
     from skillgym_action.session_report import Trouble
 
 # What any program may see of our environment: no key, no token, no GitHub file command.
@@ -56,6 +57,7 @@ ALLOWED = frozenset(
 )
 MARK = "SKILLGYM_SESSION"
 GRACE = 2.0
+LINGER = 30.0  # seconds a program may take to exit once it has told its result
 PR_SET_CHILD_SUBREAPER = 36
 PIPE = 4096
 MISSING = frozenset({errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR})
@@ -64,8 +66,12 @@ MISSING = frozenset({errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR})
 class Processes:
     """Starts programs and sees them end. Use as a context manager: nothing it started survives it."""
 
-    def __init__(self, *, environment: Mapping[str, str], cancelled: Cancellation) -> None:
-        """``environment`` is ours; programs see the allow-listed part of it."""
+    def __init__(
+        self, *, environment: Mapping[str, str], cancelled: Cancellation, user: AgentUser | None = None
+    ) -> None:
+        """``environment`` is ours; programs see the allow-listed part of it. ``user``: who they run as; None: we."""
+        self.user = user
+        self.linger = LINGER
         self.environment = {name: value for name, value in environment.items() if name in ALLOWED}
         self.cancelled = cancelled
         self.turns = Turns()
@@ -80,8 +86,13 @@ class Processes:
     def __exit__(self, *_: object) -> None:
         self._end_orphans(b"", frozenset())
 
-    def spawn(self, argv: Iterable[str], **settings: Any) -> subprocess.Popen[bytes]:
-        """A child in its own session, for doors that talk to it; ``release`` it when it has been waited for."""
+    def spawn(self, argv: Iterable[str], *, trusted: bool = False, **settings: Any) -> subprocess.Popen[bytes]:
+        """A child in its own session, for doors that talk to it; ``release`` it when it has been waited for.
+
+        ``trusted``: it runs as we do, and follows nobody's text.
+        """
+        if self.user and not trusted:
+            settings |= self.user.identity
         with self._lock:
             child = subprocess.Popen(tuple(argv), start_new_session=True, **settings)
             self._known.add(child.pid)
@@ -101,6 +112,7 @@ class Processes:
         """What a short, trusted program prints. Raises OSError, subprocess.CalledProcessError."""
         child = self.spawn(
             argv,
+            trusted=True,
             cwd=cwd,
             env={**self.environment, **env},
             stdin=subprocess.DEVNULL,
@@ -121,17 +133,20 @@ class Processes:
         *,
         stdout: Path,
         stderr: Path,
-        watch: Callable[[str], Trouble | None] | None = None,
+        watch: Watcher | None = None,
+        trusted: bool = False,
     ) -> Capture:
         """Run to the end and say what happened; never raises for what the program did.
 
-        ``watch`` sees each line of stdout while the program runs, and may answer with the reason to stop it.
+        A program that does not exit although ``watch`` has seen its result is ended, too.
         """
         began = time.monotonic()
         out, err = OutputFile(stdout), OutputFile(stderr)
+        if not invocation.argv:
+            return Capture(ending=Ending.EXITED, exit_code=0, stdout=out, stderr=err, seconds=0.0)
         mark = os.urandom(16).hex()
         try:
-            child = self._start(invocation, mark, stdout, stderr)
+            child = self._start(invocation, mark, stdout, stderr, trusted=trusted)
         except (OSError, ValueError) as error:
             reason = f"cannot start {invocation.argv[0]!r}: {getattr(error, 'strerror', None) or error}"
             ending = Ending.NOT_STARTED if getattr(error, "errno", None) in MISSING else Ending.REFUSED
@@ -153,10 +168,13 @@ class Processes:
             ending=ending, exit_code=code, stdout=out, stderr=err, seconds=time.monotonic() - began, stopped_for=trouble
         )
 
-    def _start(self, invocation: Invocation, mark: str, stdout: Path, stderr: Path) -> subprocess.Popen[bytes]:
+    def _start(
+        self, invocation: Invocation, mark: str, stdout: Path, stderr: Path, *, trusted: bool
+    ) -> subprocess.Popen[bytes]:
         with open(stdout, "wb", buffering=0) as out, open(stderr, "wb", buffering=0) as err:
             child = self.spawn(
                 invocation.argv,
+                trusted=trusted,
                 cwd=invocation.cwd,
                 env={**self.environment, **invocation.env, MARK: mark},
                 stdin=subprocess.DEVNULL if invocation.stdin is None else subprocess.PIPE,
@@ -170,6 +188,7 @@ class Processes:
     def _wait(
         self, child: subprocess.Popen[bytes], deadline: float, tail: Tail | None
     ) -> tuple[Ending, Trouble | None]:
+        lingers = False
         with Exit(child) as exited, tail or nullcontext():
             while True:
                 left = deadline - time.monotonic()
@@ -180,8 +199,10 @@ class Processes:
                     return Ending.EXITED, None
                 if self.cancelled:
                     return Ending.CANCELLED, None
+                if tail and tail.watch.finished and not lingers:
+                    lingers, deadline = True, min(deadline, time.monotonic() + self.linger)
                 if time.monotonic() >= deadline:
-                    return Ending.TIMED_OUT, None
+                    return (Ending.LINGERED if lingers else Ending.TIMED_OUT), None
 
     def _orphans(self, mark: bytes, strangers: frozenset[str]) -> list[int]:
         """Children that came to us from ended programs; those that have ended themselves are reaped on the way."""

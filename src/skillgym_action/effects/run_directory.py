@@ -97,6 +97,15 @@ class RunDirectory:
                 shutil.copyfile(file, folder / "session.jsonl")
             self.redact(folder / "session.jsonl")
 
+    def keep(self, files: Iterable[Path], home: Path, target: Path) -> None:
+        """Copy files to ``target``, as they lie below ``home``."""
+        for file in files:
+            copy = target / file.relative_to(home)
+            with _writing(copy):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
+            self.redact(copy)
+
     def record(self, session: str, target: Path) -> None:
         """Copy what is needed to play a session again; its workspace becomes ``/workspace`` wherever it is named."""
         source = self.path / session

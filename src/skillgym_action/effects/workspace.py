@@ -16,13 +16,16 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from skillgym_action.effects.file_changes import changes_as_diff
 from skillgym_action.effects.files import WorkspaceFiles
 from skillgym_action.effects.snapshot import Changes, Entry, Snapshot, digest, entry_at, is_special, snapshot
+from skillgym_action.effects.template import Template, linked_skills
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from skillgym_action.domain import Suite, WorkspaceSpec
+    from skillgym_action.domain import WorkspaceSpec
+    from skillgym_action.effects.agent_user import AgentUser
     from skillgym_action.effects.repository import Repository
     from skillgym_action.effects.turns import Turns
 
@@ -30,32 +33,6 @@ SAVED_BYTES = 16 * 1024 * 1024
 SAVED_FILES = 2000
 SMALL_BYTES = 64 * 1024
 SMALL_FILES = 32
-
-
-class Template:
-    """A directory that is copied into workspaces; each file in it is hashed at most once."""
-
-    def __init__(self, root: Path | None) -> None:
-        """None: workspaces start empty."""
-        self.root = root
-        self._digests: dict[str, str | None] = {}
-
-    def copy_to(self, target: Path) -> None:
-        """A full copy: dotfiles and ``.git`` too, symlinks as symlinks; devices, sockets and FIFOs are left out."""
-        if self.root is None:
-            target.mkdir()
-        else:
-            shutil.copytree(self.root, target, symlinks=True, ignore=_special)
-
-    def digest(self, path: str) -> str | None:
-        """The hash of a template's file."""
-        if path not in self._digests:
-            self._digests[path] = digest(self.root / path) if self.root else None
-        return self._digests[path]
-
-
-def _special(folder: str, names: list[str]) -> list[str]:
-    return [name for name in names if is_special(Path(folder, name))]
 
 
 def _remove(folder: Path) -> None:
@@ -70,9 +47,12 @@ def _remove(folder: Path) -> None:
 class Workspace:
     """One session's directory: ``path`` is where the agent works; around it lies its private home."""
 
-    def __init__(self, folder: Path, path: Path, template: Template | None) -> None:
-        """``template`` None: the directory is not the session's own, hence neither watched nor removed."""
-        self.folder, self.path = folder, path
+    def __init__(self, folder: Path, path: Path, template: Template | None, user: AgentUser | None = None) -> None:
+        """``template`` None: the directory is not the session's own, hence neither watched nor removed.
+
+        ``user``: whom all of it is to belong to.
+        """
+        self.folder, self.path, self._user = folder, path, user
         self.home, self.scratch = folder, folder / "tmp"
         self.files = WorkspaceFiles(self)
         self._template = template
@@ -80,6 +60,11 @@ class Workspace:
         self._after: Snapshot = {}
         self._digests: dict[str, str | None] = {}
         self.scratch.mkdir(parents=True, exist_ok=True)
+        self._hand_over(self.folder)
+
+    def _hand_over(self, *paths: str | Path) -> None:
+        if self._user:
+            self._user.own(*paths)
 
     def agent_env(self) -> dict[str, str]:
         """A home that holds nothing of the operator's."""
@@ -88,6 +73,7 @@ class Workspace:
     def grader_env(self) -> dict[str, str]:
         """A new home, hence one that holds nothing the agent put there."""
         home = tempfile.mkdtemp(dir=self.folder, prefix="grader-home-")
+        self._hand_over(home)
         return {"HOME": home, "TMPDIR": os.fspath(self.scratch)}
 
     def write(self, files: Mapping[Path, str]) -> None:
@@ -95,6 +81,8 @@ class Workspace:
         for path, text in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        if files:
+            self._hand_over(self.folder)
 
     def collected(self, patterns: tuple[str, ...]) -> tuple[Path, ...]:
         """Files below the private home that match; none that a symlink leads to."""
@@ -110,12 +98,14 @@ class Workspace:
             if place.is_symlink() or not place.is_dir():
                 place.unlink(missing_ok=True)
                 place.mkdir(parents=True)
+                self._hand_over(place)
 
     # --- what it was before ---------------------------------------------------------------------
 
     def remember(self) -> None:
         """Take the state the agent starts from."""
         if self._template is not None:
+            self._hand_over(*linked_skills(self.path))
             self._before = snapshot(self.path)
 
     @contextmanager
@@ -154,6 +144,16 @@ class Workspace:
         if path in self._digests:
             return self._digests[path]
         return self._template.digest(path) if self._template else None
+
+    def original(self, path: str) -> Path | None:
+        """The template's file, if it is what the agent found at ``path``."""
+        if self._template is None or self._template.root is None or path in self._digests:
+            return None
+        return self._template.root / path
+
+    def diff(self) -> str | None:
+        """All of it as a unified diff; None where it is not known what the agent started from."""
+        return changes_as_diff(self) if self._template is not None else None
 
     # --- what became of it ----------------------------------------------------------------------
 
@@ -209,15 +209,17 @@ class Workspace:
 class Workspaces:
     """Makes workspaces below one temporary folder; a context manager, since that folder goes with the run."""
 
-    def __init__(self, repository: Repository, turns: Turns) -> None:
-        """``repository`` is what suites without a template work in a copy of."""
-        self.repository, self._turns = repository, turns
+    def __init__(self, repository: Repository, turns: Turns, user: AgentUser | None = None) -> None:
+        """``repository`` is what suites without a template work in a copy of; ``user``: who works there."""
+        self.repository, self._turns, self._user = repository, turns, user
         self._hidden: list[str] = []
         self.root = Path(tempfile.mkdtemp(prefix="skillgym-"))
+        if user:
+            self.root.chmod(0o711)  # one's own folder can be reached, and no other one found
         self._numbers = count(1)
         self._unused: deque[Path] = deque()
         self._trash = self.root / "trash"
-        self._trash.mkdir()
+        self._trash.mkdir(mode=0o700)
         self._sharing = threading.Lock()
         self._copying = threading.Lock()
         self._templates: dict[Path | str, Template] = {}
@@ -237,24 +239,28 @@ class Workspaces:
         """A directory for one session, as the suite wants it, before bootstrap. Raises OSError."""
         folder = self._folder()
         if spec.mode == "none":
-            return Workspace(folder, spec.cwd or self.repository.root, None)
+            return Workspace(folder, spec.cwd or self.repository.root, None, self._user)
         template = self._template_of(spec)
-        workspace = Workspace(folder, folder / "workspace", template)
-        template.copy_to(workspace.path)
-        return workspace
+        folder.mkdir(exist_ok=True)
+        template.copy_to(folder / "workspace")
+        return Workspace(folder, folder / "workspace", template, self._user)
 
-    def shared(self, suite: Suite, prepare: Callable[[Workspace], None]) -> Workspace:
-        """The suite's one directory, made and prepared by whoever comes first; homes are each session's own."""
+    def shared(self, name: str, spec: WorkspaceSpec, prepare: Callable[[Workspace], None]) -> Workspace:
+        """The one directory of that name, made and prepared by whoever comes first; homes are each session's own."""
         with self._turns.waiting():
             self._sharing.acquire()
         try:
-            if suite.path not in self._shared:
-                first = self.fresh(suite.workspace)
+            if name not in self._shared:
+                first = self.fresh(spec)
                 prepare(first)
-                self._shared[suite.path] = first.path
+                self._shared[name] = first.path
         finally:
             self._sharing.release()
-        return Workspace(self._folder(), self._shared[suite.path], None)
+        return Workspace(self._folder(), self._shared[name], None, self._user)
+
+    def is_shared(self, name: str) -> bool:
+        """Whether a directory of that name was made ready."""
+        return name in self._shared
 
     def discard(self, workspace: Workspace) -> None:
         """Remove a session's directories; a home that was never used stands ready for another session.
@@ -273,7 +279,7 @@ class Workspaces:
         try:
             return self._unused.pop()
         except IndexError:
-            return self.root / str(next(self._numbers))
+            return self.root / (os.urandom(8).hex() if self._user else str(next(self._numbers)))
 
     def _template_of(self, spec: WorkspaceSpec) -> Template:
         key = spec.template or spec.source
@@ -281,7 +287,8 @@ class Workspaces:
             if key not in self._templates:
                 root = spec.template
                 if spec.source == "repository":
-                    root = self.root / "repository"
+                    root = self._trash.with_name("templates") / "repository"
+                    root.parent.mkdir(mode=0o700)
                     self.repository.copy_to(root, self._hidden)
                 self._templates[key] = Template(root)
             return self._templates[key]

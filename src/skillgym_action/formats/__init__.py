@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from skillgym_action.domain import Suite
@@ -31,6 +31,16 @@ class SuiteFile(Protocol):
     def path(self) -> str: ...
     @property
     def file(self) -> Path: ...
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Ours, for formats that name its variables; secrets are in it."""
+        ...
+
+    @property
+    def agentv_compat(self) -> bool:
+        """Whether AgentV's suites are to score as AgentV does where we differ on purpose."""
+        ...
+
     @property
     def text(self) -> Callable[[], str]:
         """The content. Raises SuiteError when it is not UTF-8 or too large."""

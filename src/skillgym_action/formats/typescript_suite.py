@@ -1,11 +1,11 @@
-"""Suites written in TypeScript or JavaScript: recognised, so that none is passed over in silence; not run yet."""
+"""Suites written in TypeScript or JavaScript: programs that a suite host imports, and tells us about as data."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from skillgym_action.errors import Location, Problem, SuiteError
+from skillgym_action.told_suite import suite_told
 
 if TYPE_CHECKING:
     from skillgym_action.domain import Suite
@@ -20,6 +20,5 @@ def accepts(path: str, head: str) -> bool:
 
 
 def suite(source: SuiteFile) -> Suite:
-    """Raises SuiteError."""
-    where, remedy = Location(path=source.path), f"write the suite in Python, or leave it out with !{source.path}"
-    raise SuiteError.of(Problem(message="the format typescript is not supported yet", location=where, remedy=remedy))
+    """The suite. Raises SuiteError."""
+    return suite_told(source, "typescript")

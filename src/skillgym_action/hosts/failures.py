@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.hosts.expectations import CLASS, cut
+from skillgym_action.hosts.expectations import CLASS, QUESTION, cut
 from skillgym_action.hosts.suite import BOOTSTRAP, SETTINGS
 
 if TYPE_CHECKING:
@@ -58,11 +58,13 @@ class Places:
                 yield from self.failures(part)
             return
         verdict = isinstance(error, AssertionError)
+        location, question = self.of(error), getattr(error, QUESTION, None)
         failure: Json = {
             "kind": "assertion" if verdict else "crash",
             "name": type(error).__name__,
             "message": _message(error) or self._line(error),
-            "location": self.of(error),
+            "location": location,
+            "questions": [{"question": question, "location": location}] if question else [],
         }
         if failure_class := getattr(error, CLASS, None):
             failure["failureClass"] = failure_class
@@ -90,6 +92,28 @@ class Places:
         """The source line, for an assert that says nothing."""
         frames = list(_frames(error))
         return (frames[-1].line or "") if frames else ""
+
+
+def joined(soft: list[Json], hard: list[Json]) -> list[Json]:
+    """Soft failures and the hard one after them: one verdict; or a crash, which tells of the verdicts before it."""
+    failures = [*soft, *hard]
+    if not soft or len(failures) == 1:
+        return failures
+    for crash in hard:
+        if crash["kind"] == "crash":
+            return [{**crash, "message": f"{crash['message']}\n{_collected(soft)}"}]
+    classes = [{"failureClass": each["failureClass"]} for each in failures if "failureClass" in each]
+    questions = [question for each in failures for question in each["questions"]]
+    return [{**failures[0], "message": _collected(failures), **(classes or [{}])[0], "questions": questions}]
+
+
+def _collected(failures: list[Json]) -> str:
+    lines = [f"{len(failures)} assertion failure{'s' if len(failures) > 1 else ''} collected:"]
+    for number, failure in enumerate(failures, start=1):
+        place, message = failure["location"], failure["message"].replace("\n", "\n   ")
+        where = ":".join(str(place[key]) for key in ("path", "line") if key in place) + ": " if place else ""
+        lines.append(f"{number}. {where}{message}")
+    return cut("\n".join(lines), MESSAGE_LIMIT)
 
 
 def _frames(error: BaseException) -> Iterator[traceback.FrameSummary]:

@@ -4,14 +4,16 @@
         -> {"ok": true, "name": …, "cases": [{id, prompt, tags, timeoutMs, expectedFail, classify, location}],
             "problems": [{case, message, remedy, location}], "workspace": {mode, templateDir, cwd, bootstrap} | null}
     {"call": "judge", "case": "login", "report": {… a session report …}}
-        -> {"ok": true, "failures": [{kind: "assertion" | "crash", name, message, location, failureClass?, trace?}]}
+        -> {"ok": true, "failures": [{kind: "assertion" | "crash", name, message, location, failureClass?, trace?,
+            questions: [{question, location}]}]}
     {"call": "classify", "case": "login", "result": {status, failureOrigin, error: {name, message}, …}}
         -> {"ok": true, "failureClass": {id, label} | null}
     anything that cannot be answered
         -> {"ok": false, "error": {message, location, remedy}}
 
-A reply repeats the request's ``number``. A location is ``{path, line, column}``. What the suite prints goes to stderr:
-the protocol has descriptors of its own.
+A reply repeats the request's ``number``. A location is ``{path, line, column}``. A question is what the agent can be
+asked about the failure. What the suite prints goes to stderr: the protocol has descriptors of its own. The Node suite
+host, node_host.mjs, speaks the same protocol.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 
 from skillgym_action.camel import from_json
 from skillgym_action.hosts.assert_rewriting import RewritingFinder, run_as
-from skillgym_action.hosts.expectations import failure_class_of
-from skillgym_action.hosts.failures import Places
+from skillgym_action.hosts.expectations import expect, failure_class_of
+from skillgym_action.hosts.failures import Places, joined
 from skillgym_action.hosts.suite import Context
 from skillgym_action.hosts.suite_program import SuiteProgram, SuiteProgramError, arguments_taken
 from skillgym_action.session_report import SessionReport
@@ -101,11 +103,14 @@ class PythonHost:
         """Run the check of a case."""
         check = self._case(request["case"]).check
         report = from_json(SessionReport, request["report"])
-        try:
-            _call(check, report, Context(report))
-        except BaseException as error:  # noqa: BLE001 - whatever a check raises is its answer
-            return {"failures": list(self.places.failures(error))}
-        return {"failures": []}
+        hard: list[Json] = []
+        with expect.collected as collected:
+            try:
+                _call(check, report, Context(report))
+            except BaseException as error:  # noqa: BLE001 - whatever a check raises is its answer
+                hard.extend(self.places.failures(error))
+        soft = [failure for error in collected for failure in self.places.failures(error)]
+        return {"failures": joined(soft, hard)}
 
     def classify(self, request: Json) -> Json:
         """Run the classifier of a case."""

@@ -21,6 +21,7 @@ REPORTERS = {
     "comment": "markdown.comment",
     "annotations": "annotations.render",
     "x-bench": "xbench.render",
+    "agentv": "agentv.render",
 }
 
 

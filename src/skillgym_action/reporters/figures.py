@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.domain import Result, Runner, RunReport, Totals
-from skillgym_action.domain import totals as totals_of
 from skillgym_action.reporters.rows import NAME, NOTHING, code, inline, linked, ours
 from skillgym_action.stats import wilson
 from skillgym_action.text import clipped, markdown_inline
+from skillgym_action.totals import Totals
+from skillgym_action.totals import totals as totals_of
 from skillgym_action.verdicts import Status
 from skillgym_action.wording import amount, cause, counted, duration, money, percent, tallied, verdict
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from markupsafe import Markup
+
+    from skillgym_action.domain import Result, Runner, RunReport
 
 NO_BREAK = "\u00a0"
 ALL_DETAILS = f"all{NO_BREAK}details"

@@ -12,9 +12,10 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from junit_xml import TestCase, TestSuite
 
+from skillgym_action.scores import shown
 from skillgym_action.text import clipped, tail, xml_text
 from skillgym_action.verdicts import GREEN, Status
-from skillgym_action.wording import cause
+from skillgym_action.wording import cause, score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +76,7 @@ def _case(classname: str, result: Result) -> TestCase:
     )
     if result.status is Status.PASSED:
         return case
-    message = xml_text(clipped(cause(result).message, MESSAGE)).strip() or result.status
+    message = xml_text(clipped(_message(result), MESSAGE)).strip() or result.status
     if result.status is Status.ERRORED:
         case.add_error_info(message, _body(result), _type(result))
     elif result.status in (Status.FAILED, Status.UNEXPECTED_PASSED):
@@ -83,6 +84,13 @@ def _case(classname: str, result: Result) -> TestCase:
     else:
         case.add_skipped_info(message)
     return case
+
+
+def _message(result: Result) -> str:
+    """Why it is not simply green; before that the score, if that is it."""
+    reason = cause(result)
+    low = result.score is not None and result.status in (Status.FAILED, Status.EXPECTED_FAILED)
+    return f"{score(result.judgement)}: {reason.message}" if low else reason.message
 
 
 def _type(result: Result) -> str:
@@ -123,6 +131,9 @@ def _complete(element: Element, result: Result) -> None:
 
 def _properties(result: Result) -> Iterator[tuple[str, object]]:
     yield "status", result.status
+    yield "score", None if result.score is None else shown(result.score)
+    threshold = result.judgement.threshold
+    yield "threshold", None if threshold is None else shown(threshold)
     yield "cost_usd", result.cost.usd
     usage = result.usage
     yield "tokens.input", usage.input_tokens

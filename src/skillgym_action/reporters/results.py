@@ -11,16 +11,18 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.domain import totals
+from skillgym_action.scores import DIGITS
 from skillgym_action.text import tail
+from skillgym_action.totals import totals
 from skillgym_action.verdicts import GREEN, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import Attempt, Outcome, Result, Runner, RunReport, Suite, Totals
+    from skillgym_action.domain import Attempt, Outcome, Result, Runner, RunReport, Suite
     from skillgym_action.errors import Location, Problem
     from skillgym_action.session_report import Usage
+    from skillgym_action.totals import Totals
     from skillgym_action.verdicts import FailureClass
 
 FINAL_OUTPUT = 4_000  # characters
@@ -137,7 +139,8 @@ def _result(result: Result) -> dict[str, object]:
         "location": place,
         "status": judgement.status,
         "passed": judgement.status in GREEN,
-        **_given(expectedFail=result.expected_fail or None),
+        **_given(expectedFail=result.expected_fail or None, score=_score(result.score)),
+        **_given(threshold=judgement.threshold),
         **_given(failureOrigin=judgement.origin, failureClass=_class(judgement.failure_class), error=error),
         "outcomes": [_outcome(outcome) for outcome in judgement.outcomes],
         "durationMs": result.duration_ms,
@@ -153,16 +156,19 @@ def _result(result: Result) -> dict[str, object]:
 
 
 def _outcome(outcome: Outcome) -> dict[str, object]:
-    score = outcome.score if outcome.score is not None and math.isfinite(outcome.score) else None
     return {
         "assertion": outcome.assertion,
         "type": outcome.type,
         "passed": outcome.passed,
-        **_given(score=score),
+        **_given(score=_score(outcome.score), weight=outcome.weight if outcome.weight != 1 else None),
         "explanation": outcome.explanation,
         **_given(evidence=outcome.evidence, location=_location(outcome.location)),
         **_given(failureClass=_class(outcome.failure_class)),
     }
+
+
+def _score(score: float | None) -> float | None:
+    return round(score, DIGITS) if score is not None and math.isfinite(score) else None
 
 
 def _attempt(attempt: Attempt) -> dict[str, object]:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from skillgym_action.scores import shown
 from skillgym_action.text import clipped, code_fence, code_span, markdown_inline
 from skillgym_action.wording import amount, cause, cost, counted, duration, place, retries, runner_id
 
@@ -45,6 +46,7 @@ class Row:
     time: Markup = NOTHING
     cost: Markup = NOTHING
     tokens: Markup = NOTHING
+    score: Markup = NOTHING
     retries: Markup = NOTHING
 
 
@@ -72,6 +74,7 @@ class Rows:
             time=ours(duration(result.duration_ms)),
             cost=ours(cost(result)),
             tokens=ours(amount(result.usage.total_tokens)),
+            score=ours("" if result.score is None else shown(result.score)),
             retries=_retries(result),
         )
 

@@ -59,7 +59,7 @@ class Table:
 class View:
     """All of a report; what there is not is empty. A verdict alone has nothing but ``title`` and ``run``.
 
-    ``left_out`` counts what nothing else is shown of.
+    ``left_out`` counts what nothing else is shown of; ``scores`` is the head of their column, where passes have any.
     """
 
     title: Markup
@@ -79,6 +79,7 @@ class View:
     skipped: Section = NO_ROWS
     expected: Section = NO_ROWS
     passed: Section = NO_ROWS
+    scores: Markup = NOTHING
     left_out: Markup = NOTHING
     provenance: Markup = NOTHING
 
@@ -125,6 +126,7 @@ def view_of(figures: Figures, room: Room) -> View:
         skipped=section(Status.SKIPPED, rows.reasoned),
         expected=section(Status.EXPECTED_FAILED, rows.reasoned),
         passed=section(Status.PASSED, rows.passed),
+        scores=ours("Score") if any(result.score is not None for result in results[Status.PASSED]) else NOTHING,
         provenance=provenance,
     )
     return replace(view, left_out=_left_out(view, "some details" if shortened else ""))

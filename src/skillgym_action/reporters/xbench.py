@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from skillgym_action.domain import totals
 from skillgym_action.text import visible
+from skillgym_action.totals import totals
 from skillgym_action.verdicts import GREEN, Status
 from skillgym_action.wording import cause
 

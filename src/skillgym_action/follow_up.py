@@ -1,0 +1,57 @@
+"""Part of a session: what is kept so that its agent can be asked about a failure, once the run is over."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillgym_action.camel import to_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.domain import Execution, FollowUp, Judgement
+    from skillgym_action.effects.workspace import Workspace
+    from skillgym_action.session_report import SessionReport
+    from skillgym_action.world import World
+
+EXPLAIN = "explain.json"
+HOME = "session-home"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What belongs to the questions: the session, the agent's own ``records``, where its workspace is ``kept``."""
+
+    questions: tuple[FollowUp, ...]
+    report: SessionReport
+    records: tuple[Path, ...]
+    kept: str
+
+
+def follow_ups(judgement: Judgement) -> tuple[FollowUp, ...]:
+    """The questions of the assertions that failed."""
+    return tuple(question for outcome in judgement.outcomes for question in outcome.follow_ups)
+
+
+def remember(world: World, execution: Execution, workspace: Workspace, folder: Path, told: Remembered) -> None:
+    """Write the questions, and what of the agent's home its resuming needs.
+
+    A session finds its records by the path of its workspace, hence the paths.
+    """
+    world.directory.keep(told.records, workspace.home.resolve(), folder / HOME)
+    own = workspace.path.is_relative_to(workspace.folder)
+    document = {
+        "suitePath": execution.suite.path,
+        "caseId": execution.case.id,
+        "runnerId": execution.runner.id,
+        "agentType": execution.runner.agent.type,
+        "model": execution.model,
+        "cwd": str(workspace.path),
+        "home": str(workspace.home),
+        "workspace": told.kept if own else None,
+        "sessionId": told.report.session_id,
+        "questions": [to_json(question) for question in told.questions],
+    }
+    world.directory.write(folder / EXPLAIN, json.dumps(document, indent=1))

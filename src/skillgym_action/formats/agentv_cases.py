@@ -1,0 +1,298 @@
+"""Tests of an AgentV suite as cases; one that cannot be used is an Invalid, and its siblings still run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Literal
+
+from skillgym_action.assertions.agentv import Task, Where, assertions_of
+from skillgym_action.domain import Case, Invalid
+from skillgym_action.errors import SuiteError
+from skillgym_action.formats.agentv_messages import expected_messages, input_messages, prompt
+from skillgym_action.formats.agentv_sources import Unread
+from skillgym_action.formats.agentv_values import templated
+from skillgym_action.formats.agentv_workspaces import place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from skillgym_action.assertions import Assertion
+    from skillgym_action.domain import WorkspaceSpec
+    from skillgym_action.errors import Problem
+    from skillgym_action.formats.agentv_messages import Message, Prompt
+    from skillgym_action.formats.agentv_parts import Files, Part
+    from skillgym_action.formats.agentv_sources import Entry, Tests
+    from skillgym_action.formats.agentv_workspaces import Place
+
+THRESHOLD = 0.8
+"""The score a case needs, where nobody says."""
+
+KNOWN = frozenset(
+    {
+        *("id", "input", "input_files", "expected_output", "criteria", "expected_outcome", "assertions", "assert"),
+        *("evaluators", "rubrics", "execution", "workspace", "metadata", "conversation_id", "vars", "depends_on"),
+        *("on_dependency_failure", "mode", "turns", "aggregation", "on_turn_failure", "window_size", "tags"),
+        *("expected_fail", "description"),
+    }
+)
+TEMPLATED = ("criteria", "expected_outcome", "input", "input_files", "expected_output", "turns")
+UNMET: dict[str, Literal["skip", "fail", "run"]] = {"skip": "skip", "fail": "fail", "run": "run"}
+
+_UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shared:
+    """What a suite says for all of its tests."""
+
+    top: Part
+    files: Files
+    place: Place | None
+    assertions: Part | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    threshold: float = THRESHOLD
+    retries: int = 0
+
+    @property
+    def workspace(self) -> WorkspaceSpec | None:
+        """Where agents work, if anything is said of that."""
+        return self.place.spec(compat=self.files.compat) if self.place else None
+
+
+@dataclass(slots=True)
+class Cases:
+    """What the tests of a suite became."""
+
+    cases: list[Case] = field(default_factory=list)
+    invalid: list[Invalid] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+
+    def refuse(self, case_id: str, problems: Iterable[Problem]) -> None:
+        """A case that cannot be used, with everything that is wrong with it."""
+        first, *others = problems
+        also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
+        self.invalid.append(Invalid(problem=replace(first, message=first.message + also), case_id=case_id))
+
+
+def cases_of(tests: Tests, shared: Shared) -> Cases:
+    """Every test, as a case or as an Invalid."""
+    made = Cases(warnings=list(tests.warnings))
+    taken: dict[str, Part] = {}
+    for entry in tests.entries:
+        if isinstance(entry, Unread):
+            made.refuse(entry.case_id, (entry.problem,))
+            continue
+        name, part = _id(entry, made.warnings), entry.part
+        try:
+            if name is None:
+                raise part.error("the test has no id", "give it one: id: fix-null-check")
+            if name in taken:
+                message = f"the id {name!r} is already that of the test at {taken[name].location}"
+                raise part.error(message, "rename one of them")
+            taken[name] = part
+            made.cases.append(_case(name, entry, shared, made.warnings))
+        except SuiteError as error:
+            made.refuse(name or (entry.folder.name if entry.folder else part.name), error.problems)
+    _without_what_cannot_come(made, taken)
+    return made
+
+
+def _id(entry: Entry, warnings: list[Problem]) -> str | None:
+    """The id as it is written, else the name of the case's folder. A number becomes text, with a warning."""
+    part = entry.part.get("id")
+    if part is None:
+        return entry.folder.name if entry.folder else None
+    if isinstance(part.value, str):
+        return part.value if part.value.strip() and not _UNUSABLE.search(part.value) else None
+    text = str(part.value).lower() if isinstance(part.value, bool) else str(part.value)
+    if isinstance(part.value, dict | list):
+        return None
+    warnings.append(part.problem(f"the id {text} is no text", f'write id: "{text}"'))
+    return text
+
+
+# --- a case -----------------------------------------------------------------------------------------
+
+
+def _case(name: str, entry: Entry, shared: Shared, warnings: list[Problem]) -> Case:
+    """Raises SuiteError."""
+    part = _with_variables(entry.part)
+    if (mode := part.text("mode")) == "conversation" or part.get("turns"):
+        raise part.error("conversations of several turns are not supported yet", "ask for all of it in one input")
+    if mode is not None:
+        raise part.error(f"the mode {mode!r} is not known", "leave it out")
+    execution = part.get("execution")
+    skips = execution.flag("skip_defaults") if execution else False
+    messages = _messages(part, shared, skips=skips)
+    task = _task(part, shared, messages)
+    asked = _prompt(part, task, entry, shared, warnings)
+    task = replace(task, input_files=tuple(map(str, asked.files)), folder=entry.folder)
+    own = place(part.get("workspace"), shared.files, entry.folder)
+    spec = own.over(shared.place, compat=shared.files.compat) if own else None
+    warnings.extend((*part.unknown(KNOWN), *(own.warnings if own else ())))
+    tags = (*shared.tags, *_tags(part, "tags"), *_tags(part.get("metadata"), "tags"))
+    return Case(
+        id=name,
+        prompt=asked.text,
+        location=part.location,
+        assertions=_assertions(part, entry, shared, task, skips=skips),
+        threshold=_threshold(execution, shared.threshold),
+        tags=tuple(dict.fromkeys(tags)),
+        expected_fail=part.flag("expected_fail"),
+        runners=tuple(execution.texts("targets")) if execution else (),
+        files=asked.files,
+        metadata=task.metadata,
+        workspace=spec.spec(compat=shared.files.compat) if spec else None,
+        retries=shared.retries,
+        depends_on=part.texts("depends_on"),
+        unmet=_unmet(part),
+    )
+
+
+def _with_variables(part: Part) -> Part:
+    variables = part.get("vars")
+    if variables is None:
+        return part
+    values = variables.mapping().value
+    told: dict[str, object] = part.value  # type: ignore[assignment]
+    return replace(part, value={**told, **{key: templated(told[key], values) for key in TEMPLATED if key in told}})  # type: ignore[arg-type]
+
+
+def _messages(part: Part, shared: Shared, *, skips: bool) -> list[Message]:
+    """The suite's own messages, then the test's. Raises SuiteError."""
+    told = part.get("input")
+    if told is None:
+        raise part.error("the test has no input", "say what the agent is to do: input: Fix the null pointer")
+    files = part.get("input_files") or (None if skips else shared.top.get("input_files"))
+    if files and not isinstance(told.value, str):
+        raise files.error("input_files go with an input that is text", "write the files into the input's content")
+    messages = input_messages(told.value, (item.as_text() for item in files.items()) if files else ())
+    if not messages:
+        raise told.error("the input holds no message", "write text, or messages with role and content")
+    suite = None if skips else shared.top.get("input")
+    variables = part.get("vars")
+    common = templated(suite.value, variables.value) if suite and variables else suite.value if suite else None  # type: ignore[arg-type]
+    return [*input_messages(common), *messages]
+
+
+def _task(part: Part, shared: Shared, messages: list[Message]) -> Task:
+    """What the graders are told. Raises SuiteError for a test that nobody could judge."""
+    criteria = part.text("criteria", "expected_outcome") or ""
+    expected = part.get("expected_output")
+    if not criteria and not expected and not part.get("assertions", "assert", "evaluators", "rubrics"):
+        execution = part.get("execution")
+        if not (execution and execution.get("evaluators")):
+            raise part.error("nothing says when the test is passed", "add criteria, expected_output or assertions")
+    told = part.get("metadata")
+    own: dict[str, object] = told.mapping().value if told else {}  # type: ignore[assignment]
+    return Task(
+        criteria=criteria,
+        input=tuple(messages),
+        expected_output=tuple(expected_messages(expected.value)) if expected else (),
+        metadata=merged(shared.metadata, own) or None,
+    )
+
+
+def _prompt(part: Part, task: Task, entry: Entry, shared: Shared, warnings: list[Problem]) -> Prompt:
+    first = (entry.folder,) if entry.folder else ()
+    asked = prompt(task.input, lambda name: shared.files.found(name, *first))  # type: ignore[arg-type]
+    warnings.extend(part.problem(f"there is no file {name}: the input goes without it") for name in asked.missing)
+    if not asked.text.strip():
+        raise part.error("the input is empty", "say what the agent is to do")
+    if found := _UNUSABLE.search(asked.text):
+        raise part.error(f"the input holds a character that no program can be given: U+{ord(found[0]):04X}")
+    return asked
+
+
+def _assertions(part: Part, entry: Entry, shared: Shared, task: Task, *, skips: bool) -> tuple[Assertion, ...]:
+    """The case's own, then the suite's; without any of them, a model is asked about the criteria."""
+    execution = part.get("execution")
+    own = part.get("assertions", "assert") or (execution and execution.get("evaluators")) or part.get("evaluators")
+    lists = [own, None if skips else shared.assertions]
+    made: list[Assertion] = []
+    if rubrics := part.get("rubrics"):
+        question = {"type": "rubrics", "criteria": rubrics.value}
+        made.extend(assertions_of([question], where(rubrics, entry, shared, task)))
+    for told in lists:
+        if told and told.value != []:
+            made.extend(assertions_of(told.value, where(told, entry, shared, task)))
+    return tuple(made) or assertions_of([], where(own or part, entry, shared, task))
+
+
+def where(part: Part, entry: Entry | None, shared: Shared, task: Task) -> Where:
+    """The place of a list of assertions."""
+    return Where(
+        folder=shared.files.folder,
+        location=part.location,
+        key_path=part.name,
+        roots=shared.files.roots,
+        case_folder=entry.folder if entry else None,
+        task=task,
+        compat=shared.files.compat,
+        read=lambda file, _: shared.files.interpolated(shared.files.read(file)).value,
+    )
+
+
+def _threshold(execution: Part | None, of_suite: float) -> float:
+    own = execution.number("threshold", most=1) if execution else None
+    return of_suite if own is None else own
+
+
+def _tags(part: Part | None, name: str) -> tuple[str, ...]:
+    """One tag, or several."""
+    told = part.get(name) if part else None
+    if told is None:
+        return ()
+    return (told.as_text(),) if isinstance(told.value, str) else tuple(item.as_text() for item in told.items())
+
+
+def _unmet(part: Part) -> Literal["skip", "fail", "run"]:
+    word = part.text("on_dependency_failure") or "skip"
+    if word not in UNMET:
+        raise part.error("on_dependency_failure must be skip, fail or run")
+    return UNMET[word]
+
+
+def merged(suite: Mapping[str, object], case: Mapping[str, object]) -> dict[str, object]:
+    """Metadata: lists are put together without doubles, mappings key by key; else the case wins."""
+    told = dict(suite)
+    for key, value in case.items():
+        before = told.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            told[key] = merged(before, value)
+        elif isinstance(before, list) and isinstance(value, list):
+            told[key] = [*before, *(item for item in value if item not in before)]
+        else:
+            told[key] = value
+    return told
+
+
+# --- dependencies -----------------------------------------------------------------------------------
+
+
+def _without_what_cannot_come(made: Cases, taken: Mapping[str, Part]) -> None:
+    """Cases that depend on nothing there is, on themselves, or on a case that cannot be used, are invalid, too."""
+    while wrong := _stuck(made.cases, taken):
+        for case_id, message in wrong.items():
+            made.refuse(case_id, (taken[case_id].problem(message, "see depends_on"),))
+        made.cases = [case for case in made.cases if case.id not in wrong]
+
+
+def _stuck(cases: list[Case], taken: Mapping[str, Part]) -> dict[str, str]:
+    usable = {case.id for case in cases}
+    wrong: dict[str, str] = {}
+    for case in cases:
+        for other in case.depends_on:
+            if other not in taken:
+                wrong[case.id] = f"depends on {other!r}, which is no test of this suite"
+            elif other not in usable and case.unmet != "run":
+                wrong[case.id] = f"depends on {other!r}, which cannot be used"
+    try:
+        TopologicalSorter({case.id: case.depends_on for case in cases}).prepare()
+    except CycleError as error:
+        circle: list[str] = error.args[1]
+        wrong |= {case_id: f"depends on itself: {' -> '.join(reversed(circle))}" for case_id in circle}
+    return wrong

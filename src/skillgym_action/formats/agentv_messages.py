@@ -1,0 +1,94 @@
+"""``input`` and ``expected_output`` of AgentV's tests: messages in all their forms, and the prompt they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillgym_action.js_values import stringified
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+Message = dict[str, object]
+
+ROLES = ("system", "user", "assistant", "tool")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prompt:
+    """What the agent is given, the files that go with it, and the names of files that are not there."""
+
+    text: str
+    files: tuple[Path, ...]
+    missing: tuple[str, ...]
+
+
+def input_messages(value: object, files: Iterable[str] = ()) -> list[Message]:
+    """A text is a message of the user's, and so is an object that is none; ``files`` go before a text."""
+    if isinstance(value, str):
+        blocks = [{"type": "file", "value": name} for name in files]
+        content: object = [*blocks, {"type": "text", "value": value}] if blocks else value
+        return [{"role": "user", "content": content}]
+    if isinstance(value, dict):
+        if "role" not in value:
+            return [{"role": "user", "content": value}]
+        return [value] if _is_message(value) else []
+    return [item for item in value if _is_message(item)] if isinstance(value, list) else []
+
+
+def expected_messages(value: object) -> list[Message]:
+    """Anything but messages is what an assistant's message says."""
+    if isinstance(value, list) and value and all(map(_is_message, value)):
+        return list(value)
+    if _is_message(value):
+        return [value]  # type: ignore[list-item]
+    return [] if value is None else [{"role": "assistant", "content": value}]
+
+
+def _is_message(value: object) -> bool:
+    if not isinstance(value, dict) or value.get("role") not in ROLES:
+        return False
+    return isinstance(value.get("content"), str | dict | list) or isinstance(value.get("tool_calls"), list)
+
+
+def prompt(messages: Iterable[Message], found: Callable[[str], Path | None]) -> Prompt:
+    """One text: roles are marked where an assistant or a tool speaks, or where more than one message says something."""
+    files: list[Path] = []
+    missing: list[str] = []
+
+    def shown(block: object) -> str:
+        if isinstance(block, str):
+            return block
+        if not isinstance(block, dict):
+            return ""
+        value = block.get("value")
+        if block.get("type") not in {"file", "image"}:
+            return _text(value if value is not None else block.get("text"))
+        name = value if isinstance(value, str) else ""
+        if not (file := found(name)):
+            missing.append(name)
+            return ""
+        files.append(file)
+        return f'<file: path="{file}">'
+
+    said = [(message, [text for block in _blocks(message) if (text := shown(block))]) for message in messages]
+    visible = [(str(message["role"]), texts) for message, texts in said if any(text.strip() for text in texts)]
+    if len(visible) > 1 or any(message["role"] in {"assistant", "tool"} for message, _ in said):
+        text = "\n\n".join(f"@[{role.capitalize()}]:\n" + "\n".join(texts) for role, texts in visible)
+    else:
+        text = "\n\n".join(stripped for _, texts in visible for text in texts if (stripped := text.strip()))
+    return Prompt(text=text, files=tuple(files), missing=tuple(missing))
+
+
+def _blocks(message: Mapping[str, object]) -> list[object]:
+    content = message.get("content")
+    if isinstance(content, list):
+        return content
+    return [_text(content)]
+
+
+def _text(value: object) -> str:
+    """Structured content is shown as JSON."""
+    return value if isinstance(value, str) else "" if value is None else stringified(value, indent=2)

@@ -1,0 +1,190 @@
+"""The files of an AgentV suite, and parts of them: values that know where they stand, and say what is wrong there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from skillgym_action.documents import Document, part_of, read_document
+from skillgym_action.errors import Location, Problem, SkillgymError, SuiteError
+from skillgym_action.formats.agentv_values import folders_up, interpolated
+from skillgym_action.notations import key_path_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+    from typing import Literal
+
+    from skillgym_action.notations import KeyPath
+
+LARGEST = 32 * 1024 * 1024
+"""Bytes of a file beside the suite."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """A value, after interpolation, and its place. ``raw`` is what the author wrote there."""
+
+    document: Document
+    value: object
+    key_path: KeyPath = ()
+
+    @property
+    def raw(self) -> object:
+        """The value before interpolation."""
+        return part_of(self.document.value, self.key_path)
+
+    @property
+    def location(self) -> Location:
+        """Where it is written."""
+        return self.document.locate(self.key_path)
+
+    @property
+    def name(self) -> str:
+        """Its key path."""
+        return key_path_text(self.key_path)
+
+    def get(self, *names: str) -> Part | None:
+        """The first of the members that is there and not null."""
+        for name in names:
+            if isinstance(self.value, dict) and self.value.get(name) is not None:
+                return Part(document=self.document, value=self.value[name], key_path=(*self.key_path, name))
+        return None
+
+    def items(self) -> list[Part]:
+        """The elements of a list. Raises SuiteError."""
+        if not isinstance(self.value, list):
+            raise self.error("must be a list")
+        return [
+            Part(document=self.document, value=value, key_path=(*self.key_path, index))
+            for index, value in enumerate(self.value)
+        ]
+
+    def mapping(self) -> Part:
+        """Itself, if it is a mapping. Raises SuiteError."""
+        if not isinstance(self.value, dict):
+            raise self.error("must be a mapping of keys to values")
+        return self
+
+    def text(self, *names: str) -> str | None:
+        """The text of a member; None where it is not given. Raises SuiteError."""
+        return None if (part := self.get(*names)) is None else part.as_text()
+
+    def as_text(self) -> str:
+        """The value, if it is a text with something in it. Raises SuiteError."""
+        if not isinstance(self.value, str):
+            raise self.error("must be text")
+        if not self.value.strip():
+            raise self.error("must not be empty")
+        return self.value
+
+    def texts(self, *names: str) -> tuple[str, ...]:
+        """The texts of a member that is a list. Raises SuiteError."""
+        return () if (part := self.get(*names)) is None else tuple(item.as_text() for item in part.items())
+
+    def flag(self, *names: str) -> bool:
+        """Whether a member is true. Raises SuiteError for what is neither true nor false."""
+        if (part := self.get(*names)) is None:
+            return False
+        if not isinstance(part.value, bool):
+            raise part.error("must be true or false")
+        return part.value
+
+    def number(self, *names: str, most: float = float("inf"), whole: bool = False) -> float | None:
+        """A number from 0 to ``most``; None where it is not given. Raises SuiteError."""
+        if (part := self.get(*names)) is None:
+            return None
+        value = part.value
+        if isinstance(value, bool) or not isinstance(value, int | float) or (whole and value != int(value)):
+            raise part.error(f"must be a {'whole ' if whole else ''}number")
+        if not 0 <= value <= most:
+            raise part.error("must not be negative" if value < 0 else f"must be from 0 to {most:g}")
+        return float(value)
+
+    def problem(self, message: str, remedy: str | None = None) -> Problem:
+        """Something wrong with it."""
+        return Problem(message=message, location=self.location, key_path=self.name or None, remedy=remedy)
+
+    def error(self, message: str, remedy: str | None = None) -> SkillgymError:
+        """The SuiteError for something wrong with it."""
+        return SuiteError.of(self.problem(message, remedy))
+
+    def unknown(self, known: Collection[str]) -> Iterator[Problem]:
+        """A warning for every member nobody reads, but for ``$schema`` and ``x-*``."""
+        for key in self.value if isinstance(self.value, dict) else ():
+            if key not in known and not key.startswith(("x-", "$")):
+                member = Part(document=self.document, value=None, key_path=(*self.key_path, key))
+                close = get_close_matches(key, sorted(known), n=1, cutoff=0.7)
+                yield member.problem(f"unknown key {key!r}", f"did you mean {close[0]!r}?" if close else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """What may be read for a suite. ``folder`` is its file's; ``root`` the repository's; ``environment`` it may see.
+
+    ``secrets`` is what only targets may see besides. ``compat``: AgentV's own numbers are wanted.
+    """
+
+    folder: Path
+    root: Path
+    environment: Mapping[str, str]
+    secrets: Mapping[str, str]
+    compat: bool = False
+
+    def shown(self, file: Path) -> str:
+        """How messages call a file."""
+        return file.relative_to(self.root).as_posix() if file.is_relative_to(self.root) else file.as_posix()
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Where files are looked for: the suite's folder and those around it, up to the repository's."""
+        return tuple(dict.fromkeys((*folders_up(self.folder, self.root), self.root)))
+
+    def found(self, name: str, *first: Path) -> Path | None:
+        """A file or folder, looked for in ``first`` and then in the roots."""
+        places = (place / name.lstrip("/\\") for place in (*first, *self.roots))
+        candidates = ((self.folder / name), *places) if name.startswith("/") else tuple(places)
+        return next((place.resolve() for place in candidates if place.exists()), None)
+
+    def read(self, file: Path, text: str | None = None) -> Part:
+        """A YAML or JSON file as it is, its references not yet replaced. Raises SuiteError."""
+        kind: Literal["json", "yaml"] = "json" if file.suffix.lower() == ".json" else "yaml"
+        path = self.shown(file)
+        content = self._text(file) if text is None else text
+        document = read_document(content, path=path, kind=kind, error=SuiteError)
+        return Part(document=document, value=document.value)
+
+    def lines(self, file: Path, text: str | None = None) -> list[Part | Problem]:
+        """Each line of a JSONL file that has something in it, or what is wrong with it. Raises SuiteError."""
+        parts: list[Part | Problem] = []
+        for number, line in enumerate((self._text(file) if text is None else text).split("\n"), 1):
+            if not line.strip():
+                continue
+            try:
+                document = read_document(line, path=self.shown(file), kind="json", error=SuiteError)
+            except SuiteError as error:
+                place = replace(error.problems[0].location or Location(path=self.shown(file)), line=number)
+                parts.append(replace(error.problems[0], location=place))
+                continue
+            document = replace(document, line_starts=lambda number=number: [0] * number)  # type: ignore[misc]
+            parts.append(Part(document=document, value=document.value))
+        return parts
+
+    def interpolated(self, part: Part) -> Part:
+        """The part with what the environment says."""
+        return replace(part, value=interpolated(part.value, self.environment))
+
+    def _text(self, file: Path) -> str:
+        place = Location(path=self.shown(file))
+        try:
+            if (size := file.stat().st_size) > LARGEST:
+                message = f"the file has {size:,} bytes; files of suites have at most {LARGEST:,}"
+                raise SuiteError.of(Problem(message=message, location=place))
+            return file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        except OSError as error:
+            message = f"cannot be read: {error.strerror}"
+            raise SuiteError.of(Problem(message=message, location=place)) from error
+        except UnicodeDecodeError as error:
+            message = f"not UTF-8 at byte {error.start}"
+            raise SuiteError.of(Problem(message=message, location=place, remedy="save the file as UTF-8")) from error

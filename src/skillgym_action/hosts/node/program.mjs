@@ -1,0 +1,188 @@
+// A suite file as the Node suite host holds it: imported, checked, and told as data.
+
+import { types } from "node:util";
+
+import { shown } from "../skillgym/matching.mjs";
+
+const FIELDS = ["id", "prompt", "tags", "timeoutMs", "expectedFail", "classifyFailure", "assert"];
+const WORKSPACE = ["mode", "cwd", "templateDir", "bootstrap"];
+const BOOTSTRAP = ["command", "args", "timeoutMs", "env"];
+const MODES = ["none", "shared", "isolated"];
+
+/** The file ran, but is no suite. `remedy` says what to write. */
+export class SuiteProgramError extends Error {
+  constructor(message, remedy, location) {
+    super(message);
+    Object.assign(this, { remedy, location });
+  }
+}
+
+/** The cases and the workspace of an imported suite file. `problems` tells of cases that cannot be used. */
+export class SuiteProgram {
+  cases = new Map();
+  #problems = [];
+  #locations = new Map();
+  #written = new Map();
+  #workspace;
+  #file;
+  #places;
+
+  /** Throws a SuiteProgramError. */
+  constructor(module, file, places) {
+    this.#file = file;
+    this.#places = places;
+    this.#workspace = workspaceOf(module.workspace, places.ofExport(file, "workspace"));
+    itemsOf(module.default, places.at(file)).forEach(([key, found], index) => this.#add(found, key, index + 1));
+  }
+
+  /** The answer to `load`. */
+  told() {
+    const cases = [...this.cases].map(([id, found]) => ({
+      id,
+      prompt: found.prompt,
+      tags: [...new Set(found.tags)],
+      timeoutMs: found.timeoutMs,
+      expectedFail: found.expectedFail,
+      classify: found.classifyFailure !== undefined,
+      location: this.#locations.get(id),
+    }));
+    return { name: "", cases, problems: this.#problems, workspace: this.#workspace };
+  }
+
+  #add(found, key, number) {
+    if (found === null || typeof found !== "object") {
+      const problem = [`this is ${shown(found)}, not a case`, "write { id, prompt, assert(report, ctx) { … } }"];
+      return this.#report(key || `case ${number}`, [problem], this.#places.at(this.#file));
+    }
+    const id = found.id === undefined && key ? key : found.id;
+    const problems = [...problemsOf(found, id)];
+    const location = typeof id === "string" && id ? this.#place(id) : this.#places.at(this.#file);
+    if (this.cases.has(id)) {
+      const places = [this.#locations.get(id), location].map(({ path, line, column }) =>
+        [path, line, column].filter(Boolean).join(":"),
+      );
+      problems.push([`the id ${shown(id)} is used twice: ${places.join(" and ")}`, "give each case an id of its own"]);
+    }
+    if (problems.length) return this.#report(typeof id === "string" && id ? id : `case ${number}`, problems, location);
+    const { prompt, tags = [], timeoutMs, expectedFail = false, classifyFailure } = found;
+    // The methods are called on the case, as they are written.
+    this.cases.set(id, {
+      prompt,
+      tags,
+      timeoutMs,
+      expectedFail,
+      classifyFailure: classifyFailure && ((result) => found.classifyFailure(result)),
+      assert: (report, ctx) => found.assert(report, ctx),
+    });
+    this.#locations.set(id, location);
+  }
+
+  #place(id) {
+    const number = (this.#written.get(id) ?? 0) + 1;
+    this.#written.set(id, number);
+    return this.#places.ofCase(this.#file, id, number);
+  }
+
+  #report(name, problems, location) {
+    const [message, remedy] = [0, 1].map((part) => problems.map((problem) => problem[part]).join("; "));
+    this.#problems.push({ case: name, message, remedy, location });
+  }
+}
+
+/** Key and case; the key is empty where there is none. */
+function itemsOf(suite, location) {
+  if (suite === undefined) {
+    throw new SuiteProgramError("the file has no default export", "write `export default [ … cases … ]`", location);
+  }
+  if (Array.isArray(suite)) return suite.map((found) => ["", found]);
+  const isOne = typeof suite?.assert === "function" && "prompt" in suite;
+  if (Object(suite) === suite && [Object.prototype, null].includes(Object.getPrototypeOf(suite)) && !isOne) {
+    return Object.entries(suite);
+  }
+  const what = isOne ? "a single case" : typeof suite === "object" ? kindOf(suite) : shown(suite);
+  const remedy = "export a list of cases, or an object with a name for each";
+  throw new SuiteProgramError(`the default export is ${what}`, remedy, location);
+}
+
+const kindOf = (value) => (value === null ? "null" : `a ${value.constructor?.name ?? "strange object"}`);
+
+/** What is wrong with a case, whose fields may hold anything, and what to do about it. */
+function* problemsOf(found, id) {
+  const { prompt, tags, timeoutMs, expectedFail, classifyFailure, assert } = found;
+  if (!isText(id)) yield ["the case has no id", 'write id: "…"'];
+  if (!isText(prompt)) yield ["the case has no prompt", "write prompt, the exact text given to the agent"];
+  else if (prompt.includes("\0")) yield ["the prompt holds a NUL character", "no program can be given one; take it out"];
+  if (typeof assert !== "function") yield ["the case has no assert", "write `assert(report, ctx) { … }`, sync or async"];
+  else if (types.isGeneratorFunction(assert)) yield ["assert yields, so calling it would judge nothing", "take the * away"];
+  if (tags !== undefined && !(Array.isArray(tags) && tags.every(isText))) {
+    yield [`tags are ${shown(tags)}`, 'write tags: ["smoke", "auth"]'];
+  }
+  if (timeoutMs !== undefined && !isPositive(timeoutMs)) {
+    yield [`timeoutMs is ${shown(timeoutMs)}`, "write a positive number of milliseconds"];
+  }
+  if (expectedFail !== undefined && typeof expectedFail !== "boolean") {
+    yield [`expectedFail is ${shown(expectedFail)}`, "write true or false"];
+  }
+  if (classifyFailure !== undefined && typeof classifyFailure !== "function") {
+    yield ["classifyFailure is not a function", "write `classifyFailure(result) { … }`"];
+  }
+  yield* unknownIn(found, FIELDS, "field");
+}
+
+function workspaceOf(workspace, location) {
+  if (workspace === undefined || workspace === null) return null;
+  const refuse = (message, remedy) => {
+    throw new SuiteProgramError(message, remedy, location);
+  };
+  if (typeof workspace !== "object") refuse(`workspace is ${shown(workspace)}`, 'write { mode: "isolated" }');
+  for (const problem of unknownIn(workspace, WORKSPACE, "workspace setting")) refuse(...problem);
+  const { mode, cwd, templateDir, bootstrap } = workspace;
+  if (!MODES.includes(mode)) refuse(`unknown workspace mode ${shown(mode)}`, `known: ${MODES.join(", ")}`);
+  if (mode === "isolated" && cwd !== undefined) refuse("an isolated workspace has no cwd", "use mode shared or none");
+  if (templateDir !== undefined && (mode === "none" || cwd !== undefined)) {
+    refuse("a template is copied into a workspace of ours, not into a cwd", "leave out one of the two");
+  }
+  for (const [name, path] of Object.entries({ cwd, templateDir })) {
+    if (path !== undefined && !isText(path)) refuse(`workspace.${name} is ${shown(path)}`, "write a path");
+  }
+  if (bootstrap !== undefined) for (const problem of bootstrapProblems(bootstrap)) refuse(...problem);
+  return { mode, cwd, templateDir, bootstrap };
+}
+
+function* bootstrapProblems(bootstrap) {
+  const { command, args = [], timeoutMs, env = {} } = Object(bootstrap);
+  yield* unknownIn(Object(bootstrap), BOOTSTRAP, "bootstrap setting");
+  if (!isText(command)) yield ["bootstrap has no command", 'write { command: "sh", args: ["./prepare.sh"] }'];
+  if (!(Array.isArray(args) && args.every((each) => typeof each === "string"))) {
+    yield [`bootstrap args are ${shown(args)}`, "write a list, one text per argument"];
+  }
+  if (timeoutMs !== undefined && !isPositive(timeoutMs)) {
+    yield [`bootstrap timeoutMs is ${shown(timeoutMs)}`, "write a positive number of milliseconds"];
+  }
+  if (!Object.values(Object(env)).every((each) => typeof each === "string")) {
+    yield [`bootstrap env is ${shown(env)}`, "write a text for each name"];
+  }
+}
+
+function* unknownIn(object, known, what) {
+  for (const name of Object.keys(object).filter((key) => !known.includes(key))) {
+    const close = known.find((each) => each.startsWith(name) || distance(name.toLowerCase(), each.toLowerCase()) <= 2);
+    yield [`unknown ${what} ${shown(name)}`, close ? `did you mean ${shown(close)}?` : `known: ${known.join(", ")}`];
+  }
+}
+
+/** How many letters have to be changed, added or taken away. */
+function distance(one, other) {
+  let row = [...Array(other.length + 1).keys()];
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1];
+    for (const [at, each] of [...other].entries()) {
+      next.push(Math.min(row[at] + (letter === each ? 0 : 1), row[at + 1] + 1, next[at] + 1));
+    }
+    row = next;
+  }
+  return row.at(-1);
+}
+
+const isText = (value) => typeof value === "string" && value.trim() !== "";
+const isPositive = (value) => typeof value === "number" && value > 0 && value < Infinity;

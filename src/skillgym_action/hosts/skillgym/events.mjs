@@ -1,0 +1,76 @@
+// `assert.commands`, `assert.fileReads`, `assert.toolCalls`, `assert.output`: what a session did and said.
+
+import { commandRule } from "./command-line.mjs";
+import { fail } from "./failing.mjs";
+import { assertionsAbout } from "./items.mjs";
+import { SHOWN, cut, isMatcher, matcherOf, matches, quoted, shown } from "./matching.mjs";
+
+const eventsOf = (report, type) => report.events.filter((event) => event.type === type);
+
+const textRule = (value) => {
+  const matcher = matcherOf(value);
+  return { text: quoted(matcher), accepts: (text) => matches(text, matcher) };
+};
+
+export const commands = group("includes notIncludes count atLeast atMost before only size exactlyOne first last", {
+  one: "command",
+  many: "commands",
+  of: (report) => eventsOf(report, "command").map(({ command }) => command),
+  shown: (command) => command,
+  rule: (matcher) => commandRule(matcher) ?? textRule(matcher),
+});
+
+export const fileReads = group("includes notIncludes count atLeast atMost before only size exactlyOne first last", {
+  one: "file read",
+  many: "file reads",
+  of: (report) => {
+    const reads = eventsOf(report, "fileRead").map(({ path }) => path);
+    return reads.length ? reads : report.files.observedReads;
+  },
+  shown: (path) => path,
+  rule: textRule,
+});
+
+const { includes: has, ...others } = group("includes count atLeast atMost before sequence only", {
+  one: "tool call",
+  many: "tool calls",
+  of: (report) => eventsOf(report, "toolCall"),
+  shown: ({ tool, args }) => (args === undefined || args === null ? tool : `${tool} ${JSON.stringify(args)}`),
+  rule: toolRule,
+});
+export const toolCalls = { has, ...others };
+
+export const output = {
+  includes(report, matcher, options) {
+    if (matches(report.finalOutput, matcherOf(matcher))) return;
+    complain(`expected the final output to match ${quoted(matcher)}`, report, options, { expected: matcher });
+  },
+  notEmpty(report, options) {
+    if (!report.finalOutput) complain("expected a final output", report, options, {});
+  },
+};
+
+function complain(expectation, report, options, context) {
+  const said = report.finalOutput;
+  const observed = `  final output: ${said ? JSON.stringify(cut(said, SHOWN)) : "none"}`;
+  fail(expectation, observed, options, { report, ...context, observed: said });
+}
+
+function group(names, kind) {
+  const all = assertionsAbout(kind);
+  return Object.fromEntries(names.split(" ").map((name) => [name, all[name]]));
+}
+
+/** Text or a regular expression stands for the tool's name. */
+function toolRule(value) {
+  if (isMatcher(value)) return toolRule({ tool: value });
+  const { tool, where, ...unknown } = Object(value);
+  if (value !== Object(value) || Object.keys(unknown).length || (where !== undefined && typeof where !== "function")) {
+    throw new TypeError(`a tool call matcher is { tool, where }, not ${shown(value)}`);
+  }
+  const name = tool === undefined ? undefined : matcherOf(tool);
+  const parts = [...(name === undefined ? [] : [`tool ${quoted(name)}`]), ...(where ? ["a condition"] : [])];
+  const accepts = (event) =>
+    (name === undefined || matches(event.tool, name)) && (where === undefined || Boolean(where(event.args, event)));
+  return { text: parts.join(" and ") || "anything", accepts };
+}

@@ -1,0 +1,97 @@
+// Assertions about a list of things that happened one after the other: commands, file reads, tool calls.
+
+import { fail } from "./failing.mjs";
+import { counted, listed, shown } from "./matching.mjs";
+
+/**
+ * The assertions about one kind of thing. `kind` is `{one, many, of(report), shown(item), rule(matcher)}`; a rule is
+ * `{text, accepts(item), reading?(item)}`, `reading` being how it understands an item.
+ */
+export function assertionsAbout(kind) {
+  const { one, many } = kind;
+  const check = (report, options, rules = []) => {
+    const items = kind.of(report);
+    const reading = rules.find((rule) => rule.reading)?.reading;
+    const lines = () => items.map((item) => kind.shown(item) + (reading ? ` = ${reading(item)}` : ""));
+    const complain = (text, context) =>
+      fail(`expected ${text}`, listed(many, lines()), options, { report, ...context, observed: items });
+    return { items, fail: complain };
+  };
+  const counting = (words, holds) => (report, matcher, expected, options) => {
+    const rule = kind.rule(matcher);
+    const { items, fail } = check(report, options, [rule]);
+    const actual = items.filter(rule.accepts).length;
+    if (holds(actual, expected)) return;
+    fail(`${words} ${counted(expected, kind)} matching ${rule.text}, found ${actual}`, { expected, actual });
+  };
+  const placed = (word, at) => (report, matcher, options) => {
+    const rule = kind.rule(matcher);
+    const { items, fail } = check(report, options, [rule]);
+    const actual = items.at(at);
+    if (actual !== undefined && rule.accepts(actual)) return;
+    fail(`the ${word} ${one} to match ${rule.text}`, { expected: matcher, actual });
+  };
+  const count = counting("exactly", (actual, expected) => actual === expected);
+  return {
+    includes(report, matcher, options) {
+      const rule = kind.rule(matcher);
+      const { items, fail } = check(report, options, [rule]);
+      if (!items.some(rule.accepts)) fail(`a ${one} matching ${rule.text}`, { expected: matcher });
+    },
+    notIncludes(report, matcher, options) {
+      const rule = kind.rule(matcher);
+      const { items, fail } = check(report, options, [rule]);
+      const found = numbers(items, rule.accepts);
+      if (found) fail(`no ${one} matching ${rule.text}; found: ${found}`, { expected: matcher });
+    },
+    count,
+    exactlyOne: (report, matcher, options) => count(report, matcher, 1, options),
+    atLeast: counting("at least", (actual, expected) => actual >= expected),
+    atMost: counting("at most", (actual, expected) => actual <= expected),
+    before(report, earlier, later, options) {
+      const rules = [kind.rule(earlier), kind.rule(later)];
+      const { items, fail } = check(report, options, rules);
+      const [first, second] = rules.map((rule) => items.findIndex(rule.accepts));
+      if (first >= 0 && second >= 0 && first < second) return;
+      const absent = [first, second].indexOf(-1);
+      const why = absent >= 0 ? `nothing matches ${rules[absent].text}` : `they come at ${first + 1} and ${second + 1}`;
+      fail(`a ${one} matching ${rules[0].text} before one matching ${rules[1].text}; ${why}`, {
+        expected: [earlier, later],
+      });
+    },
+    sequence(report, matchers, options) {
+      const rules = listOf(matchers).map(kind.rule);
+      const { items, fail } = check(report, options, rules);
+      let next = 0;
+      for (const item of items) if (next < rules.length && rules[next].accepts(item)) next += 1;
+      if (next === rules.length) return;
+      const steps = rules.map((rule) => rule.text).join(", then ");
+      fail(`${many} in this order: ${steps}; number ${next + 1} of them is missing`, { expected: matchers });
+    },
+    only(report, matchers, options) {
+      const rules = listOf(matchers).map(kind.rule);
+      const { items, fail } = check(report, options, rules);
+      const others = numbers(items, (item) => !rules.some((rule) => rule.accepts(item)));
+      if (!others) return;
+      const allowed = rules.map((rule) => rule.text).join(" or ");
+      fail(rules.length ? `only ${many} matching ${allowed}; others: ${others}` : `no ${many}`, { expected: matchers });
+    },
+    size(report, expected, options) {
+      const { items, fail } = check(report, options);
+      const actual = items.length;
+      if (actual !== expected) fail(`exactly ${counted(expected, kind)}, found ${actual}`, { expected, actual });
+    },
+    first: placed("first", 0),
+    last: placed("last", -1),
+  };
+}
+
+/** Which of the listed items: `2, 5`. */
+function numbers(items, wanted) {
+  return items.flatMap((item, index) => (wanted(item) ? [index + 1] : [])).join(", ");
+}
+
+function listOf(matchers) {
+  if (Array.isArray(matchers)) return matchers;
+  throw new TypeError(`expected a list of matchers, not ${shown(matchers)}`);
+}

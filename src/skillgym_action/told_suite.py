@@ -1,0 +1,155 @@
+"""What a suite host tells of a suite program, as a suite: the same for all languages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+
+from skillgym_action.assertions.check import Check
+from skillgym_action.domain import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
+from skillgym_action.errors import Location, Problem, SuiteError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.formats import SuiteFile
+
+
+class Told(BaseModel):
+    """What a suite host answers; camelCase."""
+
+    model_config = ConfigDict(alias_generator=to_camel, frozen=True)
+
+
+class Place(Told):
+    """A location; the path is relative to the repository root."""
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+
+
+class ToldCase(Told):
+    """A case; its check stays in the host. Milliseconds."""
+
+    id: str
+    prompt: str
+    location: Place
+    tags: tuple[str, ...] = ()
+    timeout_ms: float | None = None
+    expected_fail: bool = False
+    classify: bool = False
+
+
+class ToldProblem(Told):
+    """A case that cannot be used."""
+
+    case: str
+    message: str
+    location: Place
+    remedy: str | None = None
+
+
+class ToldBootstrap(Told):
+    """A command; milliseconds."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    timeout_ms: float | None = None
+    env: dict[str, str] = {}
+
+
+class ToldWorkspace(Told):
+    """Paths are as the author wrote them."""
+
+    mode: Literal["none", "shared", "isolated"]
+    template_dir: str | None = None
+    cwd: str | None = None
+    bootstrap: ToldBootstrap | None = None
+
+
+class ToldSuite(Told):
+    """The answer to ``load``."""
+
+    name: str = ""
+    cases: tuple[ToldCase, ...] = ()
+    problems: tuple[ToldProblem, ...] = ()
+    workspace: ToldWorkspace | None = None
+
+
+def suite_told(source: SuiteFile, format_name: str) -> Suite:
+    """The suite that a suite host tells of. Raises SuiteError."""
+    try:
+        told = ToldSuite.model_validate(source.program())
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise SuiteError.of(
+            Problem(
+                message=f"the suite host's answer is not understood: {problem['msg']}",
+                location=Location(path=source.path),
+                key_path=".".join(map(str, problem["loc"])),
+            ),
+        ) from error
+    return Suite(
+        path=source.path,
+        file=source.file,
+        name=told.name or _name(source.file),
+        format=format_name,
+        cases=tuple(map(_case, told.cases)),
+        invalid=tuple(map(_invalid, told.problems)),
+        workspace=_workspace(told.workspace, source.file.parent) if told.workspace else WorkspaceSpec(),
+    )
+
+
+def _name(file: Path) -> str:
+    """``login_suite.py`` -> ``login``; a plain ``suite.py`` is called like its folder."""
+    name = re.sub(r"[_.-]?suite$", "", file.stem, flags=re.IGNORECASE)
+    return name or file.parent.name
+
+
+def _case(told: ToldCase) -> Case:
+    return Case(
+        id=told.id,
+        prompt=told.prompt,
+        location=_location(told.location),
+        assertions=(Check(told.id),),
+        tags=told.tags,
+        timeout=None if told.timeout_ms is None else told.timeout_ms / 1000,
+        expected_fail=told.expected_fail,
+        classify=told.classify,
+    )
+
+
+def _invalid(told: ToldProblem) -> Invalid:
+    problem = Problem(message=told.message, location=_location(told.location), remedy=told.remedy)
+    return Invalid(problem=problem, case_id=told.case)
+
+
+def _location(place: Place) -> Location:
+    return Location(path=place.path, line=place.line, column=place.column)
+
+
+def _workspace(told: ToldWorkspace, folder: Path) -> WorkspaceSpec:
+    """Relative paths belong to the suite file. A shared workspace with a ``cwd`` is that directory itself."""
+    return WorkspaceSpec(
+        mode="none" if told.cwd is not None else told.mode,
+        source="empty" if told.template_dir is None else "template",
+        template=None if told.template_dir is None else folder / told.template_dir,
+        cwd=None if told.cwd is None else folder / told.cwd,
+        bootstrap=_bootstrap(told.bootstrap, folder) if told.bootstrap else None,
+    )
+
+
+def _bootstrap(told: ToldBootstrap, folder: Path) -> Bootstrap:
+    argv = tuple(_resolved(word, folder) for word in (told.command, *told.args))
+    made = Bootstrap(argv=argv, env=tuple(told.env.items()))
+    return made if told.timeout_ms is None else replace(made, timeout=told.timeout_ms / 1000)
+
+
+def _resolved(word: str, folder: Path) -> str:
+    """Path-like words belong to the suite file; the others are the command's own."""
+    return str(folder / word) if word.startswith(("./", "../")) else word

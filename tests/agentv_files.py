@@ -1,0 +1,75 @@
+"""AgentV suites in scratch folders, as the format sees them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from scratch import written
+from skillgym_action.formats import agentv
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from skillgym_action.domain import Case, Suite
+
+CONTAINS = [{"type": "contains", "value": "ok"}]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A suite file of a repository."""
+
+    path: str
+    file: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    agentv_compat: bool = False
+
+    def text(self) -> str:
+        return self.file.read_text(encoding="utf-8")
+
+    def program(self) -> dict[str, object]:
+        raise NotImplementedError
+
+
+def case(case_id: str | None = "one", **keys: Any) -> dict[str, Any]:
+    """A test with a deterministic assertion."""
+    given = {"id": case_id} if case_id is not None else {}
+    return given | {"input": "Do it", "assertions": CONTAINS} | keys
+
+
+def suite_text(*cases: Any, **keys: Any) -> str:
+    """A suite in JSON, which is YAML."""
+    return json.dumps({"tests": list(cases or (case(),))} | keys)
+
+
+def read(root: Path, files: dict[str, Any], path: str = "evals/EVAL.yaml", **environment: str) -> Suite:
+    """The suite of a repository at ``root``; files that are no texts are written as JSON."""
+    texts = {name: text if isinstance(text, str | bytes) else json.dumps(text) for name, text in files.items()}
+    written(root, texts)
+    return agentv.suite(Source(path=path, file=root / path, environment=environment))
+
+
+def read_tests(root: Path, *cases: Any, **keys: Any) -> Suite:
+    """A suite of those tests."""
+    return read(root, {"evals/EVAL.yaml": suite_text(*cases, **keys)})
+
+
+def one_case(root: Path, **keys: Any) -> Case:
+    """The case that a test becomes; ``suite`` are keys of its suite, ``files`` are written beside it."""
+    shared, files = keys.pop("suite", {}), keys.pop("files", {})
+    suite = read(root, {"evals/EVAL.yaml": suite_text(case(**keys), **shared), **files})
+    assert suite.invalid == ()
+    return suite.cases[0]
+
+
+def problems(suite: Suite) -> list[str]:
+    """What is wrong with its cases."""
+    return [str(invalid.problem) for invalid in suite.invalid]
+
+
+def warnings(suite: Suite) -> list[str]:
+    """What is dubious."""
+    return [str(problem) for problem in suite.warnings]

@@ -1,0 +1,150 @@
+"""What AgentV's assertions look at, in a few words: a session, a folder, real programs, a judge with a script."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fakes_subject import Folder
+from skillgym_action.assertions.agentv import Task, Where, assertion_of
+from skillgym_action.effects.cancellation import Cancellation
+from skillgym_action.effects.processes import Processes
+from skillgym_action.errors import Location
+from skillgym_action.questions import Answer, UnfitError
+from skillgym_action.session_report import (
+    AgentRef,
+    Cost,
+    Message,
+    RunnerRef,
+    SessionReport,
+    SkillSignal,
+    ToolCall,
+    ToolResult,
+    Trouble,
+    Usage,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.session import Capture, Invocation
+
+HERE = Location(path="evals/EVAL.yaml", line=7)
+TRIES = 3
+
+
+def where(folder: Path = Path("/suite"), **settings: Any) -> Where:
+    """The place of an entry: the first of a list."""
+    return Where(folder=folder, location=HERE, key_path="assertions[0]", **settings)
+
+
+def call(tool: str, args: object = None, output: str | None = None, ms: int | None = None) -> list[Any]:
+    """The events of a tool call."""
+    made = ToolCall(tool=tool, args={} if args is None else args, duration_ms=ms)
+    return [made] if output is None else [made, ToolResult(tool=tool, output=output)]
+
+
+def said(text: str) -> list[Any]:
+    return [Message(role="assistant", text=text, phase="commentary")]
+
+
+def loaded(skill: str) -> list[Any]:
+    return [SkillSignal(skill=skill, signal="tool")]
+
+
+def session(answer: str = "", *events: list[Any], agent: str = "claude-code", **figures: Any) -> SessionReport:
+    """A session that ended with ``answer``; ``tokens``: input, output, cached; ``usd``; ``ms``."""
+    tokens = figures.pop("tokens", None)
+    usd, ms = figures.pop("usd", None), figures.pop("ms", None)
+    names = ("input_tokens", "output_tokens", "cache_tokens", "reasoning_tokens")
+    return SessionReport(
+        runner=RunnerRef(id="main", path_key="main", agent=AgentRef(type=agent)),
+        prompt="Fix the null check",
+        cwd=figures.pop("cwd", "/workspace"),
+        events=tuple(event for group in events for event in group),
+        final_output=answer,
+        duration_ms=ms,
+        usage=Usage(**dict(zip(names, tokens, strict=False))) if tokens else Usage(),
+        cost=Cost() if usd is None else Cost(usd=usd, source="reported"),
+        **figures,
+    )
+
+
+@dataclass
+class Judge:
+    """Answers with its script, one text after the other; asks itself again, as the door does, while none fits."""
+
+    script: tuple[str, ...]
+    asked: list[str] = field(default_factory=list)
+
+    def ask(self, question: Any) -> Answer[Any]:
+        self.asked.append(question.words("#"))
+        texts = iter(self.script[len(self.asked) - 1 :])
+        why = "nothing was said"
+        for _ in range(TRIES):
+            try:
+                return Answer(content=question.answered(next(texts, "")))
+            except UnfitError as error:
+                why = str(error)
+        return Answer(trouble=Trouble(kind="grader", message=why))
+
+
+@dataclass
+class Desk:
+    """Fulfils ``assertions.Subject``; programs run in the session's folder unless they say otherwise."""
+
+    report: SessionReport | None
+    files: Any = None
+    timeout: float = 60.0
+    judge: Judge | None = None
+    diff: str | None = None
+    processes: Processes | None = None
+    logs: Path | None = None
+    ran: list[Invocation] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def execute(self, invocation: Invocation) -> Capture:
+        assert self.processes
+        assert self.logs
+        self.ran.append(invocation)
+        number = next(self._numbers)
+        return self.processes.run(invocation, stdout=self.logs / f"{number}.out", stderr=self.logs / f"{number}.err")
+
+    def file_changes(self) -> str | None:
+        return self.diff
+
+    def ask_judge(self, question: Any) -> Answer[Any] | None:
+        return self.judge.ask(question) if self.judge else None
+
+
+@contextmanager
+def door() -> Iterator[Processes]:
+    """The real process door."""
+    cancellation = Cancellation()
+    try:
+        with Processes(environment=dict(os.environ), cancelled=cancellation) as processes:
+            yield processes
+    finally:
+        cancellation.close()
+
+
+def desk(root: Path, processes: Processes, answer: str = "done", *events: list[Any], **settings: Any) -> Desk:
+    """A desk over a workspace and a suite folder below ``root``, which is made."""
+    workspace, logs = root / "workspace", root / "logs"
+    for folder in (workspace, logs, root / "suite"):
+        folder.mkdir(exist_ok=True)
+    files = Folder(workspace)
+    files.remember()
+    report = session(answer, *events, cwd=str(workspace))
+    return Desk(report=report, files=files, processes=processes, logs=logs, **settings)
+
+
+def graded(entry: object, report: SessionReport, *, task: Task | None = None, **settings: Any) -> Any:
+    """The outcome of one entry on a session."""
+    assertion = assertion_of(entry, where(task=task or Task()))
+    (outcome,) = assertion.judge(Desk(report=report, **settings))
+    return outcome

@@ -1,0 +1,2 @@
+# Writes what it was given, for the scripted agent to look at.
+echo "$*" >bootstrapped

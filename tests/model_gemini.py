@@ -1,0 +1,75 @@
+"""Google's Gemini API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from model_protocols import Ask, Numbered, arguments, turns
+from model_script import Call, Say, Think
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from model_protocols import Event
+    from model_script import Spoken
+
+
+class Gemini:
+    """POST /v1beta/models/MODEL:streamGenerateContent, or :generateContent.
+
+    Its input includes what comes from the cache; output and thoughts exclude one another.
+    """
+
+    STATUSES: ClassVar = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED"}
+
+    def __init__(self) -> None:
+        self._ids = Numbered()
+
+    def ask(self, path: str, body: Any) -> Ask:
+        functions = [function for tool in body.get("tools", []) for function in tool.get("functionDeclarations", [])]
+        return Ask(
+            position=turns(content.get("role") == "model" for content in body.get("contents", [])),
+            tools={
+                function["name"]: arguments(function.get("parametersJsonSchema") or function.get("parameters"))
+                for function in functions
+            },
+            model=path.rpartition("/")[2].partition(":")[0],
+            stream=":stream" in path,
+        )
+
+    def whole(self, ask: Ask, parts: list[Spoken]) -> dict[str, Any]:
+        return self._answer(ask, [self._part(part) for part in parts], "STOP")
+
+    def stream(self, ask: Ask, parts: list[Spoken]) -> Iterator[Event]:
+        for part in parts:
+            yield self._answer(ask, [self._part(part)], None)
+        yield self._answer(ask, [], "STOP")
+
+    def error(self, status: int) -> dict[str, Any]:
+        kind = self.STATUSES.get(status, "INTERNAL")
+        return {"error": {"code": status, "message": f"scripted {status}", "status": kind}}
+
+    def _answer(self, ask: Ask, parts: list[dict[str, Any]], finish: str | None) -> dict[str, Any]:
+        candidate = {"index": 0, "content": {"role": "model", "parts": parts}}
+        usage = {
+            "promptTokenCount": 1000 + ask.position,
+            "cachedContentTokenCount": 300,
+            "candidatesTokenCount": 42,
+            "thoughtsTokenCount": 5,
+            "totalTokenCount": 1047 + ask.position,
+        }
+        return {
+            "candidates": [{**candidate, "finishReason": finish} if finish else candidate],
+            "usageMetadata": usage,
+            "modelVersion": ask.model,
+            "responseId": self._ids.new("response"),
+        }
+
+    def _part(self, part: Spoken) -> dict[str, Any]:
+        match part:
+            case Say(text):
+                return {"text": text}
+            case Think(text):
+                return {"text": text, "thought": True}
+            case Call(tool, args):
+                return {"functionCall": {"name": tool, "args": args}}

@@ -1,0 +1,241 @@
+"""The door to agents' CLIs: real npm, a registry on loopback, packages that are shell scripts."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from npm_registry import NpmRegistry, Package, stand_in
+from scratch import environment
+from skillgym_action.effects.agent_installs import AgentInstalls
+from skillgym_action.effects.cancellation import Cancellation
+from skillgym_action.effects.processes import Processes
+from skillgym_action.errors import InstallError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CLAUDE = "@anthropic-ai/claude-code"
+# A package's own script leaves what it sees.
+TELLS = {"scripts": {"postinstall": "env > env.txt"}}
+
+
+@contextmanager
+def door(
+    folder: Path, *packages: Package, limit: float = 60, silent: bool = False, **env: str
+) -> Iterator[AgentInstalls]:
+    """The door into ``folder``, to a registry with those packages."""
+    cancelled = Cancellation()
+    with NpmRegistry(*packages, silent=silent) as registry:
+        ours = environment(**{"SKILLGYM_AGENTS_DIR": str(folder)} | registry.settings | env)
+        with Processes(environment=ours, cancelled=cancelled) as processes:
+            yield AgentInstalls(processes, ours, limit)
+    cancelled.close()
+
+
+def refused(folder: Path, *packages: Package, version: str | None = None, agent: str = "claude-code", **more) -> str:
+    with door(folder, *packages, **more) as installs:
+        with pytest.raises(InstallError) as caught:
+            installs.install(agent, version)
+        assert agent != "claude-code" or installs.there("claude-code", version) is None
+    assert [path.name for path in folder.glob("*") if path.is_dir()] == []
+    return str(caught.value)
+
+
+def test_the_verified_version_is_installed_unless_another_one_is_asked_for(tmp_path):
+    with door(tmp_path, stand_in("claude-code"), stand_in("claude-code", "9.9.9")) as installs:
+        verified, other = installs.install("claude-code"), installs.install("claude-code", "9.9.9")
+        assert installs.version(str(verified.program)) == "2.1.197"
+        assert installs.version(str(other.program)) == "9.9.9"
+        assert (installs.there("claude-code"), installs.there("claude-code", "9.9.9")) == (
+            verified.program,
+            other.program,
+        )
+        assert installs.there("claude-code", "9.9.8") is None
+
+
+def test_what_is_there_is_not_installed_again(tmp_path):
+    with door(tmp_path, stand_in("claude-code")) as installs:
+        first = installs.install("claude-code")
+    with door(tmp_path) as installs:
+        second = installs.install("claude-code")
+    assert first.seconds is not None
+    assert (second.program, second.seconds) == (first.program, None)
+
+
+def test_what_a_killed_process_left_is_installed_anew(tmp_path):
+    (tmp_path / "claude-code-2.1.197" / "node_modules").mkdir(parents=True)
+    with door(tmp_path, stand_in("claude-code")) as installs:
+        assert installs.there("claude-code") is None
+        assert installs.install("claude-code").seconds is not None
+
+
+def test_the_marker_holds_what_the_cli_said(tmp_path):
+    with door(tmp_path, stand_in("claude-code", "9.9.9", says="9.9.9 (Claude Code)")) as installs:
+        installs.install("claude-code", "9.9.9")
+    assert (tmp_path / "claude-code-9.9.9" / "installed").read_text() == "9.9.9 (Claude Code)\n"
+
+
+INSTALLS = """\
+import os, sys
+from pathlib import Path
+from skillgym_action.effects.agent_installs import AgentInstalls
+from skillgym_action.effects.cancellation import Cancellation
+from skillgym_action.effects.processes import Processes
+with Processes(environment=dict(os.environ), cancelled=Cancellation()) as processes:
+    made = AgentInstalls(processes, dict(os.environ)).install("claude-code")
+print(made.seconds is not None)
+"""
+
+
+def test_processes_that_want_the_same_install_it_once(tmp_path):
+    with NpmRegistry(stand_in("claude-code")) as registry:
+        env = environment(SKILLGYM_AGENTS_DIR=str(tmp_path), **registry.settings)
+        argv = (sys.executable, "-c", INSTALLS)
+        started = [subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+        said = [process.communicate(timeout=60)[0] for process in started]
+    assert sorted(said) == ["False\n", "False\n", "True\n"]
+    assert [path for path in registry.requests if path.endswith(".tgz")] == [f"{CLAUDE}/2.1.197.tgz"]
+
+
+# --- what npm and packages see ----------------------------------------------------------------------
+
+
+def test_only_the_clis_own_scripts_run(tmp_path):
+    other = Package(manifest={"name": "other", "version": "1.0.0", **TELLS}, files={})
+    package = stand_in("claude-code", dependencies={"other": "1.0.0"}, **TELLS)
+    with door(tmp_path, package, other) as installs:
+        installs.install("claude-code")
+    assert (tmp_path / "claude-code-2.1.197" / "node_modules" / "other").is_dir()
+    ran = [path.parent.name for path in tmp_path.rglob("env.txt")]
+    assert ran == ["claude-code"]
+
+
+def test_nothing_of_ours_is_seen_but_npms_settings(tmp_path):
+    secret = {"ANTHROPIC_API_KEY": "sk-1", "GITHUB_TOKEN": "ghs-1", "SKILLGYM_X": "x", "npm_config_fund": "false"}
+    with door(tmp_path, stand_in("claude-code", **TELLS), **secret) as installs:
+        installs.install("claude-code")
+    (told,) = tmp_path.rglob("env.txt")
+    seen = dict(line.partition("=")[::2] for line in told.read_text().splitlines())
+    assert seen.keys() & {"ANTHROPIC_API_KEY", "GITHUB_TOKEN", "SKILLGYM_X"} == set()
+    assert seen["npm_config_fund"] == ""
+    assert seen["HOME"] != os.environ["HOME"]
+
+
+# --- what goes wrong --------------------------------------------------------------------------------
+
+
+def test_a_version_that_does_not_exist(tmp_path):
+    told = refused(tmp_path, stand_in("claude-code"), version="9.9.8")
+    assert told == (
+        f"cannot install {CLAUDE}@9.9.8: npm's registry does not have it\n"
+        f"notarget No matching version found for {CLAUDE}@9.9.8.; check the version, and which registry npm asks"
+    )
+
+
+def test_a_package_that_the_registry_does_not_have(tmp_path):
+    assert f"cannot install {CLAUDE}@2.1.197: npm's registry does not have it\n404 Not Found" in refused(tmp_path)
+
+
+def test_a_registry_that_cannot_be_reached(tmp_path):
+    unreachable = {"npm_config_registry": "http://127.0.0.1:9", "npm_config_fetch_retries": "0"}
+    told = refused(tmp_path, **unreachable)
+    assert re.search(r": npm's registry cannot be reached\n.*ECONNREFUSED.*; check network, proxy and npm_config", told)
+
+
+def test_a_registry_that_does_not_answer_in_time(tmp_path):
+    told = refused(tmp_path, limit=1.5, silent=True)
+    assert told.startswith(f"cannot install {CLAUDE}@2.1.197: npm did not end within 1.5 s; try again")
+
+
+def test_no_npm(tmp_path):
+    told = refused(tmp_path, PATH="/nonexistent")
+    assert told == (
+        f"cannot install {CLAUDE}@2.1.197: npm was not found; install Node.js, which brings npm, "
+        "or install the agent yourself and name its program in agent.command"
+    )
+
+
+def test_a_script_of_the_cli_that_fails(tmp_path):
+    fails = {"scripts": {"postinstall": "echo no such platform >&2; exit 3"}}
+    told = refused(tmp_path, stand_in("claude-code", **fails))
+    assert f"cannot install {CLAUDE}@2.1.197: npm ended with exit code 3\n" in told
+    assert "\nno such platform; install the agent yourself" in told
+
+
+@pytest.mark.parametrize(("says", "told"), [("1.0.0 (Other)", "1.0.0 (Other)"), ("$(exit 1)", "nothing")])
+def test_a_cli_that_is_not_the_version_it_should_be(tmp_path, says, told):
+    expected = f"{CLAUDE}@2.1.197 was installed, but its --version says: {told}; install the agent yourself"
+    assert refused(tmp_path, stand_in("claude-code", says=says)).replace("; or ", "; ").startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "version", ["latest", "^2.1.0", "2.1", "https://host/x.tgz", "1.2.3 --prefix=/", "npm:other@1.2.3"]
+)
+def test_what_is_no_exact_version_is_refused(tmp_path, version):
+    told = refused(tmp_path, stand_in("claude-code"), version=version)
+    assert told == f"claude-code: {version!r} is no exact version; such as 2.1.197"
+
+
+def test_an_agent_that_does_not_come_from_npm(tmp_path):
+    told = refused(tmp_path, agent="replay")
+    assert told == "replay does not come from npm; install it yourself, where PATH finds it"
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").touch()
+    with door(tmp_path / "file" / "agents") as installs, pytest.raises(InstallError) as caught:
+        installs.install("claude-code")
+    assert str(caught.value) == (
+        f"cannot install into {tmp_path}/file/agents: Not a directory; name another folder in SKILLGYM_AGENTS_DIR"
+    )
+
+
+# --- where ------------------------------------------------------------------------------------------
+
+
+def folder_for(**env: str) -> str:
+    cancelled = Cancellation()
+    with Processes(environment=env, cancelled=cancelled) as processes:
+        found = AgentInstalls(processes, env).folder
+    cancelled.close()
+    return str(found)
+
+
+def test_the_folder_is_one_that_the_users_of_agents_can_reach():
+    """Root's home is closed to them; whoever is not root runs agents as himself."""
+    root = "/var/cache/skillgym-action/agents"
+    ours = {"/home/me/.cache/skillgym-action/agents", "/cache/skillgym-action/agents"}
+    found = {folder_for(HOME="/home/me"), folder_for(HOME="/home/me", XDG_CACHE_HOME="/cache")}
+    assert found == ({root} if os.geteuid() == 0 else ours)
+
+
+def test_a_variable_names_the_folder(tmp_path):
+    assert folder_for(SKILLGYM_AGENTS_DIR=str(tmp_path)) == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("script", "version"),
+    [
+        pytest.param("echo 2.1.197 '(Claude Code)'", "2.1.197", id="at the beginning"),
+        pytest.param("echo codex-cli 0.169.0; echo 9.9.9 is there >&2", "0.169.0", id="stdout before stderr"),
+        pytest.param("echo 0.73.1 >&2", "0.73.1", id="on stderr"),
+        pytest.param("echo GitHub Copilot CLI 1.0.102.", "1.0.102", id="at the end of a sentence"),
+        pytest.param("echo v1.0.0-beta.2", "1.0.0-beta.2", id="before a release"),
+        pytest.param("echo what", None, id="none"),
+    ],
+)
+def test_the_version_that_a_program_tells(tmp_path, script, version):
+    program = tmp_path / "cli"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    with door(tmp_path / "agents") as installs:
+        assert installs.version(str(program)) == version
+        assert installs.version(str(tmp_path / "missing")) is None

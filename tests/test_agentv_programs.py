@@ -1,0 +1,521 @@
+"""AgentV's graders that are programs: what they are told, what their answers mean, and what becomes of bad ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from agentv_subject import HERE, call, desk, door, said, where
+from scratch import written
+from skillgym_action.assertions.agentv import Task, assertion_of, assertions_of
+from skillgym_action.errors import SuiteError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.effects.processes import Processes
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Processes]:
+    with door() as opened:
+        yield opened
+
+
+@pytest.fixture
+def subject(tmp_path, processes):
+    return desk(tmp_path, processes)
+
+
+def judged(entry, subject, root, **settings):
+    (outcome,) = assertion_of(entry, where(root / "suite", **settings)).judge(subject)
+    return outcome
+
+
+def grader(script, **more):
+    return {"type": "code-grader", "command": ["sh", "-c", script], **more}
+
+
+def python(script, **more):
+    return {"type": "code-grader", "command": [sys.executable, "-c", script], **more}
+
+
+def printing(text, code=0, complaint=""):
+    """A grader that prints a text."""
+    return python(f"import sys; sys.stdout.write({text!r}); sys.stderr.write({complaint!r}); sys.exit({code})")
+
+
+# --- answers ----------------------------------------------------------------------------------------
+
+CRASH = "Traceback (most recent call last):\n  File 'g.py', line 1, in <module>\nKeyError: 'answer'\n"
+NODE_CRASH = "file:///g.mjs:1\nthrow new Error('no')\n\nError: no\n    at file:///g.mjs:1:7\n\nNode.js v20.20.0\n"
+UNITTEST = (
+    "FAIL: test_a\nTraceback (most recent call last):\n  File 'a.py'\nAssertionError: 1 != 2\n\nFAILED (failures=1)\n"
+)
+ASSERTIONS = [{"text": "a", "passed": True}, {"text": "b", "passed": False, "evidence": "none"}, {"text": "c"}]
+ANSWERS = [
+    pytest.param('{"score": 0.75}', 0, "", 0.75, "the grader says 0.75", id="a score"),
+    pytest.param('{"score": 1}', 0, "a warning", 1, "the grader says 1", id="a score, whatever is on stderr"),
+    pytest.param('{"score": 7}', 0, "", 1, "the grader says 1", id="a score above 1"),
+    pytest.param('{"score": -7}', 0, "", 0, "the grader says 0", id="a score below 0"),
+    pytest.param('{"score": NaN}', 0, "", 0, "the grader says 0", id="a score that is none"),
+    pytest.param('{"score": 1e999}', 0, "", 0, "the grader says 0", id="a score without end"),
+    pytest.param(
+        json.dumps({"score": 0.5, "assertions": ASSERTIONS}),
+        0,
+        "",
+        0.5,
+        "1 of 3 hold; b; c",
+        id="a score, not what the assertions come to",
+    ),
+    pytest.param(
+        json.dumps({"assertions": ASSERTIONS}), 0, "", 0.3333, "1 of 3 hold; b; c", id="assertions without a score"
+    ),
+    pytest.param(
+        '{"score": "0.5", "assertions": [{"text": "a", "passed": 1}]}', 0, "", 1, "a", id="a score in quotes is none"
+    ),
+    pytest.param(
+        '{"score": 0, "assertions": [{"text": "a", "passed": "yes"}]}',
+        0,
+        "",
+        1,
+        "a",
+        id="D18: a score left out, which is written as 0",
+    ),
+    pytest.param(
+        '{"score": 0, "assertions": [{"text": "a"}, {"text": "b", "passed": true}]}',
+        0,
+        "",
+        0,
+        "1 of 2 hold; a",
+        id="a score of 0 that is meant",
+    ),
+    pytest.param(
+        '{"assertions": [{"passed": true}, "b", 7]}',
+        0,
+        "",
+        0,
+        "the grader says 0",
+        id="assertions without texts are none",
+    ),
+    pytest.param(
+        '{"score": 0.25, "verdict": "pass", "hits": ["x"]}',
+        0,
+        "",
+        0.25,
+        "the grader says 0.25",
+        id="old keys are ignored",
+    ),
+    pytest.param("{}", 0, "", 0, "the grader says neither a score nor assertions", id="an empty object"),
+    pytest.param("all fine", 0, "", 1, "all fine", id="a text"),
+    pytest.param("", 0, "", 1, "exited 0", id="nothing"),
+    pytest.param("[1, 2]", 0, "", 1, "[1, 2]", id="a list is a text"),
+    pytest.param("42", 0, "", 1, "42", id="a number that is no score is a text"),
+    pytest.param("0.4", 0, "", 0.4, "the grader says 0.4", id="D15: a number"),
+    pytest.param("false", 0, "", 0, "the grader says false", id="D15: false"),
+    pytest.param("true\n", 0, "", 1, "the grader says true", id="D15: true"),
+    pytest.param('loading\n{"score": 0.25}', 0, "", 0.25, "the grader says 0.25", id="D15: logs, then JSON"),
+    pytest.param(
+        '{"level": "info"}\n{\n  "score": 0.5\n}\n',
+        0,
+        "",
+        0.5,
+        "the grader says 0.5",
+        id="D15: logs in JSON, then JSON on several lines",
+    ),
+    pytest.param('done\n{"level": "info"}', 0, "", 1, '{"level": "info"}', id="logs in JSON are a text"),
+    pytest.param("2 missing", 1, "", 0, "exited 1: 2 missing", id="no, with a text"),
+    pytest.param("", 3, "", 0, "exited 3: the grader says no", id="no, without a word"),
+    pytest.param("", 1, "expected 1, got 2", 0, "exited 1: expected 1, got 2", id="no, as test runners say it"),
+    pytest.param("", 1, UNITTEST, 0, "exited 1: FAILED (failures=1)", id="no, with tracebacks of tests"),
+]
+
+
+@pytest.mark.parametrize(("stdout", "code", "stderr", "score", "told"), ANSWERS)
+def test_what_a_program_says(subject, stdout, code, stderr, score, told):
+    (outcome,) = assertion_of(printing(stdout, code, stderr), where(subject.logs)).judge(subject)
+    assert (round(outcome.score, 4), outcome.passed, outcome.trouble) == (score, score >= 0.8, None)
+    assert outcome.explanation == told
+
+
+FAILURES = [
+    pytest.param(printing('{"score": 1}', 1), "exited 1 although it answered", id="an answer, and an exit code"),
+    pytest.param(printing("[", 2, "x"), "exited 2 although it answered", id="half an answer, and an exit code"),
+    pytest.param(printing("", 1, CRASH), "exited 1: KeyError: 'answer'", id="a crash of Python"),
+    pytest.param(printing("log", 1, NODE_CRASH), "exited 1: Node.js v20.20.0", id="a crash of Node.js"),
+    pytest.param(
+        printing("", 1, "error: no\n\nBun v1.2.0 (Linux x64)"), "exited 1: Bun v1.2.0 (Linux x64)", id="a crash of Bun"
+    ),
+    pytest.param(
+        grader("nowhere-to-be-found"), "exited 127: the program was not found", id="a shell that finds nothing"
+    ),
+    pytest.param(grader("exit 126"), "exited 126: the program cannot be run", id="a file that is no program"),
+    pytest.param(
+        {"type": "code-grader", "command": ["nowhere-to-be-found"]},
+        "cannot start 'nowhere-to-be-found': No such file or directory",
+        id="no such program",
+    ),
+    pytest.param(grader("kill -9 $$"), "it was ended (signalled)", id="a signal"),
+]
+
+
+@pytest.mark.parametrize(("entry", "why"), FAILURES)
+def test_a_program_that_fails_cannot_tell_and_its_score_is_0(subject, tmp_path, entry, why):
+    outcome = judged(entry, subject, tmp_path)
+    assert (outcome.score, outcome.passed, outcome.trouble) == (0, None, "grader")
+    assert outcome.explanation == f"the grader failed: {why}"
+
+
+def test_what_a_failed_program_complained_of_is_evidence(subject, tmp_path):
+    assert judged(printing("", 1, CRASH), subject, tmp_path).evidence == CRASH.strip()
+
+
+# --- how it is run ----------------------------------------------------------------------------------
+
+
+def test_a_program_that_does_not_end_is_ended_with_all_it_started(tmp_path, processes):
+    from skillgym_action.assertions import agentv_program
+    from skillgym_action.session import Ending, Invocation
+
+    script = f"sleep 300 & echo $! >{tmp_path}/pid; wait"
+    invocation = Invocation(argv=("sh", "-c", script), cwd=tmp_path, timeout=0.3, stdin="x" * 1_000_000)
+    capture = processes.run(invocation, stdout=tmp_path / "out", stderr=tmp_path / "err")
+    grade = agentv_program.answer(capture, 0.3)
+    assert (capture.ending, grade.passed, grade.score) == (Ending.TIMED_OUT, None, 0)
+    assert grade.explanation == "the grader failed: no end after 0.3 s"
+    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.parametrize(("case", "limit"), [(60.0, 300.0), (900.0, 900.0)])
+def test_a_program_has_five_minutes_or_as_long_as_the_case(subject, tmp_path, case, limit):
+    subject.timeout = case
+    judged(grader("true"), subject, tmp_path)
+    assert subject.ran[0].timeout == limit
+
+
+def test_a_program_need_not_read_its_stdin(tmp_path, processes):
+    subject = desk(tmp_path, processes, "x" * 3_000_000)
+    began = time.monotonic()
+    assert judged(printing('{"score": 0.5}'), subject, tmp_path).score == 0.5
+    assert time.monotonic() - began < 10
+
+
+def test_a_program_may_read_stdin_by_its_name(subject, tmp_path):
+    script = "import json; print(json.dumps({'score': float(json.load(open('/dev/stdin'))['output'] == 'done')}))"
+    assert judged(python(script), subject, tmp_path).score == 1
+
+
+def test_a_program_sees_no_secrets_and_where_it_is(subject, tmp_path):
+    script = (
+        "import json, os; print(json.dumps({'score': 1, 'assertions': [{'text': k, 'passed': 1} for k in os.environ]}))"
+    )
+    outcome = judged(python(script), subject, tmp_path, task=Task(folder=tmp_path / "suite/cases/a"))
+    seen = {line.removeprefix("yes: ") for line in outcome.evidence.splitlines()}
+    assert {"AGENTV_WORKSPACE_PATH", "AGENTV_CASE_DIR"} <= seen
+    assert not {name for name in seen if "KEY" in name or "TOKEN" in name or name.startswith("GITHUB")}
+    assert dict(subject.ran[0].env) == {
+        "AGENTV_WORKSPACE_PATH": str(tmp_path / "workspace"),
+        "AGENTV_CASE_DIR": str(tmp_path / "suite/cases/a"),
+    }
+
+
+def test_a_program_runs_in_the_suite_s_folder(subject, tmp_path):
+    assert judged(grader("pwd"), subject, tmp_path).explanation == str(tmp_path / "suite")
+    line = {"type": "code-grader", "command": 'test -z "$X" && pwd'}
+    assert judged(line, subject, tmp_path).explanation == str(tmp_path / "suite")
+    old = {"type": "code-grader", "script": ["pwd"]}
+    assert judged(old, subject, tmp_path).explanation == str(tmp_path / "suite")
+
+
+def test_a_command_that_is_text_is_a_line_for_the_shell(subject, tmp_path):
+    line = {"type": "code-grader", "command": 'test "a  b" = "a  b" && echo \'{"score": 0.25}\''}
+    assert judged(line, subject, tmp_path).score == 0.25
+
+
+def test_cwd_names_a_folder_where_files_are_looked_for(subject, tmp_path):
+    written(tmp_path, {"suite/graders/x": "", "other/deep/x": ""})
+    assert judged(grader("pwd", cwd="graders"), subject, tmp_path).explanation == str(tmp_path / "suite/graders")
+    roots = (tmp_path / "suite", tmp_path)
+    outcome = judged(grader("pwd", cwd="other/deep"), subject, tmp_path, roots=roots)
+    assert outcome.explanation == str(tmp_path / "other/deep")
+    with pytest.raises(SuiteError, match="there is no folder 'nowhere'"):
+        judged(grader("pwd", cwd="nowhere"), subject, tmp_path)
+
+
+FILES = [
+    pytest.param({"suite/g.sh": "suite"}, "suite", id="the suite's folder"),
+    pytest.param({"suite/g.sh": "suite", "suite/cases/a/g.sh": "case"}, "case", id="the case's folder comes first"),
+    pytest.param({"g.sh": "root"}, "root", id="a folder above"),
+]
+
+
+@pytest.mark.parametrize(("files", "found"), FILES)
+def test_the_command_s_files_are_looked_for(subject, tmp_path, files, found):
+    written(tmp_path, {name: f"echo {text} $PWD" for name, text in files.items()})
+    settings = {"roots": (tmp_path,), "case_folder": tmp_path / "suite/cases/a"}
+    outcome = judged({"type": "code-grader", "command": ["sh", "g.sh"]}, subject, tmp_path, **settings)
+    assert outcome.explanation == f"{found} {tmp_path / 'suite'}"
+
+
+def test_a_command_whose_file_only_the_workspace_has_runs_there(tmp_path, processes):
+    written(tmp_path, {"workspace/tests/check.sh": "pwd"})
+    subject = desk(tmp_path, processes)
+    entry = {"type": "code-grader", "command": ["sh", "tests/check.sh"]}
+    assert judged(entry, subject, tmp_path).explanation == str(tmp_path / "workspace")
+
+
+def test_a_file_that_the_agent_made_is_no_grader(subject, tmp_path):
+    written(tmp_path, {"workspace/tests/check.sh": "echo '{\"score\": 1}'"})
+    outcome = judged({"type": "code-grader", "command": ["sh", "tests/check.sh"]}, subject, tmp_path)
+    assert (outcome.passed, outcome.score) == (None, 0)
+
+
+WRONG = [
+    pytest.param({}, "", "command is missing: ", id="no command"),
+    pytest.param({"command": []}, ".command", "must be a list of a program and its arguments", id="an empty list"),
+    pytest.param({"command": ["sh", " "]}, ".command", "must be a list of a program and its arguments", id="a blank"),
+    pytest.param({"command": "  "}, ".command", "must be a command, not '  '", id="a blank line"),
+    pytest.param(
+        {"command": ["sh"], "config": 7}, ".config", "must be a mapping of keys to values, not 7", id="config"
+    ),
+    pytest.param(
+        {"command": ["sh"], "target": True}, ".target", "asking models through a proxy is not supported", id="a proxy"
+    ),
+    pytest.param(
+        {"command": ["sh"], "grader_payload": "old"},
+        ".grader_payload",
+        "must be one of legacy, current",
+        id="a payload nobody knows",
+    ),
+]
+
+
+@pytest.mark.parametrize(("more", "place", "message"), WRONG)
+def test_what_is_wrong_with_a_program_is_an_error_with_its_place(more, place, message):
+    with pytest.raises(SuiteError) as raised:
+        assertion_of({"type": "code-grader", **more}, where())
+    (problem,) = raised.value.problems
+    assert problem.message.startswith(message)
+    assert (problem.key_path, problem.location) == (f"assertions[0]{place}", HERE)
+
+
+# --- what it is told --------------------------------------------------------------------------------
+
+TASK = Task(
+    criteria="It works",
+    input=({"role": "user", "content": "Fix it"},),
+    expected_output=({"role": "assistant", "content": {"maxWords": 3}},),
+    input_files=("/suite/a.txt",),
+    metadata={"dueDate": "now", "Owner": {"fullName": "X"}},
+)
+
+
+def told(subject, **more):
+    """What a grader finds on its stdin."""
+    assertion = assertion_of(grader("true", **more), where(task=TASK))
+    return json.loads(assertion.grader.invocation(subject, 1.0).stdin)
+
+
+@pytest.fixture
+def worked(tmp_path, processes):
+    events = (
+        call("Glob", {"pattern": "*"}),
+        said("I will read it"),
+        call("Read", {"filePath": "a"}, output="A"),
+        call("Read", {"filePath": "b"}, output="B", ms=12),
+        said("done"),
+    )
+    return desk(tmp_path, processes, "done", *events, diff="diff --git a/a b/a\n")
+
+
+def test_a_program_is_told_of_the_case(worked):
+    payload = told(worked, maxWords=5, config={"strict": True})
+    assert payload["criteria"] == "It works"
+    assert payload["input"] == [{"role": "user", "content": "Fix it"}]
+    assert payload["expected_output"] == [{"role": "assistant", "content": {"max_words": 3}}]
+    assert payload["input_files"] == ["/suite/a.txt"]
+    assert payload["metadata"] == {"due_date": "now", "Owner": {"full_name": "X"}}
+    assert payload["config"] == {"max_words": 5, "strict": True}
+
+
+def test_a_program_is_told_of_the_session(worked):
+    payload = told(worked)
+    assert payload["output"] == payload["answer"] == payload["output_text"] == "done"
+    assert payload["messages"] == [TASK.input[0], *payload["output_messages"]]
+    assert payload["output_messages"] == [
+        {
+            "role": "assistant",
+            "content": "I will read it",
+            "tool_calls": [
+                {"tool": "Glob", "input": {"pattern": "*"}},
+                {"tool": "Read", "input": {"file_path": "a"}, "output": "A"},
+                {"tool": "Read", "input": {"file_path": "b"}, "output": "B", "duration_ms": 12},
+            ],
+        },
+        {"role": "assistant", "content": "done"},
+    ]
+    assert payload["trace_summary"] == {
+        "event_count": 3,
+        "tool_calls": {"Glob": 1, "Read": 2},
+        "error_count": 0,
+        "tool_durations": {"Read": [12]},
+        "llm_call_count": 2,
+    }
+    assert payload["trace"]["messages"] == payload["messages"]
+    assert [event["type"] for event in payload["trace"]["events"]] == [
+        "tool_call",
+        "message",
+        "tool_call",
+        "tool_call",
+        "message",
+    ]
+    assert payload["file_changes"] == "diff --git a/a b/a\n"
+    assert payload["workspace_path"] == worked.report.cwd
+
+
+def test_figures_that_are_not_known_are_null(worked):
+    payload = told(worked)
+    figures = ("token_usage", "cost_usd", "duration_ms", "start_time", "end_time", "output_path", "case_dir", "config")
+    assert {name: payload[name] for name in figures} == dict.fromkeys(figures)
+
+
+def test_a_program_of_old_finds_messages_as_its_output(worked):
+    payload = told(worked, grader_payload="legacy")
+    assert payload["output"] == payload["output_messages"]
+    assert payload["config"] is None
+
+
+def test_a_session_of_an_answer_alone_has_one_message(tmp_path, processes):
+    payload = told(desk(tmp_path, processes, "done"))
+    assert payload["output_messages"] == [{"role": "assistant", "content": "done"}]
+
+
+# --- custom types, templates ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".agentv/assertions/kind.ts", ".agentv/assertions/kind.mjs", ".agentv/graders/kind.js", ".agentv/judges/kind.mts"],
+)
+def test_a_type_of_the_suite_s_own_is_a_file_of_that_name(subject, tmp_path, name):
+    written(tmp_path, {name: ""})
+    written(tmp_path, {"bin/bun": '#!/bin/sh\nprintf \'{"score": 0.5, "assertions": [{"text": "%s"}]}\' "$*"\n'})
+    (tmp_path / "bin/bun").chmod(0o755)
+    assertion = assertion_of({"type": "kind", "level": 3}, where(tmp_path / "suite", roots=(tmp_path,)))
+    invocation = assertion.grader.invocation(subject, 1.0)
+    assert invocation.argv == ("bun", "run", str(tmp_path / name))
+    assert json.loads(invocation.stdin)["config"] == {"level": 3}
+    (outcome,) = assertion.judge(subject)
+    assert (outcome.assertion, outcome.type) == ("kind", "kind")
+
+
+TEMPLATE = "assertions:\n  - {type: contains, value: done, weight: 2}\n  - {include: more}\n"
+MORE = "assertions:\n  - {type: is-json, name: json}\n"
+
+
+def test_an_include_brings_in_the_assertions_of_a_template(subject, tmp_path):
+    written(tmp_path, {"suite/.agentv/templates/base.yaml": TEMPLATE, ".agentv/templates/more.yml": MORE})
+    at = where(tmp_path / "suite", roots=(tmp_path,))
+    entries = [{"include": "base"}, {"type": "equals", "value": "done"}]
+    assert [one.name for one in assertions_of(entries, at)] == ["contains-done", "json", "equals-done"]
+    outcomes = assertion_of({"include": "base"}, at).judge(subject)
+    assert [(one.assertion, one.weight, one.score) for one in outcomes] == [("contains-done", 2, 1), ("json", 1, 0)]
+
+
+def test_a_template_s_own_folder_is_looked_at_first(tmp_path):
+    files = {"suite/a/t.yaml": "assertions: [{include: ./n.yaml}]", "suite/a/n.yaml": MORE}
+    written(tmp_path, files)
+    at = where(tmp_path / "suite")
+    assert [one.name for one in assertions_of([{"include": "./a/t.yaml"}], at)] == ["json"]
+
+
+INCLUDES = [
+    pytest.param({}, "there is no template 'base'", id="no such template"),
+    pytest.param({"base": "assertions: [{include: base}]"}, "base includes itself", id="a circle"),
+    pytest.param(
+        {
+            "base": "assertions: [{include: b}]",
+            "b": "assertions: [{include: c}]",
+            "c": "assertions: [{include: d}]",
+            "d": MORE,
+        },
+        "more than 3 includes deep",
+        id="too deep",
+    ),
+    pytest.param({"base": "- 1"}, "base has no list of assertions", id="no mapping"),
+    pytest.param({"base": "assertions: 7"}, "base has no list of assertions", id="no list"),
+    pytest.param({"base": "a: [1"}, "not YAML", id="no YAML"),
+    pytest.param({"base": "assertions: [{type: contains}]"}, "value is missing", id="a wrong assertion in it"),
+]
+
+
+@pytest.mark.parametrize(("templates", "message"), INCLUDES)
+def test_a_template_that_cannot_be_used_is_an_error(tmp_path, templates, message):
+    written(tmp_path, {f"suite/.agentv/templates/{name}.yaml": text for name, text in templates.items()})
+    with pytest.raises(SuiteError, match=message):
+        assertion_of({"include": "base"}, where(tmp_path / "suite"))
+
+
+# --- composites that are decided by a program --------------------------------------------------------
+
+MEMBERS = [{"type": "contains", "value": "done", "name": "yes"}, {"type": "is-json", "name": "no"}]
+
+
+def composite(path):
+    return {"type": "composite", "assertions": MEMBERS, "aggregator": {"type": "code_grader", "path": path}}
+
+
+AGGREGATORS = [
+    pytest.param("echo '{\"score\": 0.9}'", 0.9, True, "the aggregator says 0.9", id="a score"),
+    pytest.param('echo \'{"score": 0.9, "verdict": "fail"}\'', 0.9, False, "the aggregator says 0.9", id="a verdict"),
+    pytest.param(
+        'echo \'{"score": 0.5, "assertions": [{"text": "x", "passed": true}]}\'', 0.5, False, "x", id="assertions"
+    ),
+    pytest.param("echo '{}'", 0, False, "the aggregator says 0", id="no score"),
+    pytest.param("echo 0.9", 0, None, "the aggregator printed no JSON object", id="a number"),
+    pytest.param(
+        "echo fine", 0, None, "the aggregator printed no JSON: Expecting value: line 1 column 1 (char 0)", id="a text"
+    ),
+    pytest.param("exit 3", 0, None, "the aggregator failed: exited, exit code 3", id="an exit code"),
+]
+
+
+@pytest.mark.parametrize(("path", "score", "passed", "explanation"), AGGREGATORS)
+def test_a_program_makes_one_grade_of_several(subject, tmp_path, path, score, passed, explanation):
+    outcome = judged(composite(path), subject, tmp_path)
+    assert (outcome.score, outcome.passed, outcome.explanation) == (score, passed, explanation)
+
+
+def test_that_program_is_told_the_members_grades(subject, tmp_path):
+    judged(composite("cat"), subject, tmp_path)
+    assert json.loads(subject.ran[0].stdin) == {
+        "results": {
+            "yes": {
+                "score": 1,
+                "verdict": "pass",
+                "assertions": [{"text": "the answer contains 'done'", "passed": True}],
+                "expectedAspectCount": 1,
+            },
+            "no": {
+                "score": 0,
+                "verdict": "fail",
+                "assertions": [
+                    {"text": "the answer is not JSON: Expecting value: line 1 column 1 (char 0)", "passed": False}
+                ],
+                "expectedAspectCount": 1,
+            },
+        }
+    }
+
+
+def test_a_composite_cannot_tell_as_soon_as_a_member_cannot(subject, tmp_path):
+    members = [*MEMBERS, {**grader("exit 127"), "name": "broken"}]
+    entry = {"type": "composite", "assertions": members, "aggregator": {"type": "weighted_average"}}
+    outcome = judged(entry, subject, tmp_path)
+    assert (outcome.passed, outcome.score, outcome.trouble) == (None, 0, "grader")
+    assert outcome.explanation == "broken: the grader failed: exited 127: the program was not found"

@@ -1,0 +1,362 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from captured import FOLDER, recorded_report
+from sessions import SESSION, capture_of, jsonl, session_with
+from skillgym_action.agents import copilot
+from skillgym_action.session import AgentConfig, Ending, Progress
+from skillgym_action.session_report import (
+    Command,
+    FileRead,
+    FileWrite,
+    Message,
+    Raw,
+    SkillSignal,
+    ToolCall,
+    ToolResult,
+    Trouble,
+    Usage,
+)
+
+FLAGS = (*("--output-format", "json", "--no-color", "--allow-all", "--no-ask-user", "--disable-client-telemetry"),)
+TOKENS = {"inputTokens": 1000, "outputTokens": 42, "cacheReadTokens": 300, "reasoningTokens": 5}
+
+
+def line(kind: str, **data: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data}
+
+
+def said(text: str = "", **data: Any) -> dict[str, Any]:
+    known = {"messageId": "m1", "apiCallId": "a1", "model": "gpt", "content": text}
+    return line("assistant.message", **known | data)
+
+
+def called(tool: str, **arguments: Any) -> dict[str, Any]:
+    return line("tool.execution_start", toolCallId="c1", toolName=tool, arguments=arguments)
+
+
+def answered(text: str, **data: Any) -> dict[str, Any]:
+    return line("tool.execution_complete", toolCallId="c1", success=True, result={"content": text}, **data)
+
+
+def refused(message: str) -> dict[str, Any]:
+    return line("tool.execution_complete", toolCallId="c1", success=False, error={"message": message})
+
+
+def failed(message: str, kind: str = "query", **data: Any) -> dict[str, Any]:
+    return line("session.error", errorType=kind, message=message, **data)
+
+
+def ended(code: int = 0) -> dict[str, Any]:
+    return {"type": "result", "sessionId": "s1", "exitCode": code, "usage": {"premiumRequests": 0}}
+
+
+def spent(call: str, **tokens: Any) -> dict[str, Any]:
+    return line("session.usage_record", usage={"apiCallId": call} | TOKENS | tokens)
+
+
+def read(*lines: dict[str, Any], record: tuple[dict[str, Any], ...] = (), **changes: Any) -> Any:
+    return copilot.transcript(capture_of(jsonl(*lines), collected=(jsonl(*record),), **changes), SESSION)
+
+
+# --- starting ---------------------------------------------------------------------------------------
+
+
+def test_the_prompt_goes_to_stdin_so_that_it_may_be_long_or_look_like_an_option():
+    prompt = "--version" + "x" * 200_000
+    invocation = copilot.invocation(session_with(prompt=prompt))
+    assert invocation.stdin == prompt
+    assert invocation.argv == ("copilot", *FLAGS)
+
+
+def test_the_command_line_carries_the_model_and_the_runner_s_arguments():
+    agent = AgentConfig(type="copilot", model="gpt-5", command=("npx", "copilot"), command_args=("--effort", "low"))
+    argv = ("npx", "copilot", *FLAGS, "--model", "gpt-5", "--effort", "low")
+    assert copilot.invocation(session_with(agent)).argv == argv
+
+
+def test_a_session_id_cannot_become_an_option():
+    assert copilot.resume(SESSION, "--evil").argv == ("copilot", *FLAGS, "--resume=--evil")
+
+
+@pytest.mark.parametrize(
+    ("env", "offline"),
+    [
+        pytest.param({"COPILOT_GITHUB_TOKEN": "t"}, {}, id="GitHub's models need GitHub"),
+        pytest.param(
+            {"COPILOT_PROVIDER_BASE_URL": "http://mine/v1"},
+            {"COPILOT_OFFLINE": "true"},
+            id="a service of one's own needs nobody else",
+        ),
+        pytest.param(
+            {"COPILOT_PROVIDER_BASE_URL": "http://mine/v1", "COPILOT_OFFLINE": "false"},
+            {},
+            id="the runner's environment wins",
+        ),
+    ],
+)
+def test_a_session_has_a_config_folder_of_its_own(env, offline):
+    agent = AgentConfig(type="copilot", env=env)
+    home = {"HOME": "/agent-home", "COPILOT_HOME": "/agent-home/.copilot", "COPILOT_AUTO_UPDATE": "false"}
+    assert copilot.invocation(session_with(agent)).env == home | offline | env
+
+
+# --- events -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "events"),
+    [
+        pytest.param(
+            [said("Done.", reasoningText="hm"), ended()],
+            [
+                Message(role="assistant", phase="thinking", text="hm"),
+                Message(role="assistant", phase="final", text="Done."),
+            ],
+            id="thinking, then the last words",
+        ),
+        pytest.param(
+            [said("Look."), called("bash", command="ls"), answered("a", shellExecution={"exitCode": 3})],
+            [
+                Message(role="assistant", phase="commentary", text="Look."),
+                ToolCall(tool="bash", args={"command": "ls"}),
+                Command(command="ls", exit_code=3),
+                ToolResult(tool="bash", output="a"),
+            ],
+            id="words before a tool call are commentary, and a command has an exit code",
+        ),
+        pytest.param(
+            [called("bash", command="server", mode="async"), answered("<command started in background>")],
+            [
+                ToolCall(tool="bash", args={"command": "server", "mode": "async"}),
+                Command(command="server"),
+                ToolResult(tool="bash", output="<command started in background>"),
+            ],
+            id="a command in the background has none yet",
+        ),
+        pytest.param(
+            [called("view", path="/w/a.md"), answered("text")],
+            [
+                ToolCall(tool="view", args={"path": "/w/a.md"}),
+                FileRead(path="/w/a.md"),
+                ToolResult(tool="view", output="text"),
+            ],
+            id="a file that was read",
+        ),
+        pytest.param(
+            [called("view", path="/gone"), refused("Path does not exist")],
+            [ToolCall(tool="view", args={"path": "/gone"}), ToolResult(tool="view", output="Path does not exist")],
+            id="a file that is not there was not read",
+        ),
+        pytest.param(
+            [called("create", path="/w/new")],
+            [ToolCall(tool="create", args={"path": "/w/new"}), FileWrite(path="/w/new")],
+            id="a write whose session ended before the answer",
+        ),
+        pytest.param(
+            [
+                line(
+                    "tool.execution_start",
+                    toolCallId="c1",
+                    toolName="apply_patch",
+                    arguments="*** Begin Patch\n*** Add File: a\n+*** Add File: no\n*** Delete File: b\n*** End Patch",
+                )
+            ],
+            [
+                ToolCall(
+                    tool="apply_patch",
+                    args="*** Begin Patch\n*** Add File: a\n+*** Add File: no\n*** Delete File: b\n*** End Patch",
+                ),
+                FileWrite(path="a"),
+            ],
+            id="a patch writes the files it names",
+        ),
+        pytest.param(
+            [called("skill", skill="greeter"), answered("loaded")],
+            [
+                ToolCall(tool="skill", args={"skill": "greeter"}),
+                SkillSignal(skill="greeter", signal="skill tool"),
+                ToolResult(tool="skill", output="loaded"),
+            ],
+            id="a skill that was loaded",
+        ),
+        pytest.param(
+            [said("sub", parentToolCallId="c0"), said("main", apiCallId="a2"), said("sub", parentToolCallId="c0")],
+            [
+                Message(role="assistant", phase="commentary", text="sub"),
+                Message(role="assistant", phase="final", text="main"),
+                Message(role="assistant", phase="commentary", text="sub"),
+            ],
+            id="a sub-agent's words are not the final ones",
+        ),
+        pytest.param(
+            [line("user.message", content="Hi"), line("user.message", content="Look", source="agent-1")],
+            [Message(role="user", text="Hi")],
+            id="what a sub-agent is told is not the user's",
+        ),
+        pytest.param(
+            [
+                line("assistant.turn_start"),
+                {"type": "assistant.message_delta", "data": {"deltaContent": "Do"}, "ephemeral": True},
+                {"type": "session.novelty", "data": {}, "ephemeral": True},
+            ],
+            [],
+            id="lines that repeat others, or pass",
+        ),
+        pytest.param([{"type": "novelty"}], [Raw(line='{"type":"novelty"}')], id="an unknown line is kept"),
+    ],
+)
+def test_lines_become_events(lines, events):
+    compact = "".join(f"{json.dumps(each, separators=(',', ':'))}\n" for each in lines)
+    assert list(copilot.transcript(capture_of(compact), SESSION).events) == events
+
+
+# --- what the CLI's own record tells ----------------------------------------------------------------
+
+
+def test_tokens_are_the_sums_over_rounds_and_output_is_told_without_the_reasoning():
+    transcript = read(said("x"), said("y", apiCallId="a2"), ended(), record=(spent("a1"), spent("a2")))
+    assert transcript.usage == Usage(input_tokens=2000, output_tokens=74, reasoning_tokens=10, cache_tokens=600)
+    assert (transcript.turns, transcript.model, transcript.session_id) == (2, "gpt", "s1")
+
+
+def test_a_session_that_was_continued_does_not_pay_for_its_first_part_again():
+    record = (line("session.start", sessionId="s1"), spent("a1"), line("session.resume"), spent("a2"))
+    transcript = read(said("because", apiCallId="a2"), ended(), record=record)
+    assert (transcript.usage.input_tokens, transcript.turns) == (1000, 1)
+
+
+def test_a_session_without_a_record_has_no_tokens_but_rounds():
+    transcript = read(said("x"), ended())
+    assert (transcript.usage, transcript.turns) == (Usage(), 1)
+
+
+def test_a_session_that_was_killed_has_its_id_and_model_from_the_record():
+    start = line("session.start", sessionId="s9", copilotVersion="1.0", selectedModel="gpt")
+    transcript = read(record=(start,))
+    assert (transcript.session_id, transcript.version, transcript.model) == ("s9", "1.0", "gpt")
+
+
+def test_the_skills_on_offer_are_known():
+    assert read(line("session.skills_loaded", skills=[{"name": "greeter"}, {}])).skills == ("greeter",)
+
+
+# --- trouble ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "ending", "trouble"),
+    [
+        pytest.param([said("x"), ended()], {}, None, id="all is well"),
+        pytest.param(
+            [failed("Authentication failed", "authentication", statusCode=401), ended(1)],
+            {"exit_code": 1},
+            Trouble(kind="auth", message="Authentication failed"),
+            id="401",
+        ),
+        pytest.param(
+            [failed("retried 5 times. Last error: 429 slow", "rate_limit", statusCode=429), ended(1)],
+            {"exit_code": 1},
+            Trouble(kind="rate-limit", message="retried 5 times. Last error: 429 slow"),
+            id="429",
+        ),
+        pytest.param(
+            [failed("You are out of credits", "quota", statusCode=402), ended(1)],
+            {"exit_code": 1},
+            Trouble(kind="rate-limit", message="You are out of credits"),
+            id="the plan is used up",
+        ),
+        pytest.param(
+            [failed("Model 'x' not found on provider (HTTP 404).", statusCode=404), ended(1)],
+            {"exit_code": 1},
+            Trouble(kind="model-rejected", message="Model 'x' not found on provider (HTTP 404)."),
+            id="404",
+        ),
+        pytest.param(
+            [failed("Last error: 500 oops", statusCode=500), ended(1)],
+            {"exit_code": 1},
+            Trouble(kind="provider", message="Last error: 500 oops"),
+            id="5xx",
+        ),
+        pytest.param(
+            [failed("Could not connect to local model provider"), ended(1)],
+            {"exit_code": 1},
+            Trouble(kind="network", message="Could not connect to local model provider"),
+            id="nobody is listening",
+        ),
+        pytest.param(
+            [failed("Failed to finalize stream: missing finish_reason"), ended(1)],
+            {"exit_code": 1},
+            Trouble(kind="provider", message="Failed to finalize stream: missing finish_reason"),
+            id="an answer that was cut",
+        ),
+        pytest.param(
+            [failed("odd", "novelty"), ended(1)],
+            {"exit_code": 1},
+            Trouble(kind="runner-crash", message="odd"),
+            id="any other",
+        ),
+        pytest.param([failed("Last error: 500"), said("x"), ended()], {}, None, id="an error that did not matter"),
+        pytest.param(
+            [],
+            {"exit_code": 1, "stderr": "Error: No authentication information found.\n"},
+            Trouble(kind="auth", message="exited with code 1: Error: No authentication information found."),
+            id="no key",
+        ),
+        pytest.param(
+            [said("HTTP 401, invalid api key")],
+            {"ending": Ending.SIGNALLED, "exit_code": -9},
+            Trouble(kind="runner-crash", message="ended by SIGKILL"),
+            id="killed; what the model said is no evidence",
+        ),
+        pytest.param(
+            [said("x")],
+            {},
+            Trouble(kind="runner-crash", message="ended without a result"),
+            id="exit code 0 without a result",
+        ),
+        pytest.param(
+            [said("x"), ended(1)],
+            {"exit_code": 1},
+            Trouble(kind="runner-crash", message="exited with code 1"),
+            id="a failure without an error",
+        ),
+        pytest.param(
+            [said("x"), ended()], {"ending": Ending.STOPPED, "exit_code": -15}, None, id="ended after its end"
+        ),
+    ],
+)
+def test_trouble_is_recognised(lines, ending, trouble):
+    capture = capture_of(jsonl(*lines), **ending)
+    assert copilot.trouble(capture, copilot.transcript(capture, SESSION)) == trouble
+
+
+def test_a_tool_that_fails_inside_a_session_is_no_trouble():
+    assert recorded_report("copilot", "fail").trouble is None
+
+
+# --- progress ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "progress"),
+    [
+        pytest.param(said("x"), Progress(step="m1", model="gpt"), id="a message of the model is a step"),
+        pytest.param(said("x", model=None), None, id="a call that the CLI makes itself is none"),
+        pytest.param(line("assistant.message_delta", messageId="m1"), None, id="a part of a message is none"),
+        pytest.param(ended(), Progress(finished=True), id="the end"),
+        pytest.param([], None, id="no object"),
+    ],
+)
+def test_progress_counts_messages_of_the_model(told, progress):
+    assert copilot.progress(json.dumps(told, separators=(",", ":"))) == progress
+
+
+def test_the_steps_of_a_recorded_session_are_its_model_rounds():
+    lines = (FOLDER / "copilot" / "skill" / "stdout.jsonl").read_text().splitlines()
+    seen = [progress for each in lines if (progress := copilot.progress(each))]
+    assert len({progress.step for progress in seen if progress.step}) == 3

@@ -1,0 +1,301 @@
+"""The command doctor: one line for each finding, as a person reads it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from npm_registry import NpmRegistry, stand_in
+from scratch import Ran, config, skillgym, written
+
+CLAUDE = {"agent": {"type": "claude-code"}}
+KEY = {"ANTHROPIC_API_KEY": "sk-ant-secret-0123456789"}
+ON_GITHUB = {
+    "GITHUB_ACTIONS": "true",
+    "GITHUB_API_URL": "https://api.github.com",
+    "GITHUB_REF": "refs/heads/main",
+    "GITHUB_REPOSITORY": "octocat/benchmarks",
+    "GITHUB_RUN_ATTEMPT": "1",
+    "GITHUB_RUN_ID": "4711",
+    "GITHUB_SERVER_URL": "https://github.com",
+    "GITHUB_SHA": "0123456789abcdef0123456789abcdef01234567",
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """A PATH with what the tool needs, and the agents that a test puts there."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("git", "sh", "cat", "env", "id", "node", "npm", "rm", "chmod"):
+        (folder / name).symlink_to(str(which(name)))
+    return str(folder)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    return folder
+
+
+def doctor(root: Path, path: str, *args: str, **env: str) -> Ran:
+    settings = {"PATH": path, "SKILLGYM_AGENTS_DIR": str(root.with_name("agents"))}
+    return skillgym("doctor", *args, cwd=root, **(settings | env))
+
+
+def program(path: str, name: str, text: str) -> None:
+    file = Path(path) / name
+    file.write_text(text)
+    file.chmod(0o755)
+
+
+def claude(path: str, version: str = "2.1.197") -> None:
+    program(path, "claude", stand_in("claude-code", version).files["cli.sh"])
+
+
+def line(ran: Ran, subject: str) -> str:
+    """What is said of a subject: sign and text."""
+    (found,) = [text for text in ran.out.splitlines() if re.match(rf". {re.escape(subject)} {{2,}}|. {subject}$", text)]
+    return f"{found[0]} {found[2:].removeprefix(subject).strip()}"
+
+
+# --- the machine ------------------------------------------------------------------------------------
+
+
+def test_programs_have_a_line_each(root, path):
+    for name, version in (("git", "git version 2.39.5"), ("node", "v24.1.0"), ("npm", "11.3.0")):
+        (root.parent / "bin" / name).unlink()
+        program(path, name, f"#!/bin/sh\necho {version}\n")
+    ran = doctor(root, path)
+    assert re.fullmatch(r"✓ \d+\.\d+\.\d+ on Python 3\.\d+\.\d+", line(ran, "skillgym-action"))
+    assert line(ran, "git") == "✓ 2.39.5"
+    assert line(ran, "Node.js") == "✓ 24.1.0, npm 11.3.0"
+    assert line(ran, "configuration") == "· no skillgym.config.* here or above"
+
+
+def test_what_is_missing_comes_with_its_remedy(root, path):
+    for name in ("git", "npm"):
+        (root.parent / "bin" / name).unlink()
+    ran = doctor(root, path)
+    assert ran.code == 1
+    assert line(ran, "git") == "✗ not found; copies of the repository need it; install git"
+    assert line(ran, "Node.js").endswith("npm not found; agents are installed through npm: install Node.js")
+    assert line(ran, "runners") == (
+        "✗ none is configured, and no agent's CLI was found; skillgym-action doctor --install claude-code"
+    )
+
+
+def test_a_node_that_is_too_old_for_suites_in_typescript_is_a_warning(root, path):
+    (root.parent / "bin" / "node").unlink()
+    program(path, "node", "#!/bin/sh\necho v20.1.0\n")
+    claude(path)
+    ran = doctor(root, path, SKILLGYM_NODE=f"{path}/node")
+    assert ran.code == 0
+    assert line(ran, "Node.js").startswith("! 20.1.0, npm")
+    assert "suites in TypeScript need Node.js 22.18 or newer" in line(ran, "Node.js")
+
+
+def test_who_agents_run_as(root, path):
+    found = line(doctor(root, path), "agents")
+    root_runs = "! run as the caller, root; use --agent-user, unless this machine is thrown away"
+    assert found == (root_runs if os.geteuid() == 0 else "· run as the caller")
+
+
+# --- agents and runners -----------------------------------------------------------------------------
+
+
+def test_without_a_configuration_the_agents_there_are_have_a_line(root, path):
+    claude(path)
+    ran = doctor(root, path, **KEY)
+    assert ran.code == 0
+    assert line(ran, "claude-code") == (
+        f"✓ claude-code 2.1.197, the verified version; {path}/claude; key in ANTHROPIC_API_KEY"
+    )
+    assert [text for text in ran.out.splitlines() if "codex" in text] == []
+
+
+def test_no_value_of_a_key_is_ever_shown(root, path):
+    claude(path)
+    ran = doctor(root, path, "--probe", **KEY)
+    assert "ANTHROPIC_API_KEY" in ran.out
+    assert KEY["ANTHROPIC_API_KEY"] not in ran.out + ran.err
+
+
+def test_another_version_than_the_verified_one_is_a_warning(root, path):
+    claude(path, "2.0.1")
+    ran = doctor(root, path, **KEY)
+    assert ran.code == 0
+    assert line(ran, "claude-code").startswith("! claude-code 2.0.1, verified was 2.1.197; ")
+
+
+def test_a_version_that_the_configuration_asks_for_is_none(root, path):
+    written(root, {"skillgym.config.yaml": config(claude={"agent": {"type": "claude-code", "version": "2.0.1"}})})
+    with NpmRegistry(stand_in("claude-code", "2.0.1")) as registry:
+        ran = doctor(root, path, "--install", "claude-code@2.0.1", **registry.settings, **KEY)
+    assert ran.code == 0, ran.out
+    assert line(ran, "claude").startswith("✓ claude-code 2.0.1, verified was 2.1.197; ")
+
+
+@pytest.mark.parametrize(
+    ("runner", "told"),
+    [
+        pytest.param(
+            {"type": "claude-code"},
+            "✗ claude-code: claude was not found; skillgym-action doctor --install claude-code",
+            id="it is nowhere",
+        ),
+        pytest.param(
+            {"type": "claude-code", "version": "9.9.9"},
+            "✗ claude-code: version 9.9.9 is not installed; skillgym-action doctor --install claude-code@9.9.9",
+            id="not in this version",
+        ),
+        pytest.param(
+            {"type": "claude-code", "command": "./agents/claude"},
+            "✗ claude-code: {root}/agents/claude was not found; skillgym-action doctor --install claude-code",
+            id="not where it should be",
+        ),
+        pytest.param(
+            {"type": "claude-code", "env": ["MY_KEY"]},
+            "✗ runners.one.agent.env: MY_KEY is not set in the environment; "
+            "set MY_KEY, or pass it to the job as a secret",
+            id="a variable is not set",
+        ),
+        pytest.param({"type": "command", "command": "echo hi"}, "✓ command: echo hi", id="a line for sh"),
+        pytest.param({"type": "command", "command": ["sh", "x"]}, "✓ command: {path}/sh", id="a program"),
+        pytest.param(
+            {"type": "command", "command": ["nope"]},
+            "✗ command: nope was not found; install it, or correct agent.command",
+            id="no such program",
+        ),
+        pytest.param(
+            {"type": "replay", "sessions": "rec"},
+            "✗ replay: {root}/rec is not there; record sessions: run --record",
+            id="no recordings",
+        ),
+    ],
+)
+def test_a_configured_runner(root, path, runner, told):
+    written(root, {"skillgym.config.yaml": config(one={"agent": runner})})
+    ran = doctor(root, path, **KEY)
+    assert line(ran, "configuration") == "✓ skillgym.config.yaml"
+    assert line(ran, "one") == told.format(root=root, path=path)
+    assert ran.code == (1 if told.startswith("✗") else 0)
+
+
+@pytest.mark.parametrize(
+    ("agent", "sign"),
+    [
+        pytest.param({"type": "claude-code"}, "✗", id="nothing else would let it in"),
+        pytest.param({"type": "claude-code", "env": {"CLAUDE_CODE_USE_BEDROCK": "1"}}, "!", id="something else may"),
+    ],
+)
+def test_a_configured_runner_without_a_key(root, path, agent, sign):
+    claude(path)
+    written(root, {"skillgym.config.yaml": config(one={"agent": agent})})
+    ran = doctor(root, path)
+    assert line(ran, "one").startswith(f"{sign} claude-code 2.1.197")
+    assert line(ran, "one").endswith("no key; set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN")
+    assert ran.code == (1 if sign == "✗" else 0)
+
+
+def test_runners_can_be_selected(root, path):
+    written(root, {"skillgym.config.yaml": config(one=CLAUDE, two={"agent": {"type": "command", "command": "true"}})})
+    ran = doctor(root, path, "--runner", "two", "--runner", "three")
+    assert line(ran, "two") == "✓ command: true"
+    assert line(ran, "three").startswith("✗ unknown runner 'three'; ")
+    assert "one" not in [text.split()[1] for text in ran.out.splitlines()]
+
+
+def test_a_broken_configuration_is_a_finding_among_others(root, path):
+    written(root, {"skillgym.config.yaml": "runers: {}\n"})
+    ran = doctor(root, path)
+    assert ran.code == 1
+    assert line(ran, "configuration").startswith("✗ skillgym.config.yaml:1:1: runers: ")
+    assert line(ran, "git").startswith("✓")
+
+
+# --- install, probe ---------------------------------------------------------------------------------
+
+
+def test_an_agent_is_installed_and_then_found(root, path):
+    with NpmRegistry(stand_in("claude-code")) as registry:
+        ran = doctor(root, path, "--install", "claude-code", **registry.settings, **KEY)
+    installed = f"{root.with_name('agents')}/claude-code-2.1.197/node_modules/.bin/claude"
+    assert ran.code == 0, ran.out
+    assert re.fullmatch(rf"✓ claude-code 2\.1\.197 installed in \d+\.\d s: {installed}", line(ran, "install"))
+    assert line(ran, "claude-code") == (
+        f"✓ claude-code 2.1.197, the verified version; {installed}; key in ANTHROPIC_API_KEY"
+    )
+    again = doctor(root, path, "--install", "claude-code", **KEY)
+    assert line(again, "install") == f"✓ claude-code 2.1.197 was there: {installed}"
+
+
+def test_what_cannot_be_installed_is_a_problem(root, path):
+    with NpmRegistry() as registry:
+        ran = doctor(root, path, "--install", "claude-code@9.9.9", **registry.settings)
+    assert ran.code == 1
+    assert line(ran, "install").startswith(
+        "✗ cannot install @anthropic-ai/claude-code@9.9.9: npm's registry does not have it 404 Not Found"
+    )
+
+
+def test_an_unknown_agent_is_a_mistake_in_usage(root, path):
+    ran = doctor(root, path, "--install", "calude-code")
+    assert (ran.code, ran.err) == (2, "error: --install: unknown agent 'calude-code'; did you mean 'claude-code'?\n")
+
+
+def test_a_probe_holds_a_session_and_says_what_came(root, path):
+    claude(path)
+    event = json.dumps({"type": "error", "class": "auth", "message": "no such key"})
+    broken = {"agent": {"type": "command", "output": "events", "command": f"echo '{event}'"}}
+    silent = {"agent": {"type": "command", "command": "true"}}
+    written(root, {"skillgym.config.yaml": config(claude=CLAUDE, broken=broken, silent=silent)})
+    ran = doctor(root, path, "--probe", **KEY)
+    assert ran.code == 1
+    assert re.fullmatch(r"✓ answered 'fine' after \d+\.\d s, \$0\.0100", line(ran, "claude, probed"))
+    assert line(ran, "broken, probed") == (
+        "✗ Authentication failed (auth): no such key; check the runner's API key and that the job may read the secret"
+    )
+    assert re.match(r"✗ no answer after \d+\.\d s, cost unknown; ", line(ran, "silent, probed"))
+    assert list(root.iterdir()) == [root / "skillgym.config.yaml"]
+
+
+# --- on GitHub --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("env", "told"),
+    [
+        pytest.param(
+            {},
+            "· push on octocat/benchmarks; no token: nothing is written on the pull request",
+            id="without a token",
+        ),
+        pytest.param(
+            {"GITHUB_TOKEN": "ghs_0123456789abcdefghijklmnopqrstuvwxyz"},
+            "✓ push on octocat/benchmarks; there is a token; whether it may write depends on the job's permissions: "
+            "pull-requests: write",
+            id="with a token",
+        ),
+        pytest.param(
+            {"GITHUB_TOKEN": "ghs_0123456789abcdefghijklmnopqrstuvwxyz", "GITHUB_ACTOR": "dependabot[bot]"},
+            "· push on octocat/benchmarks; Dependabot started the workflow, which then gets a token that can only read",
+            id="with a token that cannot write",
+        ),
+    ],
+)
+def test_what_is_known_of_the_job(root, path, env, told):
+    event = root.with_name("event.json")
+    event.write_text("{}")
+    ran = doctor(root, path, **ON_GITHUB, GITHUB_EVENT_NAME="push", GITHUB_EVENT_PATH=str(event), **env)
+    assert line(ran, "GitHub") == told
+
+
+def test_off_github_nothing_is_said_of_it(root, path):
+    assert "GitHub" not in doctor(root, path).out

@@ -1,0 +1,171 @@
+"""Agents that are not there are put there: whole runs, with npm and a registry on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from action_step import step
+from npm_registry import NpmRegistry, Package, stand_in
+from scratch import Ran, config, repository, skillgym
+
+CLAUDE = {"agent": {"type": "claude-code", "version": "9.9.9"}}
+NINE = stand_in("claude-code", "9.9.9")
+
+
+def without(program: str) -> str:
+    """PATH without the folders that hold a program."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if not Path(folder, program).exists())
+
+
+def run(root: Path, *args: str, packages: tuple[Package, ...] = (NINE,), **env: str) -> Ran:
+    """One run; what it installs goes beside the repository."""
+    with NpmRegistry(*packages) as registry:
+        settings = {"PATH": without("claude"), "SKILLGYM_AGENTS_DIR": str(root.with_name("agents"))}
+        return skillgym("run", "--output", "results", *args, cwd=root, **registry.settings, **(settings | env))
+
+
+def results(root: Path) -> list[dict[str, Any]]:
+    told = json.loads((root / "results" / "results.json").read_text())
+    return [result for suite in told["suites"] for result in suite["results"]]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repository(tmp_path / "repository", {"skillgym.config.yaml": config(claude=CLAUDE)})
+
+
+def test_an_agent_is_installed_before_the_first_execution_and_found_by_later_runs(root):
+    first = run(root, "--install-agents")
+    assert first.code == 0, first.err
+    assert re.match(r"installed claude-code 9\.9\.9 in \d+\.\d s\n", first.err)
+    (result,) = results(root)
+    assert result["status"] == "passed"
+    later = run(root, packages=())
+    assert (later.code, "installed claude-code" in later.err) == (0, False)
+
+
+def test_a_runner_without_a_version_gets_the_verified_one(root):
+    (root / "skillgym.config.yaml").unlink()
+    ran = run(root, "--runner", "claude-code", "--install-agents", packages=(stand_in("claude-code"),))
+    assert ran.code == 0, ran.err
+    assert ran.err.startswith("installed claude-code 2.1.197 in ")
+
+
+def test_an_agent_on_path_is_left_as_it_is(root, tmp_path):
+    (root / "skillgym.config.yaml").unlink()
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text(stand_in("claude-code").files["cli.sh"])
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    ran = run(root, "--runner", "claude-code", "--install-agents", packages=(), PATH=path)
+    assert (ran.code, "installed claude-code" in ran.err) == (0, False), ran.err
+
+
+def test_an_agent_that_cannot_be_installed_costs_its_own_executions(root):
+    files = {
+        "skillgym.config.yaml": config({"agent": {"type": "command", "command": "echo done > out.txt"}}, claude=CLAUDE)
+    }
+    repository(root, files)
+    ran = run(root, "--install-agents", packages=())
+    assert ran.code == 3
+    told = {result["runnerId"]: result for result in results(root)}
+    assert told["sh"]["status"] == "passed"
+    assert told["claude"]["failureClass"] == {"id": "agent-missing", "label": "Agent missing"}
+    message = "cannot install @anthropic-ai/claude-code@9.9.9: npm's registry does not have it"
+    assert told["claude"]["error"]["message"].startswith(message)
+    assert f"    {message}\n" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_two_runners_of_one_agent_install_it_once(root):
+    two = config(a=CLAUDE, b={"agent": {"type": "claude-code", "version": "9.9.9", "model": "m"}})
+    repository(root, {"skillgym.config.yaml": two})
+    ran = run(root, "--install-agents")
+    assert ran.code == 0, ran.err
+    assert ran.err.count("installed claude-code") == 1
+
+
+@pytest.mark.parametrize(
+    ("configured", "told"),
+    [
+        pytest.param(
+            {"type": "claude-code"},
+            "claude-code: claude is not on PATH; use --install-agents, or skillgym-action doctor --install claude-code",
+            id="nowhere",
+        ),
+        pytest.param(
+            {"type": "claude-code", "version": "9.9.8"},
+            "claude-code: version 9.9.8 is not installed; use --install-agents, "
+            "or skillgym-action doctor --install claude-code@9.9.8",
+            id="not in this version",
+        ),
+    ],
+)
+def test_nothing_is_installed_without_being_asked(root, configured, told):
+    repository(root, {"skillgym.config.yaml": config(claude={"agent": configured})})
+    ran = run(root)
+    assert ran.code == 3
+    assert f"    {told}\n" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("inputs", "code"), [({}, 0), ({"install-agents": "true"}, 0), ({"install-agents": "false"}, 3)]
+)
+def test_the_action_installs_unless_it_is_told_not_to(root, inputs, code):
+    quiet = {"comment": "off", "status": "off", **inputs}
+    with NpmRegistry(NINE) as registry:
+        agents = {"PATH": without("claude"), "SKILLGYM_AGENTS_DIR": str(root.with_name("agents"))}
+        found = step(root, None, quiet, **registry.settings, **agents)
+    assert found.code == code, found.said
+    assert ("installed claude-code 9.9.9 in " in found.said) == (code == 0)
+
+
+def test_nothing_is_installed_for_a_runner_that_nothing_runs_on(root):
+    ran = run(root, "--install-agents", "--dry-run")
+    assert (ran.code, ran.err) == (0, "")
+    assert not root.with_name("agents").exists()
+
+
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        pytest.param(
+            {"type": "claude-code", "version": "latest"},
+            "runners.claude.agent.version: 'latest' is no exact version, such as 1.2.3",
+            id="a tag",
+        ),
+        pytest.param(
+            {"type": "claude-code", "version": 2.1},
+            "runners.claude.agent.version: 2.1 is no exact version, such as 1.2.3",
+            id="a number",
+        ),
+        pytest.param(
+            {"type": "claude-code", "version": "9.9.9", "command": "./claude"},
+            "runners.claude.agent: version has no effect, since command names its program; remove version",
+            id="beside a program",
+        ),
+        pytest.param(
+            {"type": "command", "version": "9.9.9", "command": "true"},
+            "runners.claude.agent: version has no effect, since command names its program; remove version",
+            id="of a command",
+        ),
+        pytest.param(
+            {"type": "replay", "version": "9.9.9", "sessions": "here"},
+            "runners.claude.agent: version has no effect, since replay is not installed from npm; remove version",
+            id="of what npm does not have",
+        ),
+    ],
+)
+def test_a_version_that_means_nothing_is_an_error(root, agent, told):
+    repository(root, {"skillgym.config.yaml": config(claude={"agent": agent})})
+    ran = run(root)
+    assert ran.code == 2
+    assert told in ran.err

@@ -1,0 +1,203 @@
+"""Questions about failures: kept with the session, and asked when somebody wants to know."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent_clis import agent_cli
+from agent_desk import wiring
+from model_script import Say, Shell
+from model_server import ModelServer
+from scratch import repository, runner, skillgym
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUITE = """\
+from skillgym_action import Suite, Workspace, expect
+
+workspace = Workspace(mode="isolated")
+suite = Suite("greetings")
+
+
+@suite.case("greets", prompt="Greet.")
+def greets(report, ctx):
+    expect.soft.output.includes(report, "hello", explain={"question": "Why no hello?"})
+    expect.output.includes(report, "bye", explain={"question": lambda told: f"Why {told.report.final_output!r}?"})
+
+
+@suite.case("asks nothing", prompt="Say hello.")
+def asks_nothing(report, ctx):
+    expect.output.includes(report, "hello")
+
+
+@suite.case("holds", prompt="Say hello.")
+def holds(report, ctx):
+    expect.output.not_empty(report, explain={"question": "Why?"})
+"""
+# It says what it was told, and leaves something in its workspace; the second time it finds that.
+ECHO = """\
+text=$(cat); [ -f left.txt ] && found=$(cat left.txt); echo "$text" > left.txt
+printf '{"type": "session", "sessionId": "s-1", "finalOutput": "I was told: %s Before: %s"}' "$text" "$found"
+"""
+SESSION = "greetings/greets/sh/repeat-1"
+
+
+def bench(folder: Path, script: str = ECHO, suite: str = SUITE, **more: Any) -> Path:
+    """A repository whose run has ended in ``results``."""
+    told = json.dumps({"runners": {"sh": runner(script, output="events", **more)}})
+    root = repository(
+        folder / "repo", {"bench/greetings_suite.py": suite, "skillgym.config.yaml": told, "bench/core.json": None}
+    )
+    skillgym("run", "--output", "results", cwd=root)
+    return root
+
+
+@pytest.fixture
+def asked(tmp_path):
+    return bench(tmp_path)
+
+
+def explain_json(root: Path, session: str = SESSION) -> dict[str, Any]:
+    return json.loads((root / "results" / session / "explain.json").read_text())
+
+
+def test_questions_of_failed_assertions_are_kept(asked):
+    told = explain_json(asked)
+    assert {key: told[key] for key in ("suitePath", "caseId", "runnerId", "sessionId")} == {
+        "suitePath": "bench/greetings_suite.py",
+        "caseId": "greets",
+        "runnerId": "sh",
+        "sessionId": "s-1",
+    }
+    assert told["questions"] == [
+        {"question": "Why no hello?", "source": {"path": "bench/greetings_suite.py", "line": 9, "column": 5}},
+        {
+            "question": "Why 'I was told: Greet. Before: '?",
+            "source": {"path": "bench/greetings_suite.py", "line": 10, "column": 5},
+        },
+    ]
+    found = sorted(path.parent.parent.parent.name for path in (asked / "results").rglob("explain.json"))
+    assert found == ["greets"]
+
+
+def test_they_are_asked_where_the_session_was_held(asked):
+    ran = skillgym("explain", f"results/{SESSION}", cwd=asked)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        "> Why no hello?",
+        "I was told: Why no hello? Before: Greet.",
+        "",
+        "> Why 'I was told: Greet. Before: '?",
+        "I was told: Why 'I was told: Greet. Before: '? Before: Why no hello?",
+        "",
+    ]
+    told = json.loads((asked / "results" / SESSION / "explanations.json").read_text())
+    assert [one["answer"] for one in told["questions"]] == ran.out.splitlines()[1::3]
+    assert (told["sessionId"], told["cwd"]) == ("s-1", explain_json(asked)["cwd"])
+    for one in told["questions"]:
+        assert (asked / "results" / SESSION / one["rawArtifacts"]["stdoutPath"]).stat().st_size > 0
+    assert not Path(told["cwd"]).parent.parent.exists()
+
+
+def test_answers_are_not_overwritten_unless_somebody_wants_that(asked):
+    assert skillgym("explain", f"results/{SESSION}", cwd=asked).code == 0
+    ran = skillgym("explain", f"results/{SESSION}", cwd=asked)
+    assert (ran.code, ran.err) == (2, f"error: results/{SESSION}/explanations.json exists; use --rerun to ask again\n")
+    assert skillgym("explain", "--rerun", f"results/{SESSION}", cwd=asked).code == 0
+
+
+def test_what_was_kept_is_not_changed_by_asking(asked):
+    skillgym("explain", f"results/{SESSION}", cwd=asked)
+    assert (asked / "results" / "workspaces" / SESSION / "left.txt").read_text() == "Greet.\n"
+
+
+def test_an_expected_failure_can_be_asked_too(tmp_path):
+    suite = SUITE.replace('"greets", prompt="Greet."', '"greets", prompt="Greet.", expected_fail=True')
+    root = bench(tmp_path, suite=suite)
+    assert skillgym("explain", f"results/{SESSION}", cwd=root).code == 0
+
+
+def test_an_agent_that_does_not_answer_is_told(tmp_path):
+    root = bench(tmp_path, ECHO + '\n[ -z "$found" ] || exit 4\n')
+    ran = skillgym("explain", f"results/{SESSION}", cwd=root)
+    assert (ran.code, ran.out.splitlines()[1]) == (3, "exited with code 4")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        pytest.param({"sessionId": None}, "the agent told no session id, hence cannot be asked", id="no session id"),
+        pytest.param({"runnerId": "other"}, "unknown runner 'other'", id="runner not configured"),
+        pytest.param({"agentType": "codex"}, "the runner sh is command now, and was codex", id="another agent"),
+        pytest.param({"home": "/etc/skillgym-x/1"}, "the session's home was /etc/skillgym-x/1", id="a home elsewhere"),
+        pytest.param({"home": "{tmp}/skillgym-x/../../etc"}, "the session's home was", id="a home that leads out"),
+        pytest.param({"home": "{tmp}/skillgym-x/1", "cwd": "/no/such"}, "is not there: /no/such", id="no directory"),
+        pytest.param(
+            {"workspace": "../.."}, "the run did not keep the session's workspace: ../..", id="not in the run"
+        ),
+        pytest.param({"workspace": "gone"}, "the run did not keep the session's workspace: gone", id="workspace gone"),
+        pytest.param({"more": 1}, "more: unknown key 'more'", id="unknown key"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(tmp_path, changes, message):
+    root = bench(tmp_path)
+    file = root / "results" / SESSION / "explain.json"
+    told = {
+        key: value.replace("{tmp}", tempfile.gettempdir()) if isinstance(value, str) else value
+        for key, value in changes.items()
+    }
+    file.write_text(json.dumps(json.loads(file.read_text()) | told))
+    ran = skillgym("explain", f"results/{SESSION}", cwd=root)
+    assert (ran.code, message in ran.err) == (2, True), ran.err
+    assert not (root / "results" / SESSION / "explanations.json").exists()
+    assert not (Path(tempfile.gettempdir()) / "skillgym-x").exists()
+
+
+def test_a_folder_without_questions_is_told(asked):
+    ran = skillgym("explain", "results/greetings/holds/sh/repeat-1", cwd=asked)
+    assert ran.code == 2
+    assert ran.err.endswith("; name the folder of a session with a failed assertion that has a question\n")
+
+
+def test_a_home_that_is_in_use_is_left_alone(asked):
+    root = Path(explain_json(asked)["home"]).parent
+    root.mkdir()
+    try:
+        ran = skillgym("explain", f"results/{SESSION}", cwd=asked)
+        assert (ran.code, f"error: {root} exists" in ran.err) == (2, True)
+        assert root.is_dir()
+    finally:
+        root.rmdir()
+
+
+# --- real agents ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize(
+    ("agent", "model"), [("claude-code", None), ("codex", "gpt-5.1-codex"), ("pi", "openai/gpt-5-mini")]
+)
+def test_a_real_agent_resumes_its_session(tmp_path, models, agent, model):
+    base_url = models.script(Shell("echo once > left.txt"), Say("nothing"), Say("because"), Say("I was told so"))
+    section = {"type": agent, "env": wiring(agent, base_url), "command": [str(agent_cli(agent))]}
+    told = json.dumps({"runners": {"sh": {"agent": section | ({"model": model} if model else {})}}})
+    files = {"bench/greetings_suite.py": SUITE, "skillgym.config.yaml": told, "bench/core.json": None}
+    root = repository(tmp_path / "repo", files)
+    ran = skillgym("run", "--output", "results", "--case", "greets", cwd=root, limit=120)
+    assert ran.code == 1, ran.out + ran.err
+    before = len(models.requests)
+    ran = skillgym("explain", f"results/{SESSION}", cwd=root, limit=120)
+    assert (ran.code, ran.out.splitlines()[1::3]) == (0, ["because", "I was told so"]), ran.out + ran.err
+    assert "echo once" in json.dumps(models.requests[before:][-1].body)

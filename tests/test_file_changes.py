@@ -1,0 +1,77 @@
+"""What an agent changed, as a unified diff."""
+
+from __future__ import annotations
+
+import pytest
+
+from scratch import repository, world_in, written
+from skillgym_action.domain import WorkspaceSpec
+from skillgym_action.effects import file_changes
+
+
+@pytest.fixture
+def workspaces(tmp_path):
+    with world_in(repository(tmp_path / "repo")) as world:
+        yield world.workspaces
+
+
+def started(workspaces, tmp_path, files):
+    template = written(tmp_path / "t", files)
+    workspace = workspaces.fresh(WorkspaceSpec(source="template", template=template))
+    workspace.remember()
+    return workspace
+
+
+def test_files_are_shown_as_git_shows_them(workspaces, tmp_path):
+    workspace = started(workspaces, tmp_path, {"a.txt": "1\n2\n3\n", "d/gone": "x\n", "same": "s\n"})
+    written(workspace.path, {"a.txt": "1\nzwei\n3", "new/b": "b\n"})
+    (workspace.path / "d/gone").unlink()
+    assert workspace.diff() == (
+        "diff --git a/a.txt b/a.txt\n"
+        "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n 1\n-2\n-3\n+zwei\n+3\n\\ No newline at end of file\n"
+        "diff --git a/d/gone b/d/gone\ndeleted file mode 100644\n--- a/d/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+        "diff --git a/new/b b/new/b\nnew file mode 100644\n--- /dev/null\n+++ b/new/b\n@@ -0,0 +1 @@\n+b\n"
+    )
+
+
+def test_nothing_changed_is_an_empty_diff(workspaces, tmp_path):
+    assert started(workspaces, tmp_path, {"a": "1"}).diff() == ""
+
+
+def test_a_place_that_is_not_ours_has_no_diff(workspaces, tmp_path):
+    assert workspaces.fresh(WorkspaceSpec(mode="none", cwd=tmp_path)).diff() is None
+
+
+def test_modes_and_links(workspaces, tmp_path):
+    workspace = started(workspaces, tmp_path, {"a": "1"})
+    (workspace.path / "run").write_text("x\n")
+    (workspace.path / "run").chmod(0o755)
+    (workspace.path / "to").symlink_to("a")
+    diff = workspace.diff()
+    assert "b/run\nnew file mode 100755\n" in diff
+    assert "b/to\nnew file mode 120000\n--- /dev/null\n+++ b/to\n@@ -0,0 +1 @@\n+a\n\\ No newline" in diff
+
+
+def test_what_is_no_text_is_named(workspaces, tmp_path):
+    workspace = started(workspaces, tmp_path, {"a": "1"})
+    (workspace.path / "a").write_bytes(b"\0")
+    (workspace.path / "big").write_bytes(b"x" * (file_changes.LARGEST_FILE + 1))
+    diff = workspace.diff()
+    assert "Binary files a/a and b/a differ\n" in diff
+    assert "Binary files /dev/null and b/big differ\n" in diff
+
+
+def test_what_a_bootstrap_wrote_is_not_kept(workspaces, tmp_path):
+    workspace = workspaces.fresh(WorkspaceSpec(source="template", template=written(tmp_path / "t", {"a": "1\n"})))
+    with workspace.bootstrapping():
+        written(workspace.path, {"a": "2\n"})
+    written(workspace.path, {"a": "3\n"})
+    assert workspace.diff() == "diff --git a/a b/a\nBinary files a/a and b/a differ\n"
+
+
+def test_a_diff_has_an_end(workspaces, tmp_path):
+    workspace = started(workspaces, tmp_path, {"a": "1"})
+    size = file_changes.LARGEST_FILE - 1
+    for number in range(12):
+        (workspace.path / f"f{number:02}").write_text("x" * size + "\n")
+    assert workspace.diff().endswith("(and more: 4 of 12 changed files are left out)\n")

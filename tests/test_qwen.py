@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from captured import FOLDER, recorded_report
+from sessions import SESSION, capture_of, jsonl, session_with
+from skillgym_action.agents import qwen
+from skillgym_action.session import AgentConfig, Ending, Progress
+from skillgym_action.session_report import (
+    Command,
+    FileRead,
+    FileWrite,
+    Message,
+    Raw,
+    SkillSignal,
+    ToolCall,
+    ToolResult,
+    Trouble,
+    Usage,
+)
+
+TOKENS = {"input_tokens": 1000, "output_tokens": 42, "cache_read_input_tokens": 300, "total_tokens": 1042}
+NO_TOKENS = {"input_tokens": 0, "output_tokens": 0}
+TEXT = {"type": "text", "text": "Done."}
+DONE = {"type": "result", "subtype": "success", "is_error": False, "num_turns": 2, "result": "Done.", "usage": TOKENS}
+
+
+def said(*content: dict[str, Any], **message: Any) -> dict[str, Any]:
+    known = {"id": "m1", "role": "assistant", "model": "m", "content": list(content), "usage": TOKENS}
+    return {"type": "assistant", "session_id": "s-1", "parent_tool_use_id": None, "message": known | message}
+
+
+def called(tool: str, **args: Any) -> dict[str, Any]:
+    return said({"type": "tool_use", "id": "c1", "name": tool, "input": args}, stop_reason="tool_use")
+
+
+def answered(text: str, *, error: bool = False) -> dict[str, Any]:
+    part = {"type": "tool_result", "tool_use_id": "c1", "is_error": error, "content": text}
+    return {"type": "user", "parent_tool_use_id": None, "message": {"role": "user", "content": [part]}}
+
+
+def failed_call(message: str) -> list[dict[str, Any]]:
+    """A call of the model that failed: the CLI lets the model say so, and calls it a success."""
+    text = f"[API Error: {message}]"
+    return [said({"type": "text", "text": text}, usage=NO_TOKENS), DONE | {"result": text, "usage": NO_TOKENS}]
+
+
+def read(*lines: dict[str, Any], **changes: Any) -> Any:
+    return qwen.transcript(capture_of(jsonl(*lines), **changes), SESSION)
+
+
+# --- starting ---------------------------------------------------------------------------------------
+
+
+def test_the_prompt_goes_to_stdin_so_that_it_may_be_long_or_look_like_an_option():
+    prompt = "--version" + "x" * 200_000
+    invocation = qwen.invocation(session_with(prompt=prompt))
+    assert invocation.stdin == prompt
+    assert prompt not in invocation.argv
+
+
+def test_the_command_line_carries_the_model_and_the_runner_s_arguments():
+    agent = AgentConfig(type="qwen", model="qwen3-max", command=("npx", "qwen"), command_args=("--debug",))
+    assert qwen.invocation(session_with(agent)).argv == (
+        *("npx", "qwen", "--yolo", "--output-format", "stream-json", "--model", "qwen3-max", "--debug"),
+    )
+
+
+def test_a_session_id_cannot_become_an_option():
+    assert qwen.resume(SESSION, "--evil").argv == (
+        *("qwen", "--yolo", "--output-format", "stream-json", "--resume=--evil"),
+    )
+
+
+def test_a_session_has_a_config_folder_of_its_own():
+    ((path, text),) = qwen.invocation(SESSION).files.items()
+    assert path == Path("/agent-home/.qwen/settings.json")
+    assert json.loads(text) == {
+        "security": {"auth": {"selectedType": "openai"}},
+        "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "memory": {"enableManagedAutoMemory": False},
+        "model": {"generationConfig": {"maxRetries": 0}},
+    }
+
+
+def test_there_is_no_proxy_but_one_of_the_runner_s():
+    env = qwen.invocation(session_with(AgentConfig(type="qwen", env={"HTTPS_PROXY": "http://proxy"}))).env
+    assert env == {
+        "HOME": "/agent-home",
+        "HTTP_PROXY": "",
+        "HTTPS_PROXY": "http://proxy",
+        "ALL_PROXY": "",
+        "http_proxy": "",
+        "https_proxy": "",
+        "all_proxy": "",
+    }
+
+
+# --- events -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "events"),
+    [
+        pytest.param(
+            [said({"type": "thinking", "thinking": "hm"}, usage=NO_TOKENS), said(TEXT), DONE],
+            [
+                Message(role="assistant", phase="thinking", text="hm"),
+                Message(role="assistant", phase="final", text="Done."),
+            ],
+            id="thinking, then the last words",
+        ),
+        pytest.param(
+            [said(TEXT, usage=NO_TOKENS), called("run_shell_command", command="ls"), answered("a")],
+            [
+                Message(role="assistant", phase="commentary", text="Done."),
+                ToolCall(tool="run_shell_command", args={"command": "ls"}),
+                Command(command="ls", exit_code=None),
+                ToolResult(tool="run_shell_command", output="a"),
+            ],
+            id="words before a tool call are commentary; without a log no exit code is known",
+        ),
+        pytest.param(
+            [called("skill", skill="greeter"), answered("Greets people.")],
+            [
+                ToolCall(tool="skill", args={"skill": "greeter"}),
+                SkillSignal(skill="greeter", signal="skill tool"),
+                ToolResult(tool="skill", output="Greets people."),
+            ],
+            id="a skill that was used",
+        ),
+        pytest.param(
+            [called("read_file", file_path="gone"), answered("no such file", error=True)],
+            [
+                ToolCall(tool="read_file", args={"file_path": "gone"}),
+                ToolResult(tool="read_file", output="no such file"),
+            ],
+            id="a file that is not there was not read",
+        ),
+        pytest.param(
+            [called("read_file", file_path="/w/a"), answered("a")],
+            [
+                ToolCall(tool="read_file", args={"file_path": "/w/a"}),
+                FileRead(path="/w/a"),
+                ToolResult(tool="read_file", output="a"),
+            ],
+            id="a file that was read",
+        ),
+        pytest.param(
+            [called("edit", file_path="/w/a")],
+            [ToolCall(tool="edit", args={"file_path": "/w/a"}), FileWrite(path="/w/a")],
+            id="a write whose session ended before the answer",
+        ),
+        pytest.param(
+            [{"type": "system", "subtype": "novelty"}],
+            [Raw(line='{"type": "system", "subtype": "novelty"}')],
+            id="an unknown line is kept",
+        ),
+    ],
+)
+def test_lines_become_events(lines, events):
+    assert list(read(*lines).events) == events
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        pytest.param("Error: (none)\nExit Code: 4\nSignal: 0\nProcess Group PGID: 12", 4, id="a code"),
+        pytest.param("Error: (none)\nExit Code: 0\nSignal: (none)\nProcess Group PGID: 12", 0, id="success"),
+        pytest.param("Error: (none)\nExit Code: 0\nSignal: 9\nProcess Group PGID: 12", None, id="ended by a signal"),
+        pytest.param("Exit Code: 4", None, id="its own words"),
+        pytest.param("Background shell started.", None, id="in the background"),
+    ],
+)
+def test_the_log_tells_exit_codes(told, code):
+    response = {"functionResponse": {"id": "c1", "response": {"output": told}}}
+    log = jsonl({"type": "tool_result", "message": {"role": "user", "parts": [response]}})
+    transcript = read(called("run_shell_command", command="x"), answered("…"), DONE, collected=[log])
+    assert [event.exit_code for event in transcript.events if isinstance(event, Command)] == [code]
+
+
+# --- usage ------------------------------------------------------------------------------------------
+
+
+def test_the_result_tells_tokens_and_turns():
+    transcript = read(said(TEXT), DONE)
+    assert transcript.usage == Usage(input_tokens=1000, output_tokens=42, cache_tokens=300)
+    assert transcript.turns == 2
+
+
+def test_a_session_that_was_ended_has_the_tokens_of_the_rounds_it_had():
+    transcript = read(said(TEXT, usage=NO_TOKENS), called("x"), said(TEXT, id="m2"))
+    assert transcript.usage == Usage(input_tokens=2000, output_tokens=84, cache_tokens=600)
+    assert transcript.turns == 2
+
+
+# --- trouble ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "ending", "trouble"),
+    [
+        pytest.param([said(TEXT), DONE], {}, None, id="all is well"),
+        pytest.param(
+            failed_call("401 bad key"),
+            {},
+            Trouble(kind="auth", message="[API Error: 401 bad key]"),
+            id="401 with exit code 0",
+        ),
+        pytest.param(
+            failed_call("404 The model `x` does not exist"),
+            {},
+            Trouble(kind="model-rejected", message="[API Error: 404 The model `x` does not exist]"),
+            id="unknown model",
+        ),
+        pytest.param(
+            failed_call("429 slow"), {}, Trouble(kind="rate-limit", message="[API Error: 429 slow]"), id="429"
+        ),
+        pytest.param(failed_call("500 oops"), {}, Trouble(kind="provider", message="[API Error: 500 oops]"), id="5xx"),
+        pytest.param(
+            failed_call("Connection error. (cause: fetch failed)"),
+            {},
+            Trouble(kind="network", message="[API Error: Connection error. (cause: fetch failed)]"),
+            id="nobody listens",
+        ),
+        pytest.param(
+            [said(TEXT, usage=NO_TOKENS), *failed_call("500 oops")],
+            {},
+            Trouble(kind="provider", message="[API Error: 500 oops]"),
+            id="after some words",
+        ),
+        pytest.param(
+            [said({"type": "text", "text": "[API Error: 401]"}), DONE | {"result": "[API Error: 401]"}],
+            {},
+            None,
+            id="a model that says so itself",
+        ),
+        pytest.param([*failed_call("500 oops")[:1], said(TEXT), DONE], {}, None, id="another try that worked"),
+        pytest.param(
+            [{"type": "result", "is_error": True, "error": {"message": "Missing API key for OpenAI-compatible auth."}}],
+            {"exit_code": 1},
+            Trouble(kind="auth", message="Missing API key for OpenAI-compatible auth."),
+            id="no key",
+        ),
+        pytest.param(
+            [called("x")],
+            {"exit_code": 53, "stderr": "Reached max session turns for this session.\n"},
+            Trouble(kind="max-steps", message="Reached max session turns for this session."),
+            id="the CLI's own limit of turns has no result",
+        ),
+        pytest.param(
+            [],
+            {"exit_code": 1, "stderr": "Unknown argument: nope\nUsage: qwen\n  --openai-api-key" + "\n  more" * 200},
+            Trouble(kind="runner-crash", message="Unknown argument: nope"),
+            id="a wrong argument is not drowned by the help",
+        ),
+        pytest.param(
+            [said({"type": "text", "text": "HTTP 401, invalid api key"})],
+            {"ending": Ending.SIGNALLED, "exit_code": -9},
+            Trouble(kind="runner-crash", message="ended by SIGKILL"),
+            id="killed; what the model said is no evidence",
+        ),
+        pytest.param(
+            [said(TEXT)],
+            {},
+            Trouble(kind="runner-crash", message="ended without a result"),
+            id="exit code 0 without a result",
+        ),
+        pytest.param(
+            [DONE],
+            {"exit_code": 7},
+            Trouble(kind="runner-crash", message="exited with code 7"),
+            id="a crash after the result",
+        ),
+        pytest.param([DONE], {"ending": Ending.STOPPED, "exit_code": -15}, None, id="ended by us after its result"),
+    ],
+)
+def test_trouble_is_recognised(lines, ending, trouble):
+    capture = capture_of(jsonl(*lines), **ending)
+    assert qwen.trouble(capture, qwen.transcript(capture, SESSION)) == trouble
+
+
+def test_a_tool_that_fails_inside_a_session_is_no_trouble():
+    assert recorded_report("qwen", "fail").trouble is None
+
+
+# --- progress ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "progress"),
+    [
+        pytest.param(
+            said(TEXT),
+            Progress(step="m1", model="m", usage=Usage(input_tokens=1000, output_tokens=42, cache_tokens=300)),
+            id="the line of a round that has its tokens is a step",
+        ),
+        pytest.param(said(TEXT, usage=NO_TOKENS), None, id="another line of the round is none"),
+        pytest.param(
+            said(stop_reason="tool_use", usage=NO_TOKENS),
+            Progress(step="m1", model="m", usage=Usage(input_tokens=0, output_tokens=0)),
+            id="calls for tools are a step where the service tells no tokens",
+        ),
+        pytest.param(answered("x"), None, id="an answer of a tool is none"),
+        pytest.param(DONE, Progress(finished=True), id="the end"),
+        pytest.param([], None, id="no object"),
+    ],
+)
+def test_progress_counts_model_rounds(line, progress):
+    assert qwen.progress(json.dumps(line)) == progress
+
+
+def test_the_steps_of_a_recorded_session_are_its_model_rounds():
+    lines = (FOLDER / "qwen" / "skill" / "stdout.jsonl").read_text().splitlines()
+    seen = [progress for line in lines if (progress := qwen.progress(line))]
+    assert len({progress.step for progress in seen if progress.step}) == 3
