@@ -13,7 +13,7 @@ import pytest
 
 from skillgym_action.camel import to_json
 from skillgym_action.errors import Location, SuiteError
-from skillgym_action.session_report import Message
+from skillgym_action.session_report import Message, Usage
 from skillgym_action.verdicts import FailureClass
 from suite_programs import one_case, session_report, suite_hosts, written
 
@@ -255,6 +255,24 @@ def test_a_hang_does_not_hold_up_other_judgements_of_the_suite(tmp_path):
         assert [only(other.result()).passed for other in others] == [True] * 6
         assert not hang.done()
         assert only(hang.result()).passed is None
+
+
+def test_quick_checks_wait_for_each_other_instead_of_starting_hosts(tmp_path):
+    file = written(tmp_path, one_case("import time; time.sleep(0.01)"))
+    with suite_hosts(tmp_path) as hosts, ThreadPoolExecutor(8) as pool:
+        hosts.load(file)
+        judged = [pool.submit(hosts.judge, file, "it", session_report()) for _ in range(16)]
+        assert [only(one.result()).passed for one in judged] == [True] * 16
+    assert len(list((tmp_path / "logs").iterdir())) < 4
+
+
+def test_a_report_says_which_tokens_the_provider_counted(tmp_path):
+    check = """
+        source = report.usage.source
+        assert (source.input, source.output, source.reasoning) == ("provider", "chars", "chars")
+    """
+    report = session_report(usage=Usage(input_tokens=3))
+    assert only(judged(tmp_path, one_case(check), report)).passed is True
 
 
 def test_what_a_suite_started_ends_with_its_host(tmp_path):

@@ -65,7 +65,8 @@ class Invocation:
     """A process we want started; data, not yet an effect.
 
     Without ``argv`` nothing is started, and all is well. ``env`` is added to the allow-listed environment. ``files``
-    are written before the start (absolute path -> text). ``collect`` are glob patterns below the private home; what matches is kept as the raw session export.
+    are written before the start (absolute path -> text). ``collect`` are glob patterns below the private home; what
+    matches is kept as the raw session export.
     """
 
     argv: tuple[str, ...]
