@@ -41,7 +41,7 @@ bench: $(VENV)/development ## measure speed and memory
 	$(BIN)/python -m bench
 
 test-agents: $(VENV)/development ## run the real CLIs of all agents against a scripted model; installs them once
-	$(BIN)/pytest -m more_agents
+	$(BIN)/pytest -m more_agents -n $(WORKERS)
 
 test-container: $(VENV)/development ## build the image and run it as GitHub's runner does; starts a Docker engine if none answers
 	eval "$$(tests/container/engine.sh)" && $(BIN)/pytest tests/container
