@@ -109,13 +109,14 @@ def artifact_actions(*workflows: str) -> dict[str, Path]:
 
 
 def examples_with(document: str, action: Path, folder: Path) -> tuple[Path, Place]:
-    """A repository with our examples and a document's workflows."""
+    """A repository with those of our examples that are played from recordings, and a document's workflows."""
     shown = {
         f".github/workflows/{workflow.content['name']}.yml": workflow.text
         for workflow in documented()
         if workflow.file.startswith(document)
     }
-    repository = shutil.copytree(ROOT / "examples", folder / "skills")
+    played = shutil.ignore_patterns("agentv")
+    repository = shutil.copytree(ROOT / "examples", folder / "skills", ignore=played)
     committed(written(repository, shown))
     actions = {"org/skillgym-action@v1": action, **artifact_actions(*shown.values())}
     return repository, Place(repository=repository, artifacts=folder, actions=actions)
