@@ -16,7 +16,7 @@ import pytest
 from agent_clis import agent_cli, search_path
 from agent_desk import MODELS, Desk, wiring
 from agent_tables import AGENTS, AGREED, FAULTS, expected
-from model_script import Fail, Forever, Say, Shell, Skill, Together, Write
+from model_script import Fail, Forever, Say, Shell, Skill, Together
 from model_server import ModelServer
 from scratch import repository, skillgym
 
@@ -77,7 +77,8 @@ def test_one_suite_gives_the_same_verdict_and_events_on_every_agent(tmp_path, mo
     files = {"skillgym.config.yaml": None, "bench/core.json": DATA, ".claude/skills/greeter/SKILL.md": SKILL,
              "bench/agreement_suite.py": SUITE}  # fmt: skip
     root = repository(tmp_path / "r", files, git=True)
-    script = (Skill("greeter"), Shell("echo greeted > greeted.txt"), Write("made.txt", "made\n"), Say("skillgym ready"))
+    made = Shell("echo made > made.txt")  # tools that write files want absolute paths, which no script can know
+    script = (Skill("greeter"), Shell("echo greeted > greeted.txt"), made, Say("skillgym ready"))
     results = run(root, agent, environment_of(agent, models.script(*script)), "--timeout", "110")
     assert [result["status"] for result in results] == ["passed", "passed"], json.dumps(results, indent=1)[:4000]
     for result in results:
