@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from captured import AGENTS, FOLDER, RECORDED, lines_of, recorded_report, report_of
-from sessions import Printed, capture_of
+from sessions import Printed, capture_of, session_with
+from skillgym_action.agent_output import MOST_EVENTS
 from skillgym_action.agents import agent_named
 from skillgym_action.camel import to_json
 from skillgym_action.effects.outputs import OutputFile
-from skillgym_action.session import Capture, Ending
+from skillgym_action.session import AgentConfig, Capture, Ending
 from skillgym_action.session_report import Raw
 
 by_agent = pytest.mark.parametrize("agent", AGENTS)
@@ -150,3 +151,32 @@ def with_everywhere(value: Any, key: str, replacement: Any) -> Any:
     return {
         name: replacement if name == key else with_everywhere(item, key, replacement) for name, item in value.items()
     }
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "command"])
+def test_what_nobody_can_hold_is_not_judged(tmp_path, agent):
+    """Nor does it fill our memory."""
+    words = {
+        "claude-code": {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": "again"}]}},
+        "command": {"type": "message", "role": "assistant", "text": "again"},
+    }
+    ends = {"claude-code": {"type": "result", "subtype": "success", "is_error": False, "result": "done"},
+            "command": {"type": "session", "finalOutput": "done"}}  # fmt: skip
+    lines = [json.dumps(words[agent])] * (MOST_EVENTS + 1) + [json.dumps(ends[agent])]
+    (tmp_path / "out").write_text("\n".join(lines))
+    (tmp_path / "err").touch()
+    capture = Capture(
+        ending=Ending.EXITED,
+        exit_code=0,
+        stdout=OutputFile(tmp_path / "out"),
+        stderr=OutputFile(tmp_path / "err"),
+        seconds=1.0,
+    )
+    adapter = agent_named(agent)
+    session = session_with(AgentConfig(type=agent, output="events"))
+    transcript = adapter.transcript(capture, session)
+    assert len(transcript.events) == MOST_EVENTS
+    assert transcript.final_output == "done"
+    trouble = adapter.trouble(capture, transcript)
+    assert trouble is not None
+    assert trouble.kind == "collection"

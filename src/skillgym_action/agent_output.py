@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from skillgym_action.session_report import Event
 
 Effect = Command | FileRead | FileWrite | SkillSignal
+# More of a session is not held in memory. Whoever prints more has run wild.
+MOST_EVENTS = 20_000
+MOST_TEXT = 8_000_000  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,42 @@ class _Call:
 
     tool: str | None = None
     effects: range = range(0)
+
+
+class Events:
+    """Events in the order they came, as many as there is room for."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.kept: list[Event | None] = []
+        self._room = MOST_TEXT
+        self.full = False
+
+    def add(self, event: Event) -> bool:
+        """Keep it; False when there is no room."""
+        self._room -= _size(event)
+        self.full = self.full or self._room < 0 or len(self.kept) >= MOST_EVENTS
+        if not self.full:
+            self.kept.append(event)
+        return not self.full
+
+    def trouble(self) -> Trouble | None:
+        """Nobody can judge what nobody has seen."""
+        if not self.full:
+            return None
+        message = f"more than {MOST_EVENTS:,} events or {MOST_TEXT:,} characters: too much to be judged"
+        return Trouble(kind="collection", message=message)
+
+
+def _size(event: Event) -> int:
+    """About as many characters as an event holds."""
+    match event:
+        case Message(text=text) | ToolResult(output=text) | Raw(line=text) | Command(command=text):
+            return len(text)
+        case ToolCall(args=dict() as args):
+            return sum(len(value) for value in args.values() if isinstance(value, str))
+        case _:
+            return 0
 
 
 class EventLog:
@@ -49,34 +88,36 @@ class EventLog:
 
     def __init__(self) -> None:
         """Nothing has been told yet."""
-        self._events: list[Event | None] = []
+        self.room = Events()
+        self._events = self.room.kept
         self._calls: dict[str, _Call] = {}
         self._last_words: int | None = None
 
     def keep(self, line: str) -> None:
         """A line whose meaning is not known."""
-        self._events.append(Raw(line=shortened(line)))
+        self.room.add(Raw(line=shortened(line)))
 
     def user(self, text: str, at: str | None = None) -> None:
         """Words of the user."""
-        self._events.append(Message(role="user", text=text, at=at))
+        self.room.add(Message(role="user", text=text, at=at))
 
     def thought(self, text: str, at: str | None = None) -> None:
         """Thoughts of the model."""
-        self._events.append(Message(role="assistant", phase="thinking", text=text, at=at))
+        self.room.add(Message(role="assistant", phase="thinking", text=text, at=at))
 
     def words(self, text: str, at: str | None = None, *, main: bool = True) -> None:
         """Words of the model. Those of the main agent that no tool call follows are its final ones."""
-        if main:
-            self._last_words = len(self._events)
-        self._events.append(Message(role="assistant", phase="commentary", text=text, at=at))
+        if self.room.add(Message(role="assistant", phase="commentary", text=text, at=at)) and main:
+            self._last_words = len(self._events) - 1
 
     def call(self, key: str, tool: str, args: object, effects: Iterable[Effect] = (), at: str | None = None) -> None:
         """A tool call, and what it will have done if it does not fail; ``key`` leads its result here."""
         self._last_words = None
-        self._events.append(ToolCall(tool=tool, args=args, at=at))
+        if not self.room.add(ToolCall(tool=tool, args=args, at=at)):
+            return
         start = len(self._events)
-        self._events += [replace(effect, at=at) for effect in effects]
+        for effect in effects:
+            self.room.add(replace(effect, at=at))
         self._calls[key] = _Call(tool, range(start, len(self._events)))
 
     def called(self, key: str) -> bool:
@@ -94,7 +135,7 @@ class EventLog:
                 self._events[place] = replace(effect, exit_code=exit_code)
             elif failed:
                 self._events[place] = None
-        self._events.append(ToolResult(tool=call.tool, output=output, at=at))
+        self.room.add(ToolResult(tool=call.tool, output=output, at=at))
 
     def events(self) -> tuple[Event, ...]:
         """All of them, the final words marked as such."""
@@ -102,6 +143,14 @@ class EventLog:
         if self._last_words is not None and isinstance(last := events[self._last_words], Message):
             events[self._last_words] = replace(last, phase="final")
         return tuple(event for event in events if event is not None)
+
+
+class _Rounds(dict[str, Usage]):
+    """Of a session that has run wild only the first ones."""
+
+    def __setitem__(self, key: str, usage: Usage) -> None:
+        if key in self or len(self) < MOST_EVENTS:
+            super().__setitem__(key, usage)
 
 
 @dataclass
@@ -116,7 +165,7 @@ class Reading:
     NOISE: ClassVar[tuple[str, ...]] = ()
 
     log: EventLog = field(default_factory=EventLog)
-    rounds: dict[str, Usage] = field(default_factory=dict)
+    rounds: dict[str, Usage] = field(default_factory=_Rounds)
     usage: Usage | None = None
     usd: float | None = None
     turns: int | None = None
@@ -158,7 +207,9 @@ class Reading:
             turns=self.turns or len(self.rounds) or None,
             version=self.version,
             skills=self.skills,
-            trouble=self.failure or (crashed(capture) if self.complete else unfinished(capture)),
+            trouble=self.failure
+            or (crashed(capture) if self.complete else unfinished(capture))
+            or self.log.room.trouble(),
         )
 
 

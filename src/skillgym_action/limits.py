@@ -29,7 +29,7 @@ class Limits:
         if progress is None:
             return None
         self.finished = self.finished or progress.finished
-        if progress.step is None:
+        if progress.step is None or (self._max_steps is None and self._budget is None):
             return None
         self._model = progress.model or self._model
         new = progress.step not in self._rounds

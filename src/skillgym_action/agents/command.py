@@ -16,6 +16,7 @@ import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from skillgym_action.agent_output import Events
 from skillgym_action.camel import from_json
 from skillgym_action.errors import ConfigError
 from skillgym_action.loose_json import TEXT_LIMIT, Loose, object_in, shortened
@@ -142,7 +143,7 @@ def _text(output: Output) -> str:
 
 
 def _from_events(capture: Capture) -> Transcript:
-    events: list[Event] = []
+    events = Events()
     told, reported = Loose({}), None
     for line in capture.stdout.lines():
         said = object_in(line) or Loose({})
@@ -154,17 +155,17 @@ def _from_events(capture: Capture) -> Transcript:
             case "step":
                 pass
             case _ if line.strip():
-                events.append(_event(said) or Raw(line=shortened(line)))
+                events.add(_event(said) or Raw(line=shortened(line)))
     usd = told.amount("cost", "usd")
     return Transcript(
-        events=tuple(events),
+        events=tuple(event for event in events.kept if event),
         final_output=told.text("finalOutput") or "",
         session_id=told.text("sessionId"),
         model=told.text("model"),
         usage=_usage(told.child("usage")),
         cost=Cost(usd=usd, source="reported") if usd is not None else Cost(),
         turns=told.count("turns"),
-        trouble=reported,
+        trouble=reported or events.trouble(),
     )
 
 
