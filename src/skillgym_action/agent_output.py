@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -154,7 +155,7 @@ class _Rounds(dict[str, Usage]):
 
 
 @dataclass
-class Reading:
+class Reading(ABC):
     """What has been read of a session so far. An adapter's own class says what a line means.
 
     ``rounds``: the tokens of each model round by its id; ``usage``: their total, where the agent tells one.
@@ -177,9 +178,9 @@ class Reading:
     complete: bool = False
     failure: Trouble | None = None
 
+    @abstractmethod
     def take(self, said: Loose) -> bool:
         """Take the object of one line; False when its meaning is not known."""
-        raise NotImplementedError
 
     def read(self, output: Output) -> None:
         """Take all lines but noise; those that hold no object, or an unknown one, are kept."""

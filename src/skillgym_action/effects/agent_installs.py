@@ -132,7 +132,7 @@ class AgentInstalls:
             with TemporaryDirectory(prefix="skillgym-npm-") as scratch:
                 said = self._made(agent, version, folder, Path(scratch))
             (folder / MARKER).write_text(said, encoding="utf-8")
-        except BaseException:
+        except BaseException:  # whatever it was; half an installation is none, and it goes on its way
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
