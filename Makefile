@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint bench test-agents test-container clean
+.PHONY: help demo test lint bench test-agents test-container compare-agentv clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -45,6 +45,9 @@ test-agents: $(VENV)/development ## run the real CLIs of all agents against a sc
 
 test-container: $(VENV)/development ## build the image and run it as GitHub's runner does; starts a Docker engine if none answers
 	eval "$$(tests/container/engine.sh)" && $(BIN)/pytest tests/container
+
+compare-agentv: $(VENV)/development ## compare scores with AgentV's own; installs it once (800 MB)
+	$(BIN)/python tests/compare_agentv.py
 
 clean: ## remove everything that is not a source
 	rm -rf $(VENV) .skillgym-results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

@@ -124,6 +124,17 @@ def test_a_workspace_beside_the_first_case_is_everybody_s(tmp_path):
     assert found == [["one", "one"], ["one", "two"]]
 
 
+def test_each_has_its_own_workspace_where_the_first_case_has_none(tmp_path):
+    files = {
+        "e/EVAL.yaml": {"tests": "cases"},
+        "e/cases/one/case.yaml": case(None),
+        **{f"e/cases/{name}/case.yaml": case(None) for name in ("two", "zoe")},
+        **{f"e/cases/{name}/workspace/name.txt": f"{name}\n" for name in ("two", "zoe")},
+    }
+    report = ran(tmp_path, files, "cat name.txt > {OUTPUT_FILE} || echo none > {OUTPUT_FILE}", compat=True)
+    assert [result.final_output.strip() for result in report.results] == ["none", "two", "zoe"]
+
+
 def hook(line: str) -> dict[str, Any]:
     return {"command": ["sh", "-c", line]}
 

@@ -73,6 +73,11 @@ def test_a_file_that_is_not_there_is_left_out_and_told():
     assert (made.text, made.files, made.missing) == ("Read it", (), ("nope.ts",))
 
 
+def test_texts_in_a_list_are_blocks():
+    blocks = [{"type": "text", "value": "a"}, {"type": "text", "value": "b"}]
+    assert input_messages({"role": "user", "content": ["a", blocks[1]]}) == [{"role": "user", "content": blocks}]
+
+
 @pytest.mark.parametrize("value", [[], [7], {"role": "robot", "content": "x"}, 7, None])
 def test_an_input_without_messages(value):
     assert input_messages(value) == []

@@ -315,9 +315,9 @@ TASK = Task(
 )
 
 
-def told(subject, **more):
+def told(subject, task=TASK, **more):
     """What a grader finds on its stdin."""
-    assertion = assertion_of(grader("true", **more), where(task=TASK))
+    assertion = assertion_of(grader("true", **more), where(task=task))
     return json.loads(assertion.grader.invocation(subject, 1.0).stdin)
 
 
@@ -341,6 +341,21 @@ def test_a_program_is_told_of_the_case(worked):
     assert payload["input_files"] == ["/suite/a.txt"]
     assert payload["metadata"] == {"due_date": "now", "Owner": {"full_name": "X"}}
     assert payload["config"] == {"max_words": 5, "strict": True}
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        pytest.param("Fix it", "Fix it", id="a text"),
+        pytest.param({"n": [1]}, '{\n  "n": [\n    1\n  ]\n}', id="an object"),
+        pytest.param([{"type": "text", "value": "a"}, {"type": "text", "value": " b"}], "a\n\nb", id="texts"),
+        pytest.param([{"type": "file", "value": "a"}], [{"type": "file", "value": "a"}], id="a file stays"),
+    ],
+)
+def test_messages_have_the_input_as_the_agent_read_it(worked, content, text):
+    payload = told(worked, Task(input=({"role": "user", "content": content},)))
+    assert payload["input"] == [{"role": "user", "content": content}]
+    assert payload["messages"][0] == {"role": "user", "content": text}
 
 
 def test_a_program_is_told_of_the_session(worked):

@@ -27,7 +27,7 @@ def payload(task: Task, subject: Subject, config: Mapping[str, object], *, legac
         raise ValueError("graders are asked about sessions that gave a report")
     calls = calls_of(report)
     replies = _replies(report, calls)
-    messages = [*task.input, *replies]
+    messages = [*map(_as_text, task.input), *replies]
     summary = _summary(report, calls)
     usage = _usage(report.usage)
     timing = {"duration_ms": report.duration_ms, "start_time": report.started_at, "end_time": report.ended_at}
@@ -62,6 +62,24 @@ def payload(task: Task, subject: Subject, config: Mapping[str, object], *, legac
         "config": dict(config) or None,
     }
     return stringified(_snake_keys(told), indent=2)
+
+
+def _as_text(message: object) -> object:
+    """A message of the input, its content as the agent was given it. Files stay what they are."""
+    if not isinstance(message, dict):
+        return message
+    content = message.get("content")
+    if isinstance(content, dict):
+        return {**message, "content": stringified(content, indent=2)}
+    texts = [_text_of(block) for block in content] if isinstance(content, list) else []
+    if not texts or None in texts:
+        return message
+    return {**message, "content": "\n\n".join(text.strip() for text in texts if text and text.strip())}
+
+
+def _text_of(block: object) -> str | None:
+    value = block.get("value") if isinstance(block, dict) and block.get("type") == "text" else None
+    return value if isinstance(value, str) else None
 
 
 def _replies(report: SessionReport, calls: tuple[Call, ...]) -> list[dict[str, object]]:

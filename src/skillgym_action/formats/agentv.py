@@ -109,11 +109,17 @@ def suite(source: SuiteFile) -> Suite:
 
 
 def _in_one(cases: tuple[Case, ...], shared: WorkspaceSpec | None) -> tuple[tuple[Case, ...], WorkspaceSpec | None]:
-    """As AgentV does it: all work where the first one does, unless that has a workspace for each of them."""
+    """As AgentV does it: all work where the first one does. Where that has no workspace, each has its own."""
     first = (cases[0].workspace if cases else None) or shared
-    if first and first.mode == "isolated":
+    if first is None:
+        return tuple(replace(case, workspace=_of_its_own(case.workspace)) for case in cases), None
+    if first.mode == "isolated":
         return cases, shared
     return tuple(replace(case, workspace=None) for case in cases), first
+
+
+def _of_its_own(spec: WorkspaceSpec | None) -> WorkspaceSpec | None:
+    return replace(spec, mode="isolated") if spec and spec.mode == "shared" else spec
 
 
 def _files(source: SuiteFile) -> Files:

@@ -34,8 +34,8 @@ def input_messages(value: object, files: Iterable[str] = ()) -> list[Message]:
     if isinstance(value, dict):
         if "role" not in value:
             return [{"role": "user", "content": value}]
-        return [value] if _is_message(value) else []
-    return [item for item in value if _is_message(item)] if isinstance(value, list) else []
+        return [_in_blocks(value)] if _is_message(value) else []
+    return [_in_blocks(item) for item in value if _is_message(item)] if isinstance(value, list) else []
 
 
 def expected_messages(value: object) -> list[Message]:
@@ -45,6 +45,15 @@ def expected_messages(value: object) -> list[Message]:
     if _is_message(value):
         return [value]  # type: ignore[list-item]
     return [] if value is None else [{"role": "assistant", "content": value}]
+
+
+def _in_blocks(message: Message) -> Message:
+    """A text in a list is a block like the others."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    blocks = [{"type": "text", "value": block} if isinstance(block, str) else block for block in content]
+    return {**message, "content": blocks}
 
 
 def _is_message(value: object) -> bool:
@@ -59,7 +68,7 @@ def prompt(messages: Iterable[Message], found: Callable[[str], Path | None]) -> 
     missing: list[str] = []
 
     def shown(block: object) -> str:
-        if isinstance(block, str):
+        if isinstance(block, str):  # the content is a text
             return block
         if not isinstance(block, dict):
             return ""
