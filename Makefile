@@ -8,11 +8,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= logical
 DOCUMENTED := .cache/documented-workflows
+LOCK := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --only-binary :all: --python-version 3.12 \
+  --python-platform linux --custom-compile-command "make lock"
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint bench test-agents test-container compare-agentv clean
+.PHONY: help demo test lint lock bench test-agents test-container compare-agentv clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -34,8 +36,13 @@ lint: $(VENV)/development ## check style, types, the import rules, the action an
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml $(DOCUMENTED)/*.yml
 	$(BIN)/actionlint .github/workflows/*.yml $(DOCUMENTED)/*.yml
+	$(BIN)/hadolint Dockerfile
 	$(BIN)/zizmor --offline --quiet action.yml .github
 	$(BIN)/zizmor --offline --quiet --config tests/data/zizmor-documents.yml $(DOCUMENTED)/*.yml
+
+lock: $(VENV)/development ## renew the versions and hashes of what the image installs for Python
+	$(LOCK) pyproject.toml --group image --output-file docker/requirements.txt
+	$(LOCK) --group image-build --output-file docker/build-requirements.txt
 
 bench: $(VENV)/development ## measure speed and memory
 	$(BIN)/python -m bench
@@ -53,9 +60,9 @@ clean: ## remove everything that is not a source
 	rm -rf $(VENV) .skillgym-results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# What users get.
+# What users get, with a Node.js for suites in TypeScript.
 $(VENV)/runtime: pyproject.toml | $(VENV)/bin/pip
-	$(BIN)/pip install --quiet --compile --editable .
+	$(BIN)/pip install --quiet --compile --editable ".[typescript]"
 	@touch $@
 
 # What contributors get on top. Dependency groups came with pip 25.1.

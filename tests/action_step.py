@@ -47,6 +47,11 @@ def workflow_run(repository: str = REPOSITORY) -> dict[str, object]:
     return {"action": "completed", "workflow_run": {**run, "pull_requests": []}}
 
 
+def comment_on_pull_request() -> dict[str, object]:
+    """The payload of issue_comment; it does not tell whose commit the pull request is."""
+    return {"action": "created", "issue": {"number": NUMBER, "pull_request": {}}, "comment": {"body": "/bench"}}
+
+
 def variables(
     github: GitHubServer | None, event: str, files: Path, inputs: Mapping[str, str], **more: str
 ) -> dict[str, str]:

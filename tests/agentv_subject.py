@@ -14,6 +14,7 @@ from skillgym_action.assertions.agentv import Task, Where, assertion_of
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.processes import Processes
 from skillgym_action.errors import Location
+from skillgym_action.js_regex import Patience
 from skillgym_action.questions import Answer, UnfitError
 from skillgym_action.session_report import (
     AgentRef,
@@ -105,6 +106,7 @@ class Desk:
     processes: Processes | None = None
     logs: Path | None = None
     ran: list[Invocation] = field(default_factory=list)
+    patience: Patience = field(default_factory=Patience)
     _numbers: Iterator[int] = field(default_factory=count)
 
     def execute(self, invocation: Invocation) -> Capture:

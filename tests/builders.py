@@ -9,7 +9,8 @@
     ''')
 
 A line is a case: its id, its status and, in any order, ``@runner``, ``$cost`` (``$?`` unknown), seconds (``12s``),
-tokens (``900t``), sessions (``2x``), score and threshold (``0.5/0.8``), a failure class, and after a colon the message.
+tokens (``900t``), sessions (``2x``), score and threshold (``0.5/0.8``), leaked keys (``!github:stdout.log``), a failure
+class, and after a colon the message.
 ``suite PATH`` begins a suite, ``warning: TEXT`` is a warning.
 """
 
@@ -33,6 +34,7 @@ from skillgym_action.domain import (
     Suite,
 )
 from skillgym_action.errors import Location, Problem
+from skillgym_action.findings import Finding
 from skillgym_action.session import AgentConfig
 from skillgym_action.session_report import Cost, Usage
 from skillgym_action.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
@@ -62,6 +64,7 @@ class _Words:
     sessions: int = 1
     score: float | None = None
     threshold: float | None = None
+    findings: tuple[Finding, ...] = ()
     failure_class: str | None = None
     message: str | None = None
     unknown: list[str] = field(default_factory=list)
@@ -69,6 +72,9 @@ class _Words:
     def take(self, word: str) -> None:
         if word.startswith("@"):
             self.runner = word[1:]
+        elif word.startswith("!"):
+            kind, _, where = word[1:].partition(":")
+            self.findings += (Finding(kind=kind, where=where),)
         elif word.startswith("$"):
             self.usd = None if word == "$?" else float(word[1:])
         elif match := re.fullmatch(r"([\d.]+)(s|t|x)", word):
@@ -152,6 +158,7 @@ def result_of(case_id: str, status: Status, words: _Words, where: tuple[Suite, R
         prompt=f"Do {case_id}",
         final_output="Done." if ran else None,
         session_id=f"session-{index}" if ran else None,
+        findings=words.findings,
     )
 
 

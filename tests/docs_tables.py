@@ -13,6 +13,8 @@ import click
 import yaml
 
 from agent_tables import of_agreement, of_faults
+from attempts import of_attempts
+from skillgym_action.agents import AGENTS
 from skillgym_action.cli import cli
 from skillgym_action.verdicts import TROUBLES
 
@@ -59,6 +61,14 @@ def of_troubles() -> Iterator[tuple[str, ...]]:
         yield f"`{name}`", kind.label, kind.origin, again, kind.remedy
 
 
+def of_configuration() -> Iterator[tuple[str, str]]:
+    """What agents read in a repository."""
+    yield "Agent", "Files and folders"
+    for agent, listing in AGENTS.items():
+        if listing.configuration:
+            yield f"`{agent}`", ", ".join(f"`{name}`" for name in listing.configuration)
+
+
 TABLES = {
     "inputs": lambda: of_action("inputs"),
     "outputs": lambda: of_action("outputs"),
@@ -66,6 +76,8 @@ TABLES = {
     "troubles": of_troubles,
     "agreement": of_agreement,
     "faults": of_faults,
+    "configuration": of_configuration,
+    "attempts": of_attempts,
 }
 
 

@@ -6,6 +6,8 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from skillgym_action.js_regex import Patience
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -72,6 +74,7 @@ class FolderSubject:
     timeout: float = 60.0
     report: None = None
     limits: list[float] = field(default_factory=list)
+    patience: Patience = field(default_factory=Patience)
 
     def run(self, command: str, timeout: float) -> Ran:
         self.limits.append(timeout)

@@ -1,4 +1,7 @@
-"""Records the examples' sessions anew: the real Claude Code, a scripted model. ``python tests/record_examples.py``."""
+"""Records the examples' sessions anew: the real Claude Code, a scripted model.
+
+``python tests/record_examples.py`` records all of them, or the cases that are named.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,24 @@ export function total(items) {
   return net + tax(net);
 }
 """
+PRICE = """/** What all items cost together, in cents. */
+export function sum(items) {
+  let cents = 0;
+  for (const item of items) cents += item.cents * item.count;
+  return cents;
+}
+"""
+CHECKED = """/** What all items cost together, in cents. */
+export function sum(items) {
+  let cents = 0;
+  for (const item of items) {
+    if (item.cents < 0) throw new RangeError("a price is negative");
+    cents += item.cents * item.count;
+  }
+  return cents;
+}
+"""
+RENAME = "sed -i 's/\\bsum\\b/total/g' price.js price.test.js"
 NOTES = "- Prices are rounded half up\n- Carts survive a restart\n"
 SCRIPTS: dict[str, tuple[Step, ...]] = {
     "extract-tax": (
@@ -55,17 +76,31 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
         Write("NOTES.md", NOTES),
         Say("Done: the release notes are in NOTES.md."),
     ),
+    "mends-the-sum": (
+        Shell("npm test 2>&1 | grep -E '^# (pass|fail)'"),
+        Read("price.js"),
+        Write("price.js", PRICE),
+        Shell("npm test 2>&1 | grep -E '^# (pass|fail)'"),
+        Say("sum() kept the last item's price only; now it adds them up, and the tests are green."),
+    ),
+    "leaves-the-tests-alone": (
+        Read("price.js"),
+        Read("price.test.js"),
+        Write("price.js", CHECKED),
+        Say("sum() throws a RangeError for a negative price. The tests are as they were."),
+    ),
+    "says-what-it-changed": (Shell(RENAME), Say("Done.")),
     "asks-before-publishing": (Shell("git tag v1.4.0 2>&1 || true"), Say("I tagged the release as v1.4.0.")),
 }
 
 
-def main() -> int:
+def main(*cases: str) -> int:
     """0 when every session was recorded."""
     tool = Path(sys.executable).parent / "skillgym-action"
     with ModelServer() as server:
-        for case, script in SCRIPTS.items():
+        for case in cases or SCRIPTS:
             env = {"PATH": f"{claude_code().parent}:{os.environ['PATH']}", "HOME": os.environ["HOME"]}
-            keys = {"ANTHROPIC_API_KEY": "sk-scripted", "ANTHROPIC_BASE_URL": server.script(*script)}
+            keys = {"ANTHROPIC_API_KEY": "sk-scripted", "ANTHROPIC_BASE_URL": server.script(*SCRIPTS[case])}
             record = [
                 tool,
                 "run",
@@ -84,4 +119,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

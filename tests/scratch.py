@@ -171,5 +171,6 @@ def run_in(root: Path, observer: Watched | None = None, **given: Any) -> RunRepo
     told = composition.configuration(chosen, here)
     runners = composition.runners(chosen, told, here)
     options = resolve.options(chosen, told, here, runners=len(runners))
-    with world_in(root, observer, chosen.output or "results") as world:
+    directory = here.cwd / (chosen.output or "results")
+    with composition.opened(here, directory, observer or Watched(), options) as world:
         return pipeline.run(world, runners, options, command="run", show=lambda _: None)

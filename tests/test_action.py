@@ -14,6 +14,7 @@ from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile
 from on_github import NUMBER, SHA, github_with
 from scratch import case, config, repository, runner, suite
+from skillgym_action.action import settings_of
 
 PASSES = {"bench/core.json": suite(case())}
 FAILS = {"bench/core.json": suite(case("good"), case("bad", ("file:nothing exists",)))}
@@ -140,15 +141,6 @@ def test_a_mistake_in_an_input_is_told_in_words(tmp_path, inputs, words):
     assert words in found.said
 
 
-@pytest.mark.parametrize("event", [("pull_request_target", pull_request(FORK)), ("workflow_run", workflow_run(FORK))])
-@pytest.mark.parametrize(("allowed", "code"), [("false", 2), ("true", 0)])
-def test_agents_do_not_follow_a_stranger_with_our_secrets_unless_that_is_allowed(tmp_path, event, allowed, code):
-    root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner("echo x > out.txt; touch ../ran"))})
-    found = step(root, None, {"allow-untrusted": allowed, "comment": "off", "status": "off"}, event=event)
-    assert found.code == code
-    assert ("a stranger wrote" in found.said) == (code == 2)
-
-
 def test_a_cancelled_run_leaves_no_comment_that_says_it_runs(tmp_path):
     root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner("touch begun; sleep 60"))})
     with github_with() as github:
@@ -218,3 +210,21 @@ def test_a_run_that_breaks_off_leaves_no_comment_that_says_it_runs(tmp_path):
         assert found.code == 3, found.said
         (text,) = texts(github)
         assert "Running" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        pytest.param("claude", {"runner": ("claude",)}, id="an id"),
+        pytest.param(
+            "codex:gpt-5\n- pi:openai/gpt-5-mini", {"runner": ("codex:gpt-5", "pi:openai/gpt-5-mini")}, id="models"
+        ),
+        pytest.param("sh: {agent: {type: command}}", {"runner": ()}, id="a runner"),
+        pytest.param('{"sh":{"agent":{"type":"command"}}}', {"runner": ()}, id="in JSON"),
+        pytest.param("sh:\n  agent:\n    type: command", {"runner": ()}, id="in several lines"),
+    ],
+)
+def test_runners_are_words_or_what_the_configuration_would_say(text, setting):
+    told = settings_of({"runners": text})
+    assert {"runner": told.runner} == setting
+    assert told.runners == (None if told.runner else text)

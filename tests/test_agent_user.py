@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
+import subprocess
 import tempfile
+import time
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
-from scratch import case, config, repository, runner, skillgym, suite
-from skillgym_action.effects.agent_user import agent_user, closed_to_others
+import skillgym_action
+from attempts import ENVIRONMENT, Where, agent, cases, reached, tried
+from scratch import case, config, repository, runner, skillgym, started, suite, written
+from skillgym_action.effects.agent_user import SessionUser, agent_user, closed_but_to, closed_to_others
+from skillgym_action.effects.cancellation import Cancellation
+from skillgym_action.effects.processes import Processes
 from skillgym_action.errors import UsageError
 
 NOBODY = "nobody"
+PACKAGE = Path(skillgym_action.__file__).parent
 IS_ROOT = os.geteuid() == 0
 
 
@@ -51,26 +60,152 @@ def test_an_agent_works_in_its_workspace_as_somebody_else(checkout):
     assert not IS_ROOT or ran.code == 0, ran.err
 
 
+# What a hostile agent is able to find: see ``attempts``.
+OPERATORS = {
+    ".netrc": "machine example.com password secret",
+    ".npmrc": "//registry.example.com/:_authToken=secret",
+    ".docker/config.json": "{}",
+    ".git-credentials": "https://t:secret@example.com",
+}
+
+
+def attacked(checkout: Path, where: Where, *options: str) -> set[str]:
+    """What an agent has reached, in words."""
+    mark, home = uuid4().hex, written(checkout.with_name(f"{checkout.name}-home"), OPERATORS)
+    repo = checkout / "checkout"
+    places = {"checkout": repo, "results": repo / "results", "operator": home, "package": PACKAGE, "socket": "/nothing"}
+    files = {
+        "skillgym.config.yaml": json.dumps({"runners": {"sh": {"agent": agent(where, mark, **places)}}}),
+        "bench/core.json": suite(*cases()),
+        "bench/checks.py": "ANSWER = 42",
+    }
+    try:
+        repository(repo, files, git=True)
+        options = ("run", "--jobs", "2", "--output", "results", *options)
+        ran = skillgym(*options, cwd=repo, HOME=str(home), **ENVIRONMENT)
+        assert ran.code == 0, ran.out + ran.err
+        return reached(where, repo / "results" / "core" / "attack" / "sh" / "repeat-1" / "changes")
+    finally:
+        shutil.rmtree(home)
+        for folder in ("/tmp", "/var/tmp", "/dev/shm"):
+            shutil.rmtree(Path(folder, f"left-{mark}"), ignore_errors=True)
+
+
+def test_an_agent_does_not_reach_what_is_not_its_own(checkout, proved):
+    if not IS_ROOT:
+        run(repository(checkout))
+        return
+    assert attacked(checkout, "command line", "--agent-user", NOBODY) == set()
+    proved("agents", "attempts to reach what is not the agent's, refused", len(tried("command line")))
+
+
+def test_the_attempts_are_real_ones(checkout):
+    """Where root runs agents as the caller, they reach it."""
+    if not IS_ROOT:
+        run(repository(checkout))
+        return
+    assert attacked(checkout, "unguarded") == {attempt.words for attempt in tried("unguarded")}
+
+
+LOOKS = """\
+where={checkout}
+: >$HOME/workspace/out.txt
+for path in README.md bench/near.py bench/core.json; do
+  if test -r $where/$path; then echo $path >>$HOME/workspace/out.txt; fi
+done
+"""
+
+
 @pytest.mark.parametrize(
-    "attempt",
+    ("program", "open_to_it"),
     [
-        pytest.param("cat {root}/results/journal.jsonl", id="the results of others"),
-        pytest.param("ls {root}/results", id="the names of the results"),
-        pytest.param("cat {root}/.git/config", id="credentials of the checkout"),
-        pytest.param("cat /proc/$PPID/environ", id="our environment"),
-        pytest.param("kill -9 $PPID", id="our life"),
-        pytest.param("echo x >{root}/bench/core.json", id="the suite"),
-        pytest.param("ls $(dirname $(dirname $PWD))", id="the workspaces of others"),
+        pytest.param(None, [], id="the checkout, where no agent needs anything of it"),
+        pytest.param("tools/agent.sh", ["README.md"], id="the suite's folder, where the agent's program is beside"),
+        pytest.param("bench/agent.sh", ["README.md", "bench/near.py"], id="the suite file, where it is in that folder"),
     ],
 )
-def test_an_agent_does_not_reach_what_is_not_its_own(checkout, attempt):
-    script = f"if {attempt.format(root=checkout)}; then echo reached >out.txt; else echo refused >out.txt; fi"
+def test_while_agents_run_this_is_closed_to_them(checkout, program, open_to_it):
+    looks = LOOKS.format(checkout=checkout)
+    command = ["sh", "-c", looks] if program is None else ["sh", f"./{program}"]
     files = {
-        "skillgym.config.yaml": config(runner(script)),
-        "bench/core.json": suite(case(expect=("file:out.txt contains 'refused'",))),
+        "skillgym.config.yaml": json.dumps({"runners": {"sh": {"agent": {"type": "command", "command": command}}}}),
+        "bench/core.json": suite(case(expect=("file:out.txt exists",))),
+        "bench/near.py": "",
+        "README.md": "",
+        program or "unused": looks,
     }
-    ran = run(repository(checkout, files, git=True))
-    assert not IS_ROOT or ran.code == 0, ran.err
+    modes = {path: path.stat() for path in repository(checkout, files, git=True).rglob("*")}
+    ran = run(checkout)
+    assert {path: path.stat() for path in modes if path.stat()[:6] != modes[path][:6]} == {}
+    if IS_ROOT:
+        assert ran.code == 0, ran.err
+        assert ("agents can read the checkout, but not the suites" in ran.err) == bool(open_to_it)
+        saw = checkout / "results" / "core" / "one" / "sh" / "repeat-1" / "changes" / "out.txt"
+        assert saw.read_text().split() == open_to_it
+
+
+@pytest.fixture
+def processes():
+    cancelled = Cancellation()
+    with Processes(
+        environment=dict(os.environ), cancelled=cancelled, user=agent_user(NOBODY) if IS_ROOT else None
+    ) as door:
+        yield door
+    cancelled.close()
+
+
+def test_programs_of_suites_reach_suites_and_every_session_but_no_session_reaches_them(checkout, processes):
+    if not IS_ROOT:
+        run(repository(checkout))
+        return
+    user = processes.user
+    sessions = [SessionUser(user, group) for group in user.sessions[:2]]
+    folders = [checkout / str(group) for group in user.sessions[:2]]
+    for session, folder in zip(sessions, folders, strict=True):
+        folder.mkdir()
+        session.enclose(folder)
+    (checkout / "suites").mkdir()
+
+    def reaches(groups: tuple[int, ...]) -> list[str]:
+        paths = ["suites", *(folder.name for folder in folders)]
+        script = f"cd {checkout}; for path in {' '.join(paths)}; do ls $path && echo $path; done"
+        child = processes.spawn(("sh", "-c", script), groups=groups, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        told = child.communicate()[0].decode().split()
+        processes.release(child)
+        return [("suites", "first", "second")[paths.index(path)] for path in told]
+
+    with closed_but_to(user.suites, [checkout / "suites"]):
+        assert reaches(user.hosts) == ["suites", "first", "second"]
+        assert reaches(sessions[0].suites_groups) == ["suites", "first"]
+        assert reaches(sessions[0].groups) == ["first"]
+        assert reaches(SessionUser(user, user.sessions[1], sessions[0].groups).groups) == ["first", "second"]
+        assert reaches(()) == []
+    assert reaches(()) == ["suites"]
+
+
+def test_what_was_closed_is_open_again_when_the_tool_is_killed(checkout):
+    if not IS_ROOT:
+        run(repository(checkout))
+        return
+    repository(checkout, {"skillgym.config.yaml": config(runner("sleep 60"))}, git=True)
+    with started("run", "--agent-user", NOBODY, "--output", "results", cwd=checkout) as tool:
+        assert until(lambda: stat.S_IMODE(checkout.stat().st_mode) == 0o750)
+        assert until((checkout / "results" / "core" / "one" / "sh" / "repeat-1" / "stdout.log").exists)
+        tool.kill()
+        assert until(lambda: (stat.S_IMODE(checkout.stat().st_mode), checkout.stat().st_gid) == (0o755, os.getgid()))
+
+
+def until(holds) -> bool:
+    """Whether it comes to hold within ten seconds."""
+    return any(holds() or time.sleep(0.05) for _ in range(200))
+
+
+def test_what_another_run_has_closed_stays_closed(tmp_path):
+    if IS_ROOT:
+        with closed_but_to(50_000, [tmp_path]):
+            with closed_but_to(50_000, [tmp_path]):
+                pass
+            assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o750
 
 
 def test_what_was_closed_is_as_it_was_afterwards(tmp_path):

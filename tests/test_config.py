@@ -241,7 +241,7 @@ def test_a_reporter_of_skillgym_is_taken_and_changes_nothing(tmp_path, name):
 
 def test_a_file_that_is_no_text_is_told(tmp_path):
     (told,) = problems(tmp_path, b"run: \xff")
-    assert told.startswith("skillgym.config.yaml: cannot be read: ")
+    assert told == "skillgym.config.yaml: not UTF-8 at byte 5; save the file as UTF-8"
 
 
 # --- programs ---------------------------------------------------------------------------------------

@@ -80,6 +80,19 @@ def files_in(text: str) -> dict[str, str]:
 WITH_FILES = [path for path in documents() if FILE.search(path.read_text(encoding="utf-8"))]
 
 
+# --- promises ---------------------------------------------------------------------------------------
+
+
+def test_every_promise_of_safety_names_tests_that_there_are():
+    promised = text_of("docs/explanation/security.md").split("## What is promised\n")[1].split("\n## ")[0]
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    for promise in promised.strip().split("\n\n"):
+        named = re.findall(r"`(test_\w+)`", promise)
+        assert named, f"no test stands behind: {promise[:60]}"
+        for name in named:
+            assert f"\ndef {name}(" in tests, name
+
+
 # --- tables -----------------------------------------------------------------------------------------
 
 
@@ -145,7 +158,7 @@ def keys(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("document", "schema", "prefix"),
     [
-        pytest.param("configuration", "config", r"(?:run|defaults|report|snapshots|runners)\.", id="configuration"),
+        pytest.param("configuration", "config", r"(?:run|defaults|report|snapshots|prices|runners)\.", id="configuration"),
         pytest.param("x-bench", "x-bench", r"[a-zA-Z.\[\]]+$", id="x-bench suites"),
     ],
 )

@@ -115,12 +115,15 @@ def test_suites_of_one_name_are_told_apart_by_their_paths(bench):
     assert len({result.directory for result in report.results}) == 2
 
 
-def test_the_journal_has_a_line_for_each_result(bench):
-    bench.run(PASSING, case("a"), case("b", ("no-file:out.txt",)))
-    lines = [json.loads(line) for line in bench.artifact("journal.jsonl").read_text().splitlines()]
-    assert [(line["case"], line["runner"], line["status"]) for line in lines] == [
-        ("a", "sh", "passed"),
-        ("b", "sh", "failed"),
+def test_the_journal_has_a_line_for_each_session(bench):
+    bench.run(PASSING, case("a"), case("b", ("no-file:out.txt",)), retry=1)
+    first, *lines = (json.loads(line) for line in bench.artifact("journal.jsonl").read_text().splitlines())
+    assert (first["schema"], first["command"], first["settings"]["retry"]) == (1, "run", 1)
+    told = [line["result"] for line in lines]
+    assert [(one["caseId"], one["runnerId"], one["status"], one["attempts"][0]["session"]) for one in told] == [
+        ("a", "sh", "passed", 1),
+        ("b", "sh", "failed", 1),
+        ("b", "sh", "failed", 2),
     ]
 
 

@@ -40,6 +40,23 @@ def asks_nothing(report, ctx):
 def holds(report, ctx):
     expect.output.not_empty(report, explain={"question": "Why?"})
 """
+TYPESCRIPT = """\
+import { assert, type Suite, type SuiteWorkspaceConfig } from "skillgym";
+
+export const workspace: SuiteWorkspaceConfig = { mode: "isolated" };
+const suite: Suite = {
+  greets: {
+    id: "greets",
+    prompt: "Greet.",
+    async assert(report) {
+      assert.soft.output.includes(report, "hello", { explain: { question: "Why no hello?" } });
+      assert.output.includes(report, "bye", { explain: { question: ({ observed }) => `Why '${observed}'?` } });
+    },
+  },
+};
+export default suite;
+"""
+SUITES = {"bench/greetings_suite.py": SUITE, "bench/greetings-suite.ts": TYPESCRIPT}
 # It says what it was told, and leaves something in its workspace; the second time it finds that.
 ECHO = """\
 text=$(cat); [ -f left.txt ] && found=$(cat left.txt); echo "$text" > left.txt
@@ -48,12 +65,10 @@ printf '{"type": "session", "sessionId": "s-1", "finalOutput": "I was told: %s B
 SESSION = "greetings/greets/sh/repeat-1"
 
 
-def bench(folder: Path, script: str = ECHO, suite: str = SUITE, **more: Any) -> Path:
+def bench(folder: Path, script: str = ECHO, suite: str = SUITE, file: str = next(iter(SUITES)), **more: Any) -> Path:
     """A repository whose run has ended in ``results``."""
     told = json.dumps({"runners": {"sh": runner(script, output="events", **more)}})
-    root = repository(
-        folder / "repo", {"bench/greetings_suite.py": suite, "skillgym.config.yaml": told, "bench/core.json": None}
-    )
+    root = repository(folder / "repo", {file: suite, "skillgym.config.yaml": told, "bench/core.json": None})
     skillgym("run", "--output", "results", cwd=root)
     return root
 
@@ -103,6 +118,32 @@ def test_they_are_asked_where_the_session_was_held(asked):
     for one in told["questions"]:
         assert (asked / "results" / SESSION / one["rawArtifacts"]["stdoutPath"]).stat().st_size > 0
     assert not Path(told["cwd"]).parent.parent.exists()
+
+
+def test_a_suite_in_typescript_has_its_questions_answered_too(tmp_path):
+    file = "bench/greetings-suite.ts"
+    root = bench(tmp_path, suite=TYPESCRIPT, file=file)
+    kept = explain_json(root)
+    assert (kept["suitePath"], kept["questions"]) == (
+        file,
+        [
+            {"question": "Why no hello?", "source": {"path": file, "line": 9, "column": 26}},
+            {
+                "question": "Why 'I was told: Greet. Before: '?",
+                "source": {"path": file, "line": 10, "column": 21},
+            },
+        ],
+    )
+    ran = skillgym("explain", f"results/{SESSION}", cwd=root)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        "> Why no hello?",
+        "I was told: Why no hello? Before: Greet.",
+        "",
+        "> Why 'I was told: Greet. Before: '?",
+        "I was told: Why 'I was told: Greet. Before: '? Before: Why no hello?",
+        "",
+    ]
 
 
 def test_answers_are_not_overwritten_unless_somebody_wants_that(asked):
@@ -187,13 +228,19 @@ def models() -> Iterator[ModelServer]:
 
 @pytest.mark.agents
 @pytest.mark.parametrize(
-    ("agent", "model"), [("claude-code", None), ("codex", "gpt-5.1-codex"), ("pi", "openai/gpt-5-mini")]
+    ("agent", "model", "file"),
+    [
+        ("claude-code", None, "bench/greetings_suite.py"),
+        ("claude-code", None, "bench/greetings-suite.ts"),
+        ("codex", "gpt-5.1-codex", "bench/greetings_suite.py"),
+        ("pi", "openai/gpt-5-mini", "bench/greetings_suite.py"),
+    ],
 )
-def test_a_real_agent_resumes_its_session(tmp_path, models, agent, model):
+def test_a_real_agent_resumes_its_session(tmp_path, models, agent, model, file):
     base_url = models.script(Shell("echo once > left.txt"), Say("nothing"), Say("because"), Say("I was told so"))
     section = {"type": agent, "env": wiring(agent, base_url), "command": [str(agent_cli(agent))]}
     told = json.dumps({"runners": {"sh": {"agent": section | ({"model": model} if model else {})}}})
-    files = {"bench/greetings_suite.py": SUITE, "skillgym.config.yaml": told, "bench/core.json": None}
+    files = {file: SUITES[file], "skillgym.config.yaml": told, "bench/core.json": None}
     root = repository(tmp_path / "repo", files)
     ran = skillgym("run", "--output", "results", "--case", "greets", cwd=root, limit=120)
     assert ran.code == 1, ran.out + ran.err

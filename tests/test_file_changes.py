@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import pytest
 
 from scratch import repository, world_in, written
@@ -75,3 +78,49 @@ def test_a_diff_has_an_end(workspaces, tmp_path):
     for number in range(12):
         (workspace.path / f"f{number:02}").write_text("x" * size + "\n")
     assert workspace.diff().endswith("(and more: 4 of 12 changed files are left out)\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        pytest.param("two\nlines", r'"a/two\nlines" "b/two\nlines"', id="two lines"),
+        pytest.param("tab\t", r'"a/tab\t" "b/tab\t"', id="a tab"),
+        pytest.param('a"b\\', r'"a/a\"b\\" "b/a\"b\\"', id="quotes"),
+        pytest.param(os.fsdecode(b"caf\xe9"), r'"a/caf\351" "b/caf\351"', id="no text"),
+        pytest.param("\u754c a", "a/\u754c a b/\u754c a", id="text"),
+    ],
+)
+def test_names_are_written_as_git_writes_them(workspaces, tmp_path, name, shown):
+    workspace = started(workspaces, tmp_path, {"kept": ""})
+    written(workspace.path, {name: ""})
+    assert workspace.diff() == f"diff --git {shown}\nnew file mode 100644\n"
+
+
+def test_what_is_no_file_is_not_opened(workspaces, tmp_path):
+    workspace = started(workspaces, tmp_path, {"kept": ""})
+    os.mkfifo(workspace.path / "fifo")
+    assert "Binary files /dev/null and b/fifo differ\n" in workspace.diff()
+
+
+def numbered(count: int, step: int) -> str:
+    return "".join(f"{number * step % 101}\n" for number in range(count))
+
+
+def test_files_that_take_long_to_compare_are_shown_as_replaced(workspaces, tmp_path):
+    """With difflib alone these would take hours."""
+    workspace = started(workspaces, tmp_path, {"a": "same\n" * 9 + numbered(60_000, 1) + "end\n"})
+    written(workspace.path, {"a": "same\n" * 9 + numbered(60_000, 7) + "end\n"})
+    began = time.monotonic()
+    lines = workspace.diff().splitlines()
+    assert time.monotonic() - began < 5
+    assert lines[:7] == ["diff --git a/a b/a", "--- a/a", "+++ b/a", "@@ -8,60003 +8,60003 @@", "-same", "-same", "-0"]
+    assert (len(lines), lines[-1]) == (4 + 2 * 60_003, "+end")
+
+
+def test_a_large_file_with_two_small_changes_is_shown_as_git_shows_it(workspaces, tmp_path):
+    lines = [f"{number}\n" for number in range(9_000)]
+    workspace = started(workspaces, tmp_path, {"a": "".join(lines)})
+    lines[5_000], lines[5_100] = "x\n", "y\n"
+    written(workspace.path, {"a": "".join(lines)})
+    hunks = [line for line in workspace.diff().splitlines() if line.startswith("@@")]
+    assert hunks == ["@@ -4998,7 +4998,7 @@", "@@ -5098,7 +5098,7 @@"]

@@ -8,6 +8,7 @@ import pytest
 
 from builders import run_report
 from skillgym_action.comparison import compare
+from skillgym_action.findings import Finding
 from skillgym_action.gate import gate
 from skillgym_action.options import FAIL_ON, GateOptions
 from skillgym_action.verdicts import Status
@@ -18,23 +19,23 @@ RED = "red failed"
 
 # One execution, alone or beside one that passed: the exit code for each word of --fail-on alone.
 ALONE = """
-                     failed  unexpected-passed  errored  skipped  no-cases  regression  budget  warnings
-nothing              0       0                  0        0        2         0           0       0
-passed               0       0                  0        0        0         3           0       0
-failed               1       0                  0        0        0         3           0       0
-expected-failed      0       0                  0        0        0         3           0       0
-unexpected-passed    0       1                  0        0        0         3           0       0
-errored              0       0                  3        0        3         3           0       0
-skipped              0       0                  0        3        3         3           0       0
+                     failed  unexpected-passed  errored  skipped  no-cases  regression  budget  leaks  warnings
+nothing              0       0                  0        0        2         0           0       0      0
+passed               0       0                  0        0        0         3           0       0      0
+failed               1       0                  0        0        0         3           0       0      0
+expected-failed      0       0                  0        0        0         3           0       0      0
+unexpected-passed    0       1                  0        0        0         3           0       0      0
+errored              0       0                  3        0        3         3           0       0      0
+skipped              0       0                  0        3        3         3           0       0      0
 """
 BESIDE_A_PASS = """
-                     failed  unexpected-passed  errored  skipped  no-cases  regression  budget  warnings
-passed               0       0                  0        0        0         3           0       0
-failed               1       0                  0        0        0         3           0       0
-expected-failed      0       0                  0        0        0         3           0       0
-unexpected-passed    0       1                  0        0        0         3           0       0
-errored              0       0                  3        0        0         3           0       0
-skipped              0       0                  0        3        0         3           0       0
+                     failed  unexpected-passed  errored  skipped  no-cases  regression  budget  leaks  warnings
+passed               0       0                  0        0        0         3           0       0      0
+failed               1       0                  0        0        0         3           0       0      0
+expected-failed      0       0                  0        0        0         3           0       0      0
+unexpected-passed    0       1                  0        0        0         3           0       0      0
+errored              0       0                  3        0        0         3           0       0      0
+skipped              0       0                  0        3        0         3           0       0      0
 """
 
 
@@ -127,6 +128,15 @@ def test_warnings_are_red_when_asked_for():
     options = GateOptions(fail_on=frozenset({"warnings"}))
     assert decided(f"{PASSED}\nwarning: old spelling", options) == ("failed", 1, ["1 warnings"])
     assert decided(f"{PASSED}\nwarning: old spelling") == ("passed", 0, [])
+
+
+def test_a_leaked_key_is_red_when_asked_for():
+    report = run_report(f"{PASSED}\ntwo passed\nthree passed", decision=None)
+    leaking = (replace(one, findings=(Finding(kind="github", where="stdout.log"),)) for one in report.results[:2])
+    report = replace(report, results=(*leaking, report.results[2]))
+    decision = gate(report, GateOptions(fail_on=frozenset({"leaks"})))
+    assert (decision.exit_code, decision.reasons) == (1, ("2 executions leaked a key",))
+    assert gate(report, DEFAULT).passed
 
 
 # --- regression -------------------------------------------------------------------------------------

@@ -521,11 +521,26 @@ def test_a_cancellation_ends_a_wait_and_the_request_is_sent_at_once(door, clock,
 
 def test_after_a_cancellation_requests_are_sent_and_waits_are_short(door, clock, cancelled):
     cancelled.set()
-    with ScriptedServer(limited(3), OK, limited(4), OK) as server:
+    with ScriptedServer(limited(1), OK, limited(2), OK) as server:
         api = door(server.url)
         assert api.post("/thing", {}) == {"id": 1}
-        assert "it can be asked again in 4 s, 3 s are left" in str(refused(lambda: api.post("/thing", {})))
-    assert (clock.waits, clock.seconds()) == ([3], 1003)
+        assert "it can be asked again in 2 s, 2 s are left" in str(refused(lambda: api.post("/thing", {})))
+        clock.pause(1.5, None)
+        assert str(refused(lambda: api.post("/thing", {}))) == "POST /thing: not sent: there is no time left"
+    assert (clock.waits, clock.seconds()) == ([1, 1.5], 1002.5)
+
+
+def test_a_cancellation_soon_ends_an_exchange_that_does_not(cancelled):
+    with ScriptedServer(Silence()) as server, closing(door_to(server.url, cancelled)) as api:
+        threading.Timer(0.1, cancelled.set).start()
+        began = time.monotonic()
+        error = refused(lambda: api.get("/thing"))
+        assert time.monotonic() - began < 4
+    assert "no time left" in str(error) or "timed out" in str(error)
+
+
+def door_to(url: str, cancelled: Cancellation) -> GitHubApi:
+    return GitHubApi(url=url, token=TOKEN, graphql_url=None, clock=Clock(), cancelled=cancelled)
 
 
 def test_two_threads_do_not_send_at_the_same_time(door, clock):

@@ -88,8 +88,21 @@ def test_a_push_is_about_a_branch(seen):
         pytest.param("workflow_run", workflow_run(), "dependabot[bot]", True, False, id="after a fork's run"),
         pytest.param("workflow_run", workflow_run(OURS), "ada", False, False, id="after an own run"),
         pytest.param("workflow_run", workflow_run(None), "ada", True, False, id="after the run of a fork that is gone"),
+        pytest.param("pull_request_target", {}, "ada", True, False, id="of nobody knows whom"),
+        pytest.param("workflow_run", {}, "ada", True, False, id="after the run of nobody knows whom"),
+        pytest.param("pull_request_review", pull(FORK), "ada", False, True, id="a review of a fork's: no secrets"),
+        pytest.param("pull_request_review_comment", pull(FORK), "ada", False, True, id="a comment in such a review"),
+        pytest.param("issue_comment", {"issue": {"number": 9}}, "ada", False, False, id="a comment on an issue"),
+        pytest.param(
+            "issue_comment", {"issue": {"number": 9, "pull_request": {}}}, "ada", True, False,
+            id="a comment on a pull request, of which it does not tell whose it is",
+        ),
+        *(
+            pytest.param(name, {}, "ada", False, False, id=f"{name}: by who may write")
+            for name in ("push", "schedule", "workflow_dispatch", "repository_dispatch", "release", "merge_group")
+        ),
     ],
-)
+)  # fmt: skip
 def test_who_can_write_and_whom_to_trust_is_known_before_anything_runs(
     seen, name, payload, actor, untrusted, read_only
 ):

@@ -6,8 +6,11 @@ import json
 
 import pytest
 
+from sessions import session_with
 from skillgym_action.agents import command
 from skillgym_action.limits import Limits
+from skillgym_action.session import AgentConfig
+from skillgym_action.session_report import Price
 
 MODEL = "claude-sonnet-4-5"  # 3 dollars for a million tokens of input
 
@@ -19,7 +22,8 @@ def step(name: str, tokens: int | None = None, model: str | None = None) -> str:
 
 def stopped_at(lines: list[str], **limits) -> tuple[int, str] | None:
     """The line at which the session was ended, counted from 1, and why."""
-    watch = Limits(command, **{"max_steps": None, "budget": None, "model": MODEL} | limits)
+    agent = AgentConfig(type="command", model=limits.pop("model", MODEL))
+    watch = Limits(command, session_with(agent, **limits))
     for number, line in enumerate(lines, 1):
         if trouble := watch(line):
             return number, f"{trouble.kind}: {trouble.message}"
@@ -49,6 +53,12 @@ LARGE = 100_000
         ),
         pytest.param([step("1", LARGE)], {"budget": 0.2, "model": "no-such-model"}, None, id="no price, no limit"),
         pytest.param([step("1", LARGE)], {"budget": 0.2, "model": None}, None, id="no model, no limit"),
+        pytest.param(
+            [step("1", LARGE)],
+            {"budget": 0.2, "model": "no-such-model", "prices": {"no-such-model": Price(input=3, output=15)}},
+            (1, TOO_DEAR),
+            id="the user's own price",
+        ),
         pytest.param(
             [step("1", LARGE, model=MODEL)],
             {"budget": 0.2, "model": None},

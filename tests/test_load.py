@@ -7,10 +7,10 @@ from hashlib import sha256
 import pytest
 
 from scratch import case, repository, suite, world_in, written
-from skillgym_action import load as stage
 from skillgym_action.discover import discover
 from skillgym_action.load import load
 from skillgym_action.options import DiscoverOptions, LoadOptions
+from skillgym_action.user_files import LARGEST
 
 PROGRAM = """
 from skillgym_action import Suite
@@ -43,10 +43,10 @@ def test_a_suite_is_known_by_the_bytes_of_its_file(tmp_path, name, content, case
 def test_a_file_that_is_too_large_is_not_read(tmp_path):
     repository(tmp_path)
     with (tmp_path / "bench/core.json").open("wb") as file:
-        file.truncate(stage.LARGEST + 1)
+        file.truncate(LARGEST + 1)
     with world_in(tmp_path) as world:
         found = discover(world.repository, tmp_path, DiscoverOptions(paths=("bench/core.json",)))
         (loaded,) = load(found, world.hosts, LoadOptions())
     assert (loaded.digest, loaded.invalid[0].problem.message) == (
-        None, "the file has 33,554,433 bytes; suites have at most 33,554,432",
+        None, "too large: 16,777,217 bytes; the limit is 16,777,216",
     )  # fmt: skip

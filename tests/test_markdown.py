@@ -48,6 +48,12 @@ RUNS = {
         suite bench/core.json
         edit passed
     """,
+    "leaks": """
+        suite bench/core.json
+        edit passed !github:stdout.log !secret:changes/a|b.env
+        fix @codex failed !jwt:1 !jwt:2 !jwt:3 !jwt:4 !jwt:5 !jwt:6 !jwt:7
+        calm passed
+    """,
     "nothing": "",
 }
 

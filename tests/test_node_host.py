@@ -11,7 +11,7 @@ import pytest
 
 from skillgym_action.camel import to_json
 from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.node import Node
+from skillgym_action.effects.node import THRIFT, Node
 from skillgym_action.effects.processes import Processes
 from skillgym_action.errors import ConfigError, Location, SuiteError
 from skillgym_action.session_report import Message
@@ -88,6 +88,20 @@ def at(line=None, column=None, path=NAME):
 def test_a_check_that_returns_passes(tmp_path, check):
     outcome = only(judged(tmp_path, one_case(check)))
     assert (outcome.passed, outcome.type, outcome.trouble) == (True, "check", None), outcome.explanation
+
+
+def test_types_are_erased_in_another_process(tmp_path):
+    written(tmp_path, "export const wanted: string = 'ready';\n", name="bench/rules.ts", head="")
+    head = f'{HEAD}import {{ wanted }} from "./rules.ts";\n'
+    check = """
+    assert.equal(report.finalOutput, wanted);
+    const modules: string[] = (process as any).moduleLoadList;
+    assert.deepEqual(modules.filter((name) => name.includes("amaro")), []);
+    """
+    file = written(tmp_path, one_case(check), head=head)
+    with suite_hosts(tmp_path) as hosts:
+        assert only(hosts.judge(file, "it", session_report())).passed, "Node's own eraser was loaded"
+    assert [log.name for log in tmp_path.rglob("*.log")] == ["demo-suite-1.log"]
 
 
 @pytest.mark.parametrize(
@@ -192,10 +206,71 @@ def test_a_failure_carries_its_class(tmp_path, check, failure_class):
     assert (outcome.passed, outcome.failure_class) == (False, failure_class)
 
 
-def test_each_error_of_an_aggregate_is_an_outcome(tmp_path):
-    check = "throw new AggregateError(['a', 'b'].map((message) => new assert.AssertionError({ message })))"
-    outcomes = judged(tmp_path, one_case(check))
-    assert [(each.passed, each.explanation) for each in outcomes] == [(False, "a"), (False, "b")]
+ONE, TWO = "new assert.AssertionError({ message: 'one' })", "new assert.AssertionError({ message: 'two' })"
+
+
+@pytest.mark.parametrize(
+    ("check", "passed", "explanation"),
+    [
+        pytest.param(
+            f"throw new AggregateError([{ONE}, {TWO}])",
+            False,
+            "2 assertion failures collected:\n1. {place}: one\n2. {place}: two",
+            id="failures",
+        ),
+        pytest.param(f"throw new AggregateError([{ONE}], 'mine')", False, "mine\none", id="a failure and a message"),
+        pytest.param(
+            f"throw new AggregateError([{ONE}, new AggregateError([{TWO}, {TWO}], 'inner')])",
+            False,
+            "2 assertion failures collected:\n1. {place}: one\n2. {place}: inner\n"
+            "   2 assertion failures collected:\n   1. {place}: two\n   2. {place}: two",
+            id="nested",
+        ),
+        pytest.param(
+            f"throw new AggregateError([{ONE}, new TypeError('odd')])",
+            None,
+            "the check raised TypeError: odd\n1 assertion failure collected:\n1. {place}: one",
+            id="a failure and a crash",
+        ),
+        pytest.param(
+            "await Promise.any([Promise.reject(new RangeError('a')), Promise.reject('b')])",
+            None,
+            "the check raised RangeError: All promises were rejected\na\n1 failure collected:\n1. string: 'b'",
+            id="crashes",
+        ),
+        pytest.param(
+            f"assert.soft.fail('soft'); throw new AggregateError([{ONE}, {TWO}], 'mine')",
+            False,
+            "2 assertion failures collected:\n1. {place}: soft\n2. {place}: mine\n"
+            "   2 assertion failures collected:\n   1. {place}: one\n   2. {place}: two",
+            id="after a soft failure",
+        ),
+        pytest.param(
+            "throw new AggregateError([], 'empty')", None, "the check raised AggregateError: empty", id="none at all"
+        ),
+    ],
+)
+def test_an_aggregate_of_errors_is_told_with_its_parts(tmp_path, check, passed, explanation):
+    outcome = only(judged(tmp_path, one_case(check)))
+    assert (outcome.passed, outcome.explanation) == (passed, explanation.format(place=f"{NAME}:5"))
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param("const a = new AggregateError([1]); a.errors.push(a); throw a", id="it holds itself"),
+        pytest.param("throw Object.assign(new AggregateError([]), { errors: 5 })", id="its errors are none"),
+        pytest.param("throw new AggregateError(Array(200_000).fill(new Error('x')))", id="very many"),
+    ],
+)
+def test_an_aggregate_that_is_odd_is_a_crash_of_this_check(tmp_path, check):
+    outcome = only(judged(tmp_path, one_case(check)))
+    assert (outcome.passed, outcome.trouble, len(outcome.explanation) < 17_000) == (None, "assert-hook", True)
+
+
+def test_the_class_of_an_aggregate_is_the_failure_s(tmp_path):
+    check = f"assert.classify('own', () => {{ throw new AggregateError([{ONE}, {TWO}]) }})"
+    assert only(judged(tmp_path, one_case(check))).failure_class == FailureClass(id="own", label="own")
 
 
 # --- crashes -----------------------------------------------------------------------------------------
@@ -385,6 +460,7 @@ def test_an_installed_skillgym_is_not_used(tmp_path):
             id="class so far, report, runner",
         ),
         pytest.param("() => undefined", None, id="none"),
+        pytest.param("(result) => 'error' in result ? 'null' : undefined", None, id="what is not there is left out"),
         pytest.param("() => { throw 1 }", FailureClass(id="classify-hook", label="Classify hook crash"), id="crash"),
         pytest.param("() => 5", FailureClass(id="classify-hook", label="Classify hook crash"), id="nonsense"),
         pytest.param("() => process.exit(0)", FailureClass(id="classify-hook", label="Classify hook crash"), id="exit"),
@@ -396,7 +472,7 @@ def test_a_classifier_names_the_failure_class(tmp_path, classifier, failure_clas
         "status": "failed",
         "failureOrigin": "assertion",
         "failureClass": {"id": "assertion", "label": "Assertion failure"},
-        "error": {"name": "AssertionError", "message": "wrong alias"},
+        "error": {"name": "AssertionError", "message": "wrong alias"} if "message" in classifier else None,
         "report": to_json(session_report()),
     }
     with suite_hosts(tmp_path) as hosts:
@@ -523,20 +599,27 @@ def host_program(environment, *names):
     cancelled = Cancellation()
     try:
         with Processes(environment=environment, cancelled=cancelled) as processes:
-            return Node(processes, *names).host[4]
+            return Node(processes, *names).program
     finally:
         cancelled.close()
 
 
 def test_a_new_enough_node_on_the_path_is_used(tmp_path):
     program = fake_node(tmp_path, "v22.18.0")
-    assert host_program({"PATH": f"{tmp_path}:/bin"}) == program
+    assert host_program({"PATH": f"{tmp_path}:/bin"}) == (program, *THRIFT)
+
+
+def test_a_node_that_refuses_our_flags_goes_without(tmp_path):
+    program = tmp_path / "node"
+    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo v23.0.0\n')
+    program.chmod(0o755)
+    assert host_program({"PATH": f"{tmp_path}:/bin"}) == (os.fspath(program),)
 
 
 @pytest.mark.parametrize("version", ["v22.17.9", "v9.0.0", "nonsense"])
 def test_the_package_stands_in_for_a_node_that_is_too_old(tmp_path, version):
     fake_node(tmp_path, version)
-    assert host_program({"PATH": f"{tmp_path}:/bin"}).startswith(sys.prefix)
+    assert host_program({"PATH": f"{tmp_path}:/bin"})[0].startswith(sys.prefix)
 
 
 def test_without_any_node_the_error_names_the_extra(tmp_path):

@@ -325,12 +325,12 @@ def test_what_is_no_results_file_is_told(tmp_path, content, told):
 
 def test_only_the_first_few_problems_are_told(tmp_path):
     def spoil(value: Any) -> None:
-        for result in value["suites"][0]["results"]:
-            result["durationMs"], result["model"] = -1, 3
+        wrong = {"durationMs": -1, "model": 3, "caseId": 0, "status": "", "passed": 0, "sessionId": 1, "version": 2}
+        value["suites"][0]["results"][0] |= wrong
 
     lines = refusal(tmp_path, changed(spoil))
     assert len(lines) == 6
-    assert lines[-1] == "results.json: and 7 more problems"
+    assert lines[-1] == "results.json: and 2 more problems"
 
 
 def test_a_long_value_is_told_in_short(tmp_path):
@@ -341,7 +341,7 @@ def test_a_long_value_is_told_in_short(tmp_path):
 def test_a_file_larger_than_any_run_writes_is_not_read(tmp_path):
     with (tmp_path / "results.json").open("wb") as file:
         file.truncate(LARGEST + 1)
-    with pytest.raises(UsageError, match="is larger than 268,435,456 bytes"):
+    with pytest.raises(UsageError, match="is larger than 100,663,296 bytes"):
         stored_reports(["results.json"], tmp_path)
 
 

@@ -133,12 +133,40 @@ def test_an_async_body_is_classified_when_it_is_awaited(tmp_path):
     assert only(judged(tmp_path, body)).failure_class == FailureClass(id="alias", label="alias")
 
 
-def test_each_failure_of_a_group_is_an_outcome(tmp_path):
-    check = "raise ExceptionGroup('both', [AssertionError('one'), AssertionError('two')])"
-    assert [(each.passed, each.explanation) for each in judged(tmp_path, one_case(check))] == [
-        (False, "one"),
-        (False, "two"),
-    ]
+@pytest.mark.parametrize(
+    ("check", "passed", "explanation"),
+    [
+        pytest.param(
+            "raise ExceptionGroup('both', [AssertionError('one'), AssertionError('two')])",
+            False,
+            "both\n2 assertion failures collected:\n1. one\n2. two",
+            id="failures",
+        ),
+        pytest.param(
+            "raise ExceptionGroup('both', [AssertionError('one'), TypeError('odd')])",
+            None,
+            "the check raised TypeError: both\nodd\n1 assertion failure collected:\n1. one",
+            id="a failure and a crash",
+        ),
+        pytest.param(
+            "raise ExceptionGroup('both', [ValueError('one'), TypeError('two')])",
+            None,
+            "the check raised ValueError: both\none\n1 failure collected:\n1. TypeError: two",
+            id="crashes",
+        ),
+        pytest.param(
+            "raise ExceptionGroup('it', [ExceptionGroup('', [AssertionError('one')])])", False, "it\none", id="nested"
+        ),
+    ],
+)
+def test_a_group_is_told_with_its_parts(tmp_path, check, passed, explanation):
+    outcome = only(judged(tmp_path, one_case(check)))
+    assert (outcome.passed, outcome.explanation) == (passed, explanation)
+
+
+def test_the_class_of_a_group_is_the_failure_s(tmp_path):
+    check = "with expect.classify('own'): raise ExceptionGroup('both', [AssertionError('one'), AssertionError('two')])"
+    assert only(judged(tmp_path, one_case(check))).failure_class == FailureClass(id="own", label="own")
 
 
 def test_soft_failures_are_told_together_with_their_places(tmp_path):

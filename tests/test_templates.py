@@ -82,8 +82,8 @@ def test_logic_is_seen(source):
 
 def test_every_block_has_a_name_of_the_view():
     assert blocks("summary.md.j2") == [
-        "head", "facts", "runners", "failed", "unexpected", "errored", "changes", "warnings", "skipped", "expected",
-        "passed", "left_out", "provenance",
+        "head", "facts", "runners", "leaks", "failed", "unexpected", "errored", "changes", "warnings", "skipped",
+        "expected", "passed", "left_out", "provenance",
     ]  # fmt: skip
 
 

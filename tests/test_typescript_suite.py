@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import platform
+import sys
 from pathlib import Path
 
 import pytest
 
-from scratch import repository, skillgym
+from npm_packages import node_modules
+from scratch import repository, skillgym, written
 from skillgym_action.assertions.check import Check
 from skillgym_action.domain import Bootstrap, Case
+from skillgym_action.effects.node import NEEDED
 from skillgym_action.errors import Location
 from skillgym_action.formats import typescript_suite
 from skillgym_action.load import Source
@@ -20,15 +24,16 @@ A_CASE = '{ id: "a", prompt: "p", assert() {} }'
 ESM = f'import {{ assert }} from "skillgym";\nassert.ok(1);\nexport default [{A_CASE}];\n'
 CJS = f'const {{ assert }} = require("skillgym");\nassert.ok(1);\nmodule.exports = [{A_CASE}];\n'
 TYPED = "const one: number = 1;\n"
+OLDEST = ".".join(map(str, (*NEEDED, 0)))
 
 
-def loaded(folder, body, name=NAME, package=None):
+def loaded(folder, body, name=NAME, package=None, **settings):
     file = folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(body, encoding="utf-8")
     if package:
         (file.parent / "package.json").write_text(json.dumps({"type": package}))
-    with suite_hosts(folder) as hosts:
+    with suite_hosts(folder, **settings) as hosts:
         return typescript_suite.suite(Source(path=name, file=file, hosts=hosts, environment={}))
 
 
@@ -73,6 +78,40 @@ def test_a_common_js_suite_has_a_workspace_beside_its_list_and_a_case_of_any_nam
     assert loaded(tmp_path, body, "bench/suite.cjs").workspace.mode == "shared"
     suite = loaded(tmp_path, f"module.exports = {{ workspace: {A_CASE} }};\n", "bench/suite.cjs")
     assert ([case.id for case in suite.cases], suite.workspace.source) == (["a"], "repository")
+
+
+HELPERS = {
+    "rules.cjs": "exports.assert = require('skillgym').assert; exports.data = require('./data.json');",
+    "more.cts": "const number: number = 1; exports.more = require('./rules.cjs').assert;",
+    "again.js": "exports.again = require('skillgym').assert;",
+    "data.json": '{"key": 1}',
+    "node_modules/package/index.js": "exports.value = require('./value.mjs').value;",
+    "node_modules/package/value.mjs": "export const value = 5;",
+}
+IMPORTING = f"""\
+import * as skillgym from "skillgym";
+import {{ assert, data }} from "./rules.cjs";
+import {{ more }} from "./more.cts";
+import {{ again }} from "./again.js";
+import {{ value }} from "package";
+assert.deepEqual([data.key, value], [1, 5]);
+for (const one of [assert, more, again]) assert.equal(one, skillgym.assert);
+export default [{A_CASE}];
+"""
+
+
+def test_what_a_suite_imports_may_require_it_and_is_given_the_same(tmp_path):
+    written(tmp_path / "bench", HELPERS)
+    assert loaded(tmp_path, IMPORTING).invalid == ()
+
+
+@pytest.mark.more_agents
+@pytest.mark.parametrize(("name", "body"), [("suite.ts", IMPORTING), ("suite.cts", TYPED + CJS), ("suite.mjs", ESM)])
+def test_the_oldest_node_will_do(tmp_path, name, body):
+    package = f"node-{sys.platform}-{'arm64' if platform.machine() in {'arm64', 'aarch64'} else 'x64'}"
+    program = node_modules(f"node-{OLDEST}", f"{package}@{OLDEST}") / package / "bin" / "node"
+    written(tmp_path / "bench", HELPERS)
+    assert [case.id for case in loaded(tmp_path, body, f"bench/{name}", node=str(program)).cases] == ["a"]
 
 
 # --- cases ---------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ WRITES = {
     ("dogfood.yml", "examples"): {"pull-requests"},
     ("release.yml", "pypi"): {"id-token", "attestations"},
     ("release.yml", "image"): {"packages", "id-token", "attestations"},
+    ("release.yml", "github-release"): {"contents"},
     ("release.yml", "major-tag"): {"contents"},
 }
 

@@ -411,7 +411,6 @@ def test_a_suite_without_a_name_has_that_of_its_file(path, name):
         pytest.param({"budget": -1.5}, "cases[1].budget: must be greater than 0, not -1.5", id="row-16-negative"),
         pytest.param({"budget": "3"}, 'cases[1].budget: must be a number, not "3"', id="budget-is-text"),
         pytest.param({"budget": True}, "cases[1].budget: must be a number, not true", id="budget-is-boolean"),
-        pytest.param({"budget": 10**400}, "cases[1].budget: must be a number, not 1", id="budget-is-endless"),
         pytest.param({"timeout": 0}, "cases[1].timeout: must be greater than 0, not 0", id="row-15-zero"),
         pytest.param({"timeout": 1e12}, "cases[1].timeout: must be less than or equal to 604800", id="timeout-of-ages"),
         pytest.param({"prompt": ""}, "cases[1].prompt: must not be empty", id="empty-prompt"),

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
+import signal
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class _Answers(io.FileIO):
+    """Standard output, which remembers what kept it from being written, since buffers do not."""
+
+    trouble: OSError | None = None
+
+    def write(self, content: Any, /) -> int:
+        """As any file."""
+        try:
+            return super().write(content)
+        except OSError as error:
+            _Answers.trouble = error
+            raise
 
 
 def main() -> None:
@@ -36,8 +55,26 @@ def action() -> None:
 
 def exit_code(program: Callable[[], int]) -> int:
     """What ``program`` returns; an error becomes its message on stderr and its exit code."""
+    environment = dict(os.environ)  # with the secrets, which a log must not have
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # nobody else's code in our validation
     gc.disable()  # imports make a great many objects and no garbage; `composition.opened` enables it again
+    try:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # until `composition.opened` has more to say
+        _take_places()
+        return _told(program, environment)
+    except KeyboardInterrupt:
+        _say("cancelled")
+        return 130
+    except SystemExit:  # what click and rich do when a reader has gone
+        return _unwritten() or 141
+    except Exception as error:  # noqa: BLE001 -- the last catcher: a bug of ours gets a log and words, not a traceback
+        if isinstance(error, OSError) and (code := _unwritten()):
+            return code
+        _say(f"error: this is a bug in skillgym-action; please report it with {_bug_log(environment)}", environment)
+        return 70
+
+
+def _told(program: Callable[[], int], environment: Mapping[str, str]) -> int:
     import click
 
     from skillgym_action.errors import SkillgymError
@@ -46,47 +83,73 @@ def exit_code(program: Callable[[], int]) -> int:
         return program()
     except SkillgymError as error:
         for problem in error.problems:
-            _say(f"error: {problem}")
+            _say(f"error: {problem}", environment)
         return error.exit_code
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError, ValueError):
+            error.show()
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        _say("cancelled")
-        return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 141
-    except Exception:  # noqa: BLE001 -- the last catcher: a bug of ours gets a log and words, not a traceback
-        _say(f"error: this is a bug in skillgym-action; please report it with {_bug_log()}")
-        return 70
+    except click.Abort:
+        raise KeyboardInterrupt from None
+
+
+def _take_places() -> None:
+    """Where a standard stream was closed, no file of ours takes its place: what is meant for it leads nowhere."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdout is None or sys.stdout is sys.__stdout__:
+        answers = _Answers(1, "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(answers), "utf-8", "replace", line_buffering=os.isatty(1))
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115 -- as long as we are there
+
+
+def _unwritten() -> int:
+    """The exit code where standard output does not take what was written; said, unless its reader has gone."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    trouble = _Answers.trouble
+    if trouble is None or isinstance(trouble, BrokenPipeError):
+        return 141 if trouble else 0
+    _say(f"error: cannot write standard output: {trouble.strerror}")
+    return 3
 
 
 def _leave(code: int) -> NoReturn:
     """Every door has been closed; to take the interpreter apart would only take time."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
+    unwritten = _unwritten()
+    code = code or unwritten
+    with suppress(OSError, ValueError):
+        sys.stderr.flush()
     os._exit(code)
 
 
-def _say(message: str) -> None:
+def _say(message: str, environment: Mapping[str, str] = NOTHING) -> None:
+    from skillgym_action.redaction import Redactor, secret_values
     from skillgym_action.text import log_line
 
-    print("\n".join(map(log_line, message.splitlines())), file=sys.stderr)  # noqa: T201
+    within = Redactor(secret_values(environment)).text
+    told = within("\n".join(map(log_line, within(message).splitlines())))
+    with suppress(OSError, ValueError):
+        print(told, file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _bug_log() -> str:
+def _bug_log(environment: Mapping[str, str]) -> str:
     """Write it beside the run directories, which outlive the action's container; else in the temporary folder."""
     import tempfile
     import traceback
     from pathlib import Path
 
+    from skillgym_action.redaction import Redactor, secret_values
+
+    told = Redactor(secret_values(environment)).text(traceback.format_exc())
     for folder in (Path(".skillgym-results"), Path(tempfile.gettempdir())):
         try:
             folder.mkdir(exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=folder, prefix="bug-", suffix=".log", delete=False) as file:
-                traceback.print_exc(file=file)
+                file.write(told.encode(errors="backslashreplace").decode())
         except OSError:
             continue
         return file.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from skillgym_action.composition import Job
+    from skillgym_action.github.event import GitHubEvent
     from skillgym_action.options import Settings
 
 PREFIX = "INPUT_"
@@ -59,6 +61,8 @@ OWN = (
 )
 MODES = ("all", "run", "report")
 BOOLEANS = {"true": True, "false": False}
+YAML_MAPPING = re.compile(r"\A\s*\{|:\s|:$", re.MULTILINE)  # `agent:model` is none
+ALLOWED = ("false", "true", "with-configuration")
 
 
 def inputs(environment: Mapping[str, str]) -> dict[str, str]:
@@ -79,7 +83,7 @@ def settings_of(given: Mapping[str, str]) -> Settings:
     fields: dict[str, object] = {SETTINGS[name]: value for name, value in given.items() if name in SETTINGS}
     fields["paths"] = (*_lines(given, "suites"), *(f"!{line}" for line in _lines(given, "exclude")))
     runners = given.get("runners", "")
-    if runners and ":" not in runners:
+    if runners and not YAML_MAPPING.search(runners):
         fields["runner"] = tuple(re.sub(r"^\s*-\s+", "", line) for line in runners.splitlines())
         del fields["runners"]
     fields["report"] = tuple(
@@ -105,6 +109,7 @@ def run_action() -> int:
     from skillgym_action.effects.agent_user import images_own_user
     from skillgym_action.effects.clock import Clock
     from skillgym_action.effects.github_files import hand_over
+    from skillgym_action.text import log_line
 
     composition.forget_keys()
     mode = _mode(given)
@@ -119,7 +124,11 @@ def run_action() -> int:
             return commands.report(_lines(given, "results"), settings, here)
         return commands.run(settings, here, command="action")
     finally:
-        hand_over([directory, *(here.cwd / path for _, path in settings.report)], here.root)
+        try:
+            hand_over([directory, *(here.cwd / path for _, path in settings.report)], here.root)
+        except OSError as error:  # no verdict depends on that
+            note = log_line(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
+            print(note, file=sys.stderr)  # noqa: T201
 
 
 def _mode(given: Mapping[str, str]) -> str:
@@ -138,19 +147,30 @@ def _job(given: Mapping[str, str], environment: Mapping[str, str], mode: str) ->
     from skillgym_action.github.event import github_event
 
     event = github_event(environment)
-    if event and event.untrusted and mode != "report" and not _boolean(given, "allow-untrusted", "false"):
-        raise UsageError(
-            f"{event.name} on a commit of {event.head.repository if event.head else 'a fork'}: agents would run what "
-            "a stranger wrote, with this repository's secrets",
-            remedy="run on pull_request (mode: run) and only report here (mode: report), or set allow-untrusted: true",
-        )
     return Job(
         event=event,
+        stranger=_stranger(event, given) if event and mode != "report" else None,
         token=None if mode == "run" else given.get("github-token"),
         programs=mode != "report",
         annotations=_boolean(given, "annotations"),
         summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(given, "summary") else None,
         outputs=_file(environment, "GITHUB_OUTPUT"),
+    )
+
+
+def _stranger(event: GitHubEvent, given: Mapping[str, str]) -> str | None:
+    """Whose commit it is, where agents may run on it and its agent configuration is not to count. Raises UsageError."""
+    allowed = given.get("allow-untrusted", "false").lower()
+    if allowed not in ALLOWED:
+        raise UsageError(f"input allow-untrusted: unknown word {allowed!r}", remedy=did_you_mean(allowed, ALLOWED))
+    if not event.untrusted or allowed == "with-configuration":
+        return None
+    whose = event.head.repository if event.head and event.head.repository else "a pull request"
+    if allowed == "true":
+        return whose
+    raise UsageError(
+        f"{event.name} on a commit of {whose}: agents would run what a stranger wrote, with this repository's secrets",
+        remedy="run on pull_request (mode: run) and only report here (mode: report), or set allow-untrusted: true",
     )
 
 

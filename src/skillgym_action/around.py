@@ -48,9 +48,12 @@ def prepared(world: World, execution: Execution, folder: Path) -> Workspace:
     """A workspace that is ready for the agent; ``folder`` takes logs. Raises NotPreparedError."""
     around = _Around(world, execution, folder)
     try:
+        if world.strangers and around.spec.mode == "none":
+            world.strangers.refuse(around.spec.cwd or world.repository.root, world.repository.root)
         if around.lasts:
             workspace = world.workspaces.shared(around.name, around.spec, around.before_all)
             around.before_each(workspace)
+            around.forget_strangers(workspace)
         else:
             workspace = world.workspaces.fresh(around.spec)
             around.before(workspace)
@@ -109,17 +112,30 @@ class _Around:
     def before(self, workspace: Workspace) -> None:
         """All of it, for a workspace of the session's own; what it is then, the agent starts from."""
         if self.spec.bootstrap is None and not self.hooks.before_all and not self.hooks.before_each:
+            self.forget_strangers(workspace)
             workspace.remember()
             return
         with workspace.bootstrapping():
             self.before_all(workspace)
             self.before_each(workspace)
+            self.forget_strangers(workspace)
+
+    def forget_strangers(self, workspace: Workspace) -> None:
+        """Last of all, since a template or a bootstrap may have brought agent configuration as well."""
+        if self.world.strangers and self.spec.mode != "none":
+            self.world.strangers.take_out(workspace.path)
 
     def before_all(self, workspace: Workspace) -> None:
         """Bootstrap, and the hooks that a new workspace needs."""
         if bootstrap := self.spec.bootstrap:
             env = {**self._env(workspace), **dict(bootstrap.env)}
-            invocation = Invocation(argv=bootstrap.argv, cwd=workspace.path, timeout=bootstrap.timeout, env=env)
+            invocation = Invocation(
+                argv=bootstrap.argv,
+                cwd=workspace.path,
+                timeout=bootstrap.timeout,
+                env=env,
+                groups=workspace.user.suites_groups,
+            )
             self._required(invocation, "bootstrap", workspace)
         for hook in self.hooks.before_all:
             self._required(self._invocation(hook, workspace, "__before_all__"), "before_all", workspace)
@@ -133,7 +149,11 @@ class _Around:
         """Hooks whose failure is no more than a line for people."""
         test_id = "__after_all__" if stage == "after_all" else self.execution.case.id
         for hook in () if self.world.cancelled else hooks:
-            if failure := self._run(self._invocation(hook, workspace, test_id), stage):
+            try:
+                failure = self._run(self._invocation(hook, workspace, test_id), stage)
+            except OSError as error:
+                failure = str(error)
+            if failure:
                 where = f"{self.execution.suite.path}: {self.execution.case.id} [{self.execution.runner.id}]"
                 self.world.observer.progress(f"{where}: {stage}: {failure}")
 
@@ -164,6 +184,7 @@ class _Around:
             timeout=hook.timeout,
             env=self._env(workspace),
             stdin=json.dumps(told, ensure_ascii=False),
+            groups=workspace.user.suites_groups,
         )
 
     def _env(self, workspace: Workspace) -> dict[str, str]:

@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from skillgym_action import around
 from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.camel import to_json
-from skillgym_action.domain import Attempt, Judgement
+from skillgym_action.domain import Attempt, Judgement, Result
+from skillgym_action.effects import kept_workspace
 from skillgym_action.effects.clock import iso
 from skillgym_action.effects.outputs import OutputFile
+from skillgym_action.errors import OutputError
 from skillgym_action.follow_up import Remembered, follow_ups, remember
 from skillgym_action.judge import CANCELLED, classified, errored, judge
+from skillgym_action.leaks import Leaks
 from skillgym_action.limits import Limits
 from skillgym_action.normalise import session_report
 from skillgym_action.session import Ending, Session
-from skillgym_action.session_report import Cost, SessionReport, Trouble
+from skillgym_action.session_report import Cost, SessionReport, Trouble, Usage
 from skillgym_action.subject import SessionSubject, SuiteClassifier, runner_reference
+from skillgym_action.text import plain
 from skillgym_action.verdicts import GREEN
 
 if TYPE_CHECKING:
@@ -32,23 +37,30 @@ if TYPE_CHECKING:
     from skillgym_action.session import Capture
     from skillgym_action.world import World
 
+NEVER_BEGAN = frozenset({Ending.NOT_STARTED, Ending.REFUSED})
+NOTHING = Cost(usd=0.0, source="computed")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attempted:
-    """What one session came to. ``trouble`` stands beside the judgement, since retries depend on it."""
+    """What one session came to. ``result`` is that of its execution, if no other session follows.
 
-    attempt: Attempt
-    judgement: Judgement
-    report: SessionReport | None = None
+    ``agent_cost`` is the agent's part of its cost. ``trouble`` stands beside it, since retries depend on it.
+    """
+
+    result: Result
+    agent_cost: Cost
     trouble: Trouble | None = None
 
     @property
-    def cost(self) -> Cost:
-        """What agent and judge cost together; unknown as soon as one of them is."""
-        agent, judge = self.report.cost if self.report else Cost(), self.judgement.cost_usd
-        if not judge:
-            return Cost() if judge is None else agent
-        return agent if agent.usd is None else Cost(usd=agent.usd + judge, source="computed")
+    def attempt(self) -> Attempt:
+        """The session, as results list it."""
+        return self.result.attempts[-1]
+
+    @property
+    def judgement(self) -> Judgement:
+        """On this session."""
+        return self.result.judgement
 
 
 def attempt(world: World, execution: Execution, repetition: int, number: int, max_steps: int | None) -> Attempted:
@@ -56,8 +68,11 @@ def attempt(world: World, execution: Execution, repetition: int, number: int, ma
     directory = f"{execution.directory}/repeat-{repetition}" + (f"/session-{number}" if number > 1 else "")
     kept = f"workspaces/{execution.directory}/repeat-{repetition}" + (f"-session-{number}" if number > 1 else "")
     folder = world.directory.folder(directory)
+    world.directory.clear(kept)
+    leaks = Leaks(world.directory, folder, execution.case.prompt)
     began = world.clock.seconds()
     report: SessionReport | None = None
+    cost = NOTHING
     try:
         workspace = around.prepared(world, execution, folder)
     except around.NotPreparedError as error:
@@ -68,50 +83,131 @@ def attempt(world: World, execution: Execution, repetition: int, number: int, ma
         told = classified(execution.case, SuiteClassifier(world, execution), judgement)
         judgement = CANCELLED if world.cancelled else told
     else:
-        report, trouble, records = _held(world, execution, workspace, folder, (repetition, max_steps))
-        judgement = _judged(world, execution, workspace, folder, (report, trouble))
+        report, trouble, records = _held(world, execution, workspace, leaks, (repetition, max_steps))
+        cost = report.cost if report else Cost()
+        judgement = _judged(world, execution, workspace, leaks, (report, trouble))
         around.finished(world, execution, workspace, folder)
         questions = follow_ups(judgement) if report else ()
         if report and questions:
             remember(world, execution, workspace, folder, Remembered(questions, report, records, kept))
         _cleaned_up(world, workspace, kept if questions or judgement.status not in GREEN else None)
     if judgement.failure:
-        world.directory.write(folder / "error.json", json.dumps(to_json(judgement.failure)))
+        leaks.write("error.json", json.dumps(to_json(judgement.failure)))
     duration = round((world.clock.seconds() - began) * 1000)
-    return Attempted(
+    one = Attempt(
+        repetition=repetition,
+        session=number,
+        status=judgement.status,
+        duration_ms=report.duration_ms if report and report.duration_ms is not None else duration,
+        directory=directory,
+        failure_class=judgement.failure_class,
+        message=judgement.failure.message if judgement.failure else None,
+    )
+    result = replace(
+        result_of(execution, judgement, report),
+        duration_ms=one.duration_ms,
+        cost=_together(cost, judgement.cost_usd),
+        attempts=(one,),
+        directory=directory,
+        findings=leaks.findings,
+    )
+    hidden = world.directory.redactor.within(trouble)
+    return Attempted(result=leaks.hidden_in(result), agent_cost=cost, trouble=hidden)
+
+
+def result_of(execution: Execution, judgement: Judgement, report: SessionReport | None = None) -> Result:
+    """The result of an execution: without a session, or what the report of its only one says."""
+    return Result(
+        index=execution.index,
+        suite=execution.suite,
+        case_id=execution.case.id,
         judgement=judgement,
-        report=report,
-        trouble=trouble,
-        attempt=Attempt(
-            repetition=repetition,
-            session=number,
-            status=judgement.status,
-            duration_ms=report.duration_ms if report and report.duration_ms is not None else duration,
-            directory=directory,
-            failure_class=judgement.failure_class,
-            message=judgement.failure.message if judgement.failure else None,
-        ),
+        runner=execution.runner,
+        location=execution.case.location,
+        tags=execution.case.tags,
+        expected_fail=execution.case.expected_fail,
+        usage=report.usage if report else Usage(),
+        model=(report.model if report else None) or execution.model,
+        version=report.version if report else None,
+        prompt=execution.case.prompt,
+        final_output=report.final_output if report else None,
+        session_id=report.session_id if report else None,
     )
 
 
+def _together(agent: Cost, judge: float | None) -> Cost:
+    """What agent and judge cost together; unknown as soon as one of them is."""
+    if not judge:
+        return Cost() if judge is None else agent
+    return agent if agent.usd is None else Cost(usd=agent.usd + judge, source="computed")
+
+
 def _cleaned_up(world: World, workspace: Workspace, kept: str | None) -> None:
-    """Keep the workspace there, without secrets, for people to look at; or nothing of it."""
+    """Keep the workspace there, without secrets, for people to look at; or nothing of it.
+
+    Whoever cancels a run does not wait for that: it goes when all is reported.
+    """
+    if world.cancelled:
+        return
     if kept:
-        changes = workspace.changes()
-        world.directory.redact(*(workspace.path / path for path in (*changes.created, *changes.modified)))
-        workspace.keep(world.directory.path / kept)
+        try:
+            kept_workspace.clean(workspace, world.directory, world.cancelled)
+            workspace.keep(world.directory.path / kept, world.cancelled)
+        except OSError as error:
+            world.observer.progress(f"{plain(kept)} is not kept: {plain(error.strerror or str(error))}")
     world.workspaces.discard(workspace)
 
 
 def _held(
-    world: World, execution: Execution, workspace: Workspace, folder: Path, settings: tuple[int, int | None]
+    world: World, execution: Execution, workspace: Workspace, leaks: Leaks, settings: tuple[int, int | None]
 ) -> tuple[SessionReport | None, Trouble | None, tuple[Path, ...]]:
     """The session: what the agent did, why that cannot be judged, if so, and the agent's own records of it."""
-    repetition, max_steps = settings
+    session, folder = _session(world, execution, workspace, settings), leaks.folder
     runner, agent = execution.runner, agent_named(execution.runner.agent.type)
+    invocation = agent.invocation(session)
+    invocation = replace(
+        invocation,
+        env={**workspace.agent_env(), **runner.agent.env, **invocation.env},
+        groups=workspace.user.suites_groups if AGENTS[runner.agent.type].plays else workspace.user.groups,
+    )
+    watched = AGENTS[runner.agent.type].streams or runner.agent.output == "events"
+    limits = Limits(agent, session) if watched else None
+    began = world.clock.now()
+    try:
+        workspace.write(invocation.files)
+    except OSError as error:
+        return None, Trouble(kind="workspace", message=f"the agent's files could not be written: {error}"), ()
+    capture = world.processes.run(invocation, stdout=folder / "stdout.log", stderr=folder / "stderr.log", watch=limits)
+    ended = began + timedelta(seconds=capture.seconds)
+    collected: tuple[Path, ...] = ()
+    try:
+        try:
+            workspace.settle()
+            collected = workspace.collected(invocation.collect)
+            capture = replace(capture, collected=tuple(map(OutputFile, collected)))
+            transcript = agent.transcript(capture, session)
+            report = session_report(
+                transcript, capture, session, runner_reference(execution), started_at=iso(began), ended_at=iso(ended)
+            )
+        finally:  # before anything of it is quoted: half a key could not be recognised any more
+            leaks.in_output(path for path in collected if path.suffix == ".jsonl")
+        if capture.ending in NEVER_BEGAN:
+            report = replace(report, cost=NOTHING)
+        trouble = trouble_of_ending(capture, execution.timeout) or agent.trouble(capture, transcript)
+    except OutputError:
+        raise
+    except OSError as error:
+        return None, Trouble(kind="workspace", message=f"what the session left cannot be read: {error}"), ()
+    except Exception as error:  # noqa: BLE001 -- foreign output must cost its own execution only, whatever it holds
+        return None, Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"), ()
+    return replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(folder)), trouble, collected
+
+
+def _session(world: World, execution: Execution, workspace: Workspace, settings: tuple[int, int | None]) -> Session:
+    repetition, max_steps = settings
     suite, case, own = execution.directory.split("/")
-    session = Session(
-        agent=replace(runner.agent, model=execution.model),
+    return Session(
+        agent=replace(execution.runner.agent, model=execution.model),
         prompt=execution.case.prompt,
         case_id=execution.case.id,
         key=(suite, case, own, f"repeat-{repetition}"),
@@ -122,30 +218,8 @@ def _held(
         max_steps=max_steps,
         budget=execution.budget,
         files=execution.case.files,
+        prices=world.prices,
     )
-    invocation = agent.invocation(session)
-    invocation = replace(invocation, env={**workspace.agent_env(), **runner.agent.env, **invocation.env})
-    watched = AGENTS[runner.agent.type].streams or runner.agent.output == "events"
-    limits = Limits(agent, max_steps=max_steps, budget=execution.budget, model=execution.model) if watched else None
-    began = world.clock.now()
-    workspace.write(invocation.files)
-    capture = world.processes.run(invocation, stdout=folder / "stdout.log", stderr=folder / "stderr.log", watch=limits)
-    ended = world.clock.now()
-    workspace.settle()
-    collected = workspace.collected(invocation.collect)
-    capture = replace(capture, collected=tuple(map(OutputFile, collected)))
-    try:
-        transcript = agent.transcript(capture, session)
-        report = session_report(
-            transcript, capture, session, runner_reference(execution), started_at=iso(began), ended_at=iso(ended)
-        )
-        trouble = trouble_of_ending(capture, execution.timeout) or agent.trouble(capture, transcript)
-    except Exception as error:  # noqa: BLE001 -- foreign output must cost its own execution only, whatever it holds
-        return None, Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"), ()
-    finally:
-        world.directory.redact(folder / "stdout.log", folder / "stderr.log")
-        world.directory.take((path for path in collected if path.suffix == ".jsonl"), folder)
-    return replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(folder)), trouble, collected
 
 
 def _raw_artifacts(folder: Path) -> dict[str, str]:
@@ -173,23 +247,26 @@ def _judged(
     world: World,
     execution: Execution,
     workspace: Workspace,
-    folder: Path,
+    leaks: Leaks,
     held: tuple[SessionReport | None, Trouble | None],
 ) -> Judgement:
     report, trouble = held
     if world.cancelled:
         return CANCELLED
-    changes = workspace.changes()
-    complete = workspace.save(changes, folder / "changes")
-    world.directory.redact(*(folder / "changes" / path for path in (*changes.created, *changes.modified)))
-    summary = {"path": "workspace", **to_json(changes), "complete": complete}
-    world.directory.write(folder / "workspace.json", json.dumps(summary))
+    changes, folder = workspace.changes(), leaks.folder
+    complete = workspace.save(changes, folder / "changes") and leaks.in_changes(changes, workspace)
+    links = {"links": workspace.leading_out} if workspace.leading_out else {}
+    summary = {"path": "workspace", **to_json(changes), **links, "complete": complete}
+    leaks.in_artifact("workspace.json", json.dumps(summary))
     if report:
-        world.directory.write(folder / "report.json", json.dumps(to_json(report)))
+        leaks.in_artifact("report.json", json.dumps(to_json(report)))
     subject = SessionSubject(world, execution, workspace, folder)
     subject.report = report
     if around.place_of(execution).judged_last:
         subject.file_changes()  # of the agent alone
         around.after_agent(world, execution, workspace, folder)
-    judgement = judge(execution.case, subject, trouble)
+    try:
+        judgement = judge(execution.case, subject, trouble)
+    except OSError as error:
+        judgement = errored(Trouble(kind="workspace", message=f"the session could not be judged: {error}"))
     return replace(CANCELLED if world.cancelled else judgement, cost_usd=subject.cost_usd)

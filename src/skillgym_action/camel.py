@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="DataclassInstance")
 # What annotations may name although their module imports it for type checkers only.
 NAMES = {"Mapping": Mapping}
+LEAVES = frozenset({str, int, float, bool})
 
 
 def camel(name: str) -> str:
@@ -43,6 +44,8 @@ def from_json(cls: type[T], value: Mapping[str, Any]) -> T:
 
 
 def _plain(value: Any) -> Any:
+    if type(value) in LEAVES:
+        return value
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):

@@ -81,7 +81,7 @@ DECIDING = together(
     option(
         "fail-on",
         "LIST",
-        "Words of: failed, unexpected-passed, errored, skipped, no-cases, regression, budget, warnings; or none.",
+        "Words of: failed, unexpected-passed, errored, skipped, no-cases, regression, budget, leaks, warnings; none.",
     ),
     option("min-pass-rate", "R", "Red below this share of green among the judged, 0 to 1."),
     option("max-error-rate", "R", "Share of errored executions that is tolerated, 0 to 1."),
@@ -117,6 +117,7 @@ def cli() -> None:
 @RUNNING
 @DECIDING
 @OUTPUT
+@option("resume", "DIR", "Go on with the run of that run directory: hold the sessions that are missing, and no other.")
 @flag("dry-run", "Show what would run, start nothing.")
 def run(**given: Any) -> int:
     """Discover suites, run them on agents, judge, report, gate."""
@@ -202,7 +203,7 @@ def explain(directory: Path, *, rerun: bool, **given: Any) -> int:
 @cli.command()
 @click.argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> int:
-    """JSON Schema of config, x-bench, results."""
+    """JSON Schema of config, x-bench, results; types for suites in TypeScript."""
     from skillgym_action import commands
 
     return commands.schema(name)

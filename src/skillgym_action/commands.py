@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action import composition, pipeline, resolve
+from skillgym_action import composition, listing, pipeline, resolve
 from skillgym_action.effects.clock import Clock
 from skillgym_action.effects.terminal import Terminal
 from skillgym_action.errors import UsageError, did_you_mean
 from skillgym_action.plan import known
-from skillgym_action.redaction import Redactor
 from skillgym_action.reporters.terminal import render
-from skillgym_action.text import log_line, plain
+from skillgym_action.text import plain
 from skillgym_action.verdicts import GREEN
 
 if TYPE_CHECKING:
@@ -69,8 +68,7 @@ def _exit_code(report: RunReport) -> int:
 
 
 def _terminal(given: Settings, here: Place) -> Terminal:
-    redactor = Redactor(composition.secret_values(here.environment))
-    return Terminal(redactor=redactor, color=not given.no_color, quiet=given.quiet, live=sys.stderr.isatty())
+    return Terminal(redactor=here.redactor, color=not given.no_color, quiet=given.quiet, live=sys.stderr.isatty())
 
 
 def _show(terminal: Terminal, report: RunReport, directory: Path, given: Settings) -> None:
@@ -103,15 +101,15 @@ def _looking(given: Settings, here: Place) -> Iterator[World]:
         composition.opened(here, Path(folder) / "run", terminal) as world,
     ):
         yield world
+        if world.cancelled:
+            raise KeyboardInterrupt
 
 
 def _dry_run(given: Settings, here: Place, runners: tuple[Runner, ...], options: Options) -> int:
     todo = _plan(given, here, runners, options)
-    for execution in todo.executions:
-        budget = f", ${execution.budget:.2f}" if execution.budget is not None else ""
-        names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]"
-        print(plain(f"{names}  {execution.timeout:g} s{budget}"))  # noqa: T201 -- what the command is for
-    if code := _problems(todo.suites):
+    for line in listing.lines(todo):
+        print(here.redactor.text(line))  # noqa: T201 -- what the command is for
+    if code := _problems(todo.suites, here):
         return code
     if not todo.executions:
         raise UsageError("nothing would run: no suite was found, or the filters leave no case", remedy="see `list`")
@@ -125,33 +123,9 @@ def list_(given: Settings, here: Place, *, as_json: bool, matrix: int | None) ->
         return 0
     _, runners, options = resolved(given, here)
     todo = _plan(given, here, runners, options)
-    rows = [
-        {
-            "suite": one.suite.path,
-            "format": one.suite.format,
-            "case": one.case.id,
-            "runner": one.runner.id,
-            "tags": list(one.case.tags),
-            "timeout": one.timeout,
-            "budget": one.budget,
-            "model": one.model,
-        }
-        for one in todo.executions
-    ]
-    if as_json:
-        print(json.dumps(rows, indent=2))  # noqa: T201
-        return _problems(todo.suites)
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("suite", "case", "runner", "model", "tags"):
-        table.add_column(name, overflow="fold")
-    for one in todo.executions:
-        cells = (one.suite.path, one.case.id, one.runner.id, one.model or "", ", ".join(one.case.tags))
-        table.add_row(*(plain(cell).replace("[", r"\[") for cell in cells))
-    Console(no_color=given.no_color).print(table)
-    return _problems(todo.suites)
+    table = listing.as_json(todo) if as_json else listing.as_table(todo)
+    print(here.redactor.text(table))  # noqa: T201
+    return _problems(todo.suites, here)
 
 
 def check(given: Settings, here: Place) -> int:
@@ -162,7 +136,7 @@ def check(given: Settings, here: Place) -> int:
     with _looking(given, here) as world:
         suites = pipeline.loaded(world, options)
     known((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
-    if code := _problems(suites):
+    if code := _problems(suites, here):
         return code
     if not suites:
         raise UsageError("no suite was found", remedy="name a suite file or a folder that holds one")
@@ -172,16 +146,16 @@ def check(given: Settings, here: Place) -> int:
     return 0
 
 
-def _problems(suites: tuple[Suite, ...]) -> int:
+def _problems(suites: tuple[Suite, ...], here: Place) -> int:
     """Print what is wrong with the suites; 2 if anything is."""
-    wrong = 0
+    wrong, within = 0, here.redactor.text
     for suite in suites:
         for warning in suite.warnings:
-            print(plain(f"warning: {warning}"), file=sys.stderr)  # noqa: T201
+            print(within(plain(f"warning: {warning}")), file=sys.stderr)  # noqa: T201
         problems = [invalid.problem for invalid in suite.invalid]
         for problem in (*problems, *(runner.problem for runner in suite.runners if runner.problem)):
             wrong = 2
-            print(plain(f"error: {problem}"), file=sys.stderr)  # noqa: T201
+            print(within(plain(f"error: {problem}")), file=sys.stderr)  # noqa: T201
     return wrong
 
 
@@ -226,8 +200,8 @@ def doctor(given: Settings, here: Place, *, install: tuple[str, ...], probe: boo
     from skillgym_action.doctor import findings
 
     worst = 0
+    within = here.redactor.text
     with _looking(given, here) as world:
-        within = world.directory.redactor.text
         console = Console(no_color=given.no_color, highlight=False, soft_wrap=True)
         for finding in findings(world, given, here, install=install, probe=probe):
             worst = max(worst, finding.state)
@@ -250,11 +224,9 @@ def explain(directory: Path, given: Settings, here: Place, *, rerun: bool) -> in
         raise unknown_runner(asked.runner_id, config.file.runners or ())
     with _looking(given, here) as world:
         answers = explanations(world, asked, found[0], directory)
-        within = world.directory.redactor.text
     for answer in answers:
         told = answer.trouble.message if answer.trouble else answer.answer
-        lines = [f"> {plain(answer.asked.question)}", *map(log_line, told.splitlines()), ""]
-        print(within("\n".join(lines)))  # noqa: T201
+        print(here.redactor.text(listing.question_and_answer(answer.asked.question, told)))  # noqa: T201
     return 3 if any(answer.trouble for answer in answers) else 0
 
 
@@ -265,7 +237,8 @@ def schema(name: str | None) -> int:
         return 0
     if name not in SCHEMAS:
         raise UsageError(f"unknown schema {name!r}", remedy=did_you_mean(name, SCHEMAS))
-    print(json.dumps(SCHEMAS[name](), indent=2))  # noqa: T201
+    told = SCHEMAS[name]()
+    print(told if isinstance(told, str) else json.dumps(told, indent=2))  # noqa: T201
     return 0
 
 
@@ -287,5 +260,11 @@ def _results_schema() -> dict[str, object]:
     return results_schema()
 
 
+def _types() -> str:
+    from skillgym_action.formats.typescript_suite import types
+
+    return types()
+
+
 DOCTORS_SIGNS = {0: ("✓", "green"), 1: ("·", "dim"), 2: ("!", "yellow"), 3: ("✗", "red")}
-SCHEMAS = {"config": _config_schema, "x-bench": _suite_schema, "results": _results_schema}
+SCHEMAS = {"config": _config_schema, "x-bench": _suite_schema, "results": _results_schema, "typescript": _types}

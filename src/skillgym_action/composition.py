@@ -14,17 +14,20 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS
 from skillgym_action.config import Config, find_config, read_config
 from skillgym_action.effects.agent_installs import AgentInstalls
-from skillgym_action.effects.agent_user import agent_user, closed_to_others
+from skillgym_action.effects.agent_user import CREDENTIALS, agent_user, closed_to_others
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.clock import Clock
+from skillgym_action.effects.guardian import guarded
+from skillgym_action.effects.journal_file import JOURNAL
 from skillgym_action.effects.processes import Processes
 from skillgym_action.effects.repository import Repository, repository_root
 from skillgym_action.effects.run_directory import RunDirectory
+from skillgym_action.effects.strangers_configuration import StrangersConfiguration
 from skillgym_action.effects.suite_host import SuiteHosts
 from skillgym_action.effects.workspace import Workspaces
 from skillgym_action.errors import ConfigError, UsageError
-from skillgym_action.redaction import Redactor, is_secret_name
-from skillgym_action.runners import selected_runners
+from skillgym_action.redaction import Redactor, is_secret_name, secret_values
+from skillgym_action.runners import secrets_of, selected_runners
 from skillgym_action.world import Observers, World
 
 if TYPE_CHECKING:
@@ -48,6 +51,7 @@ class Job:
 
     Without ``programs`` no configuration that is a program is run.
     Without ``token`` nothing is said on a pull request; without ``summary`` or ``outputs`` that file is not written.
+    ``stranger``: whose commit it is, where its agent configuration is not to count.
     """
 
     event: GitHubEvent | None = None
@@ -56,22 +60,28 @@ class Job:
     programs: bool = True
     summary: Path | None = None
     outputs: Path | None = None
+    stranger: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """Where we are: the working directory, the repository around it, the environment as it was, and the job around."""
+    """Where we are: the working directory, the repository around it, the environment as it was, and the job around.
+
+    ``redactor`` knows the environment's secrets, and those of runners as soon as there are any.
+    """
 
     cwd: Path
     root: Path
     environment: Mapping[str, str]
+    redactor: Redactor
     job: Job | None = None
 
 
 def place(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> Place:
     """The place of a working directory."""
     absolute = Path(os.path.realpath(cwd))
-    return Place(cwd=absolute, root=repository_root(absolute), environment=environment, job=job)
+    redactor = Redactor(secret_values(environment))
+    return Place(cwd=absolute, root=repository_root(absolute), environment=environment, redactor=redactor, job=job)
 
 
 def configuration(given: Settings, here: Place) -> Config:
@@ -108,18 +118,27 @@ def _program_runner(given: Settings, here: Place) -> Callable[[Path], object]:
             logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
             processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
             hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=logs, node=node))
-            return hosts.configuration(file)
+            try:
+                return hosts.configuration(file)
+            except ConfigError:
+                if cancelled:
+                    raise KeyboardInterrupt from None
+                raise
 
     return run
 
 
 def runners(given: Settings, config: Config, here: Place) -> tuple[Runner, ...]:
-    """The runners of a run."""
-    return selected_runners(config, given.runner, here.environment)
+    """The runners of a run. What they are given as keys is secret from now on."""
+    selected = selected_runners(config, given.runner, here.environment)
+    here.redactor.learn(secrets_of(selected))
+    return selected
 
 
 def run_directory(given: Settings, config: Config, here: Place, clock: Clock) -> Path:
-    """``--output``, or a new folder below ``.skillgym-results``."""
+    """``--output``, the run that is resumed, or a new folder below ``.skillgym-results``. Raises UsageError."""
+    if given.resume:
+        return _resumed(given, here.cwd / given.resume)
     if given.output:
         return Path(os.path.normpath(here.cwd / given.output))
     parent = Path(config.folder, config.file.run.output_dir) if config.folder and config.file.run.output_dir else None
@@ -127,9 +146,17 @@ def run_directory(given: Settings, config: Config, here: Place, clock: Clock) ->
     return (parent or here.cwd / ".skillgym-results") / name
 
 
-def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Values of the environment that must never leave us."""
-    return tuple(value for name, value in environment.items() if value and is_secret_name(name))
+def _resumed(given: Settings, directory: Path) -> Path:
+    if given.output:
+        raise UsageError("--resume and --output: a run goes on where it began", remedy="leave one of them out")
+    if given.dry_run:
+        raise UsageError("--resume and --dry-run: nothing would start", remedy="leave one of them out")
+    if not (directory / JOURNAL).is_file():
+        raise UsageError(
+            f"--resume: there is no {JOURNAL} in {given.resume}",
+            remedy="name the run directory of a run that was not finished; --output begins a new one",
+        )
+    return Path(os.path.normpath(directory))
 
 
 def forget_keys() -> None:
@@ -157,22 +184,23 @@ def opened(here: Place, directory: Path, observer: Observer, options: Options | 
             stack.enter_context(closed_to_others(_private(here)))
         processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
         repository = Repository(here.root, processes)
-        workspaces = stack.enter_context(Workspaces(repository, processes.turns, user))
+        workspaces = stack.enter_context(Workspaces(repository, processes))
+        stack.enter_context(guarded(processes, workspaces.root))
         if directory.is_relative_to(here.root):
             workspaces.hide([directory.relative_to(here.root).as_posix()])
-        redactor = Redactor(secret_values(here.environment))
-        logs = stack.enter_context(RunDirectory(directory, redactor))
+        logs = stack.enter_context(RunDirectory(directory, here.redactor))
         if user:
             stack.enter_context(closed_to_others([directory]))
         node = here.environment.get("SKILLGYM_NODE")
         hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=directory, node=node))
+        hosts.log_ended = logs.redact
         clock = Clock()
         event = here.job.event if here.job else None
         conversation = None
         if options and event and here.job and here.job.token:
             api = _github_api(event, here.job.token, clock, cancelled)
             stack.callback(api.close)
-            conversation = _conversation(api, event, options, redactor, observer)
+            conversation = _conversation(api, event, options, here.redactor, observer)
             stack.callback(conversation.close)
         yield World(
             cwd=here.cwd,
@@ -188,14 +216,17 @@ def opened(here: Place, directory: Path, observer: Observer, options: Options | 
             links=event.links() if event else None,
             conversation=conversation,
             judge=_judge(options.judge, clock, cancelled) if options and options.judge else None,
+            prices=options.execute.prices if options else {},
             snapshots=_snapshots(options.execute.snapshots) if options and options.execute.snapshots else None,
+            strangers=StrangersConfiguration(here.job.stranger) if here.job and here.job.stranger else None,
         )
 
 
 def _private(here: Place) -> list[Path]:
-    """What agents with a user of their own must not find: the checkout's credentials, and what the runner mounts."""
+    """What agents with a user of their own must not find: credentials, and what the runner mounts."""
     mounted = [Path("/github") / name for name in ("file_commands", "home", "runner_temp", "workflow")]
-    return [here.root / ".git", *(mounted if here.job else [])]
+    home = Path(here.environment.get("HOME") or "/root")
+    return [here.root / ".git", *(home / name for name in CREDENTIALS), *(mounted if here.job else [])]
 
 
 def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation) -> Judge:

@@ -11,6 +11,7 @@ from skillgym_action.documents import read_document, told_document, validated
 from skillgym_action.errors import ConfigError, Location, Problem
 from skillgym_action.notations import key_path_text
 from skillgym_action.redaction import looks_like_key
+from skillgym_action.user_files import LARGEST_CONFIG, read_bytes, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -67,6 +68,7 @@ def read_config(path: Path, shown: str, run: Callable[[Path], object] | None = N
     if kind:
         document = _read(path, shown, kind)
     elif run and path.suffix.lower() in PROGRAMS:
+        read_bytes(path, path=shown, error=ConfigError, largest=LARGEST_CONFIG)
         document = told_document(run(path), path=shown)
     else:
         problem = Problem(
@@ -81,10 +83,7 @@ def read_config(path: Path, shown: str, run: Callable[[Path], object] | None = N
 
 
 def _read(path: Path, shown: str, kind: Kind) -> Document:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{shown}: cannot be read: {error}", remedy="check the path given by --config") from error
+    text = read_text(path, path=shown, error=ConfigError, largest=LARGEST_CONFIG)
     return read_document(text, path=shown, kind=kind, error=ConfigError)
 
 

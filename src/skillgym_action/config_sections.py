@@ -158,6 +158,14 @@ class SnapshotsSection(_Model):
         return value
 
 
+class PriceSection(_Model):
+    """``prices.<model>``: US dollars for a million tokens."""
+
+    input: NonNegativeFloat
+    output: NonNegativeFloat
+    cached: NonNegativeFloat | None = None
+
+
 class ReportSection(_Model):
     """``report``: what is said on the pull request, and with which templates."""
 
@@ -176,4 +184,5 @@ class ConfigFile(_Model):
     defaults: DefaultsSection = DefaultsSection()
     report: ReportSection = ReportSection()
     snapshots: SnapshotsSection | None = None
+    prices: dict[str, PriceSection] = {}
     runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.effects.github_files import append_outputs, append_summary
+from skillgym_action.effects.run_directory import REPORTS
 from skillgym_action.errors import ConfigError, OutputError, Problem
 from skillgym_action.github.told import Told
 from skillgym_action.reporters import reporter_named
@@ -17,7 +18,7 @@ from skillgym_action.text import plain
 from skillgym_action.verdicts import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from skillgym_action.domain import RunReport
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from skillgym_action.options import DeliverOptions
     from skillgym_action.world import Observer
 
-ALWAYS = (("results", "results.json"), ("junit", "junit.xml"), ("summary", "summary.md"), ("comment", "comment.md"))
+STANDARD_OUTPUT = "standard output"
+UNDELIVERED = {"verdict": "inconclusive", "exit-code": str(OutputError.exit_code)}
+ALWAYS = tuple(zip(("results", "junit", "summary", "comment"), REPORTS, strict=True))
 
 
 def deliver(
@@ -35,33 +38,48 @@ def deliver(
     options: DeliverOptions,
     observer: Observer,
     conversation: Conversation | None = None,
-) -> None:
+    as_it_ended: Callable[[RunReport], RunReport] = lambda report: report,
+) -> RunReport:
     """Write every report, then GitHub's files, then the pull request, which may take long.
 
-    Raises OutputError at the end, when everything that can be written is.
+    ``as_it_ended`` is asked then: what it makes of the report replaces what was written. Raises OutputError at the end,
+    when everything that can be written is.
     """
     problems: list[Problem] = []
     notes = _write_files(directory, report, options, problems)
     if options.annotations:
-        for piece in reporter_named("annotations")(report):
-            observer.say(directory.redactor.text(piece).rstrip("\n"))
-    if options.step_summary:
-        with _collecting(problems, options.step_summary):
-            _append_summary(directory, options.step_summary)
+        with _collecting(problems, STANDARD_OUTPUT):
+            for piece in reporter_named("annotations")(report):
+                observer.say(directory.redactor.text(piece).rstrip("\n"))
+    _summarize(directory, report, options, problems)
     told = conversation.tell(report) if conversation else Told()
-    told = replace(told, notes=(*notes, *told.notes))
+    if (ended := as_it_ended(report)) is not report:
+        report = ended
+        _write_files(directory, report, options, problems)
+        _summarize(directory, report, options, problems)
+    _tell(replace(told, notes=(*notes, *told.notes)), directory, options, observer, problems)
+    if options.step_outputs:
+        with _collecting(problems, options.step_outputs):
+            undelivered = UNDELIVERED if problems and report.decision and report.decision.passed else {}
+            ours = outputs(report, directory, options)
+            append_outputs(options.step_outputs, {**ours, **undelivered, **told.outputs()})
+    if problems:
+        raise OutputError.of(*problems)
+    return report
+
+
+def _tell(
+    told: Told, directory: RunDirectory, options: DeliverOptions, observer: Observer, problems: list[Problem]
+) -> None:
+    """What did not go well, to whoever may have to do something about it."""
     for note in told.notes:
         observer.progress(f"note: {plain(str(note))}")
         if options.annotations:
-            observer.say(directory.redactor.text(told.notice(note)))
+            with _collecting(problems, STANDARD_OUTPUT):
+                observer.say(directory.redactor.text(told.notice(note)))
     if options.step_summary and told.notes:
         with _collecting(problems, options.step_summary):
             append_summary(options.step_summary, directory.redactor.text(told.markdown()))
-    if options.step_outputs:
-        with _collecting(problems, options.step_outputs):
-            append_outputs(options.step_outputs, {**outputs(report, directory, options), **told.outputs()})
-    if problems:
-        raise OutputError.of(*problems)
 
 
 def _write_files(
@@ -93,20 +111,29 @@ def rendered(kind: str, report: RunReport, options: DeliverOptions) -> Iterator[
 
 
 @contextmanager
-def _collecting(problems: list[Problem], path: Path) -> Iterator[None]:
+def _collecting(problems: list[Problem], path: Path | str) -> Iterator[None]:
     """What cannot be written must not keep the rest from being written."""
     try:
         yield
     except OutputError as error:
         problems += error.problems
     except OSError as error:
-        problems.append(Problem(message=f"cannot write {path}: {error.strerror or error}"))
+        problem = Problem(message=f"cannot write {path}: {error.strerror or error}")
+        problems += [] if problem in problems else [problem]
 
 
-def _append_summary(directory: RunDirectory, path: Path) -> None:
-    summary = (directory.path / "summary.md").read_text(encoding="utf-8")
-    if not append_summary(path, summary):
-        append_summary(path, f"The job summary is full; this run's is in {directory.path.name}/summary.md.\n")
+def _summarize(directory: RunDirectory, report: RunReport, options: DeliverOptions, problems: list[Problem]) -> None:
+    """The job summary has what the file has, or would have, if that could be written."""
+    if not options.step_summary:
+        return
+    with _collecting(problems, options.step_summary):
+        try:
+            pieces = [(directory.path / "summary.md").read_text(encoding="utf-8")]
+        except FileNotFoundError:
+            pieces = list(rendered("summary", report, replace(options, templates=None)))
+        if not append_summary(options.step_summary, directory.redactor.text("".join(pieces))):
+            full = f"The job summary is full; this run's is in {directory.path.name}/summary.md.\n"
+            append_summary(options.step_summary, full)
 
 
 def outputs(report: RunReport, directory: RunDirectory, options: DeliverOptions) -> dict[str, str]:

@@ -21,6 +21,7 @@ def chains(cases: Iterable[Case]) -> dict[str, str]:
 
     def leader(case_id: str) -> str:
         while leaders[case_id] != case_id:
+            leaders[case_id] = leaders[leaders[case_id]]  # or a long chain would take the square of its length
             case_id = leaders[case_id]
         return case_id
 

@@ -44,6 +44,8 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
         try:
             for suite in _below(repository, cwd, path, options):
                 found.setdefault(suite.path, suite)
+        except InterruptedError:  # cancelled, and what is known by now is reported
+            break
         except OSError as error:
             raise UsageError(
                 f"the files of {repository.root} cannot be listed: {error}",

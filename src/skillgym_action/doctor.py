@@ -98,7 +98,7 @@ def _node(world: World, environment: Mapping[str, str]) -> Finding:
     told = {name: world.installs.version(name) or "not found" for name in ("node", "npm")}
     text = f"{told['node']}, npm {told['npm']}"
     try:
-        Node(world.processes, environment.get("SKILLGYM_NODE")).host  # noqa: B018 -- raises when there is none
+        Node(world.processes, environment.get("SKILLGYM_NODE")).program  # noqa: B018 -- raises when there is none
     except SkillgymError as error:
         return finding(text=f"{text}; {error}", state=State.WARNING)
     if told["npm"] == "not found":
@@ -283,9 +283,8 @@ def _probed(world: World, runner: Runner) -> Finding:
         kind = TROUBLES[tried.trouble.kind]
         text = f"{kind.label} ({tried.trouble.kind}): {clipped(one_line(tried.trouble.message), TOLD)}"
         return finding(text=text, state=State.PROBLEM, remedy=kind.remedy)
-    report = tried.report
-    answer = clipped(one_line(report.final_output), TOLD).strip() if report else ""
-    cost = f"${report.cost.usd:.4f}" if report and report.cost.usd is not None else "cost unknown"
+    answer = clipped(one_line(tried.result.final_output or ""), TOLD).strip()
+    cost = "cost unknown" if tried.agent_cost.usd is None else f"${tried.agent_cost.usd:.4f}"
     facts = f"after {tried.attempt.duration_ms / 1000:.1f} s, {cost}"
     if not answer:
         return finding(text=f"no answer {facts}", state=State.PROBLEM, remedy="start the agent yourself and look")

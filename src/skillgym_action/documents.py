@@ -6,13 +6,12 @@ Whatever is wrong with a document becomes problems with a line, a column and a k
 from __future__ import annotations
 
 import json
-import re
-from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from skillgym_action.errors import Location, Problem, SkillgymError, did_you_mean
-from skillgym_action.notations import KeyPath, NotationError, Reading, key_path_text, read_json, read_toml
+from skillgym_action.notations import KeyPath, Lines, NotationError, Reading, key_path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -27,6 +26,9 @@ Kind = Literal["json", "yaml", "toml"]
 Misfit = tuple[KeyPath, Problem]
 
 LONGEST_QUOTE = 60
+MOST_PROBLEMS = 5_000
+SHOWN = 10
+"""With more problems than ``MOST_PROBLEMS``, only those of the first few members of everything are told."""
 
 _WANTED = {
     "model_type": "a mapping of keys to values",
@@ -49,32 +51,31 @@ class Document:
     path: str
     value: object
     reading: Reading
-    line_starts: Callable[[], list[int]]
+    lines: Lines
 
     def locate(self, key_path: KeyPath = ()) -> Location:
         """Where a key or an element is written, or its nearest ancestor that has a known place."""
         for length in range(len(key_path), -1, -1):
             if (offset := self.reading.offset(key_path[:length])) is not None:
-                return _location(self.path, self.line_starts(), offset)
+                line, column = self.lines.place(offset)
+                return Location(path=self.path, line=line, column=column)
         return Location(path=self.path, line=1)
 
 
-def read_document(text: str, *, path: str, kind: Kind, error: type[SkillgymError]) -> Document:
-    """The document in ``text``; a byte order mark is accepted. Raises ``error`` with the place of the trouble."""
+def read_document(text: str, *, path: str, kind: Kind, error: type[SkillgymError], line: int = 1) -> Document:
+    """The document in ``text``, whose first line is number ``line``; a byte order mark is accepted.
+
+    Raises ``error`` with the place of the trouble.
+    """
     text = text.removeprefix("\ufeff")
-    starts: list[int] = []
-
-    def line_starts() -> list[int]:
-        if not starts:
-            starts.extend([0, *(newline.end() for newline in re.finditer("\n", text))])
-        return starts
-
+    lines = Lines(text, line)
     try:
-        reading = _READERS[kind](text)
+        reading = _reader(kind)(text)
     except NotationError as trouble:
-        place = Location(path=path) if trouble.offset is None else _location(path, line_starts(), trouble.offset)
+        row, column = (None, None) if trouble.offset is None else lines.place(trouble.offset)
+        place = Location(path=path, line=row, column=column)
         raise error.of(Problem(message=trouble.message, location=place, remedy=trouble.remedy)) from trouble
-    return Document(path=path, value=reading.value, reading=reading, line_starts=line_starts)
+    return Document(path=path, value=reading.value, reading=reading, lines=lines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,21 +90,22 @@ class ToldDocument(Document):
 def told_document(value: object, *, path: str) -> Document:
     """A document without a text."""
     reading = Reading(value=value, offset=lambda _: None)
-    return ToldDocument(path=path, value=value, reading=reading, line_starts=lambda: [0])
+    return ToldDocument(path=path, value=value, reading=reading, lines=Lines(""))
 
 
-def _read_yaml(text: str) -> Reading:
+def _reader(kind: Kind) -> Callable[[str], Reading]:
+    """A notation is imported when it is met."""
+    if kind == "json":
+        from skillgym_action.json_notation import read_json
+
+        return read_json
+    if kind == "toml":
+        from skillgym_action.toml_notation import read_toml
+
+        return read_toml
     from skillgym_action.yaml_notation import read_yaml
 
-    return read_yaml(text)
-
-
-_READERS: dict[Kind, Callable[[str], Reading]] = {"json": read_json, "toml": read_toml, "yaml": _read_yaml}
-
-
-def _location(path: str, line_starts: list[int], offset: int) -> Location:
-    line = bisect_right(line_starts, offset)
-    return Location(path=path, line=line, column=offset - line_starts[line - 1] + 1)
+    return read_yaml
 
 
 # --- validation -------------------------------------------------------------------------------------
@@ -126,21 +128,51 @@ def checked(
 
     ``extensions``: keys ``x-*`` and ``$schema`` are allowed wherever a model forbids unknown ones.
     """
-    from pydantic import ValidationError
-
     value = part_of(document.value, at)
-    try:
-        return model.model_validate(value), ()
-    except ValidationError as invalid:
-        details = [(_resolved(value, detail), detail) for detail in invalid.errors(include_url=False)]
+    instance, details, count = _details(value, model)
     ignored = {path for path, detail in details if extensions and _is_extension(detail)}
     if ignored:
-        try:
-            return model.model_validate(_without(value, ignored)), ()
-        except ValidationError as invalid:
-            details = [(_resolved(value, detail), detail) for detail in invalid.errors(include_url=False)]
+        value = _without(value, ignored)
+        instance, details, count = _details(value, model)
+    if instance is not None:
+        return instance, ()
     misfits = [((*at, *path), _problem(document, (*at, *path), detail, model)) for path, detail in details]
-    return None, tuple(sorted(misfits, key=lambda misfit: _order(misfit[1])))
+    misfits.sort(key=lambda misfit: _order(misfit[1]))
+    if count > MOST_PROBLEMS:
+        top = Problem(message=f"{count:,} problems; these are the first", location=document.locate(at))
+        return None, ((at, top), *misfits[:SHOWN])
+    return None, tuple(misfits)
+
+
+def _details(value: object, model: type[Model]) -> tuple[Model | None, list[tuple[KeyPath, ErrorDetails]], int]:
+    """An instance, or what pydantic has against it and where; of too much, the beginning. And how much it is."""
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate(value), [], 0
+    except ValidationError as invalid:
+        found, count = invalid, invalid.error_count()
+    seen = value if count <= MOST_PROBLEMS else _beginning(value)
+    if seen is not value:
+        try:
+            model.model_validate(seen)
+        except ValidationError as invalid:
+            found = invalid
+        else:
+            return None, [], count
+    details = [(_resolved(seen, detail), detail) for detail in found.errors(include_url=False)]
+    return None, [(path, detail) for path, detail in details if not _is_there(value, path, detail)], count
+
+
+def _beginning(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _beginning(part) for key, part in islice(value.items(), SHOWN)}
+    return [_beginning(part) for part in value[:SHOWN]] if isinstance(value, list) else value
+
+
+def _is_there(value: object, path: KeyPath, detail: ErrorDetails) -> bool:
+    """Whether only the beginning misses it."""
+    return detail["type"] == "missing" and path[-1] in part_of(value, path[:-1])  # type: ignore[operator]
 
 
 def part_of(value: object, key_path: Iterable[str | int]) -> object:
@@ -184,6 +216,7 @@ def _problem(document: Document, key_path: KeyPath, detail: ErrorDetails, model:
 def _but_is(given: object) -> str:
     if isinstance(given, dict | list):
         return f", not a {'list' if isinstance(given, list) else 'mapping'}"
+    given = given[: LONGEST_QUOTE + 1] if isinstance(given, str) else given
     text = json.dumps(given, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
     return f", not {text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + '…'}"
 

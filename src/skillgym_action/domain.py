@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skillgym_action.assertions import Assertion
     from skillgym_action.comparison import Comparison
     from skillgym_action.errors import Location, Problem
+    from skillgym_action.findings import Finding
     from skillgym_action.links import Links
     from skillgym_action.session import AgentConfig
     from skillgym_action.session_report import Trouble
@@ -223,10 +224,7 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """An execution's status, reasons, cost. Tokens and time are averages over repetitions.
-
-    ``runner`` is None for invalid cases.
-    """
+    """An execution's status, reasons, cost. Tokens and time are repetitions' averages; invalid cases have no runner."""
 
     index: int
     suite: Suite
@@ -246,6 +244,7 @@ class Result:
     prompt: str | None = None
     final_output: str | None = None
     session_id: str | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def status(self) -> Status:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from skillgym_action.errors import Location, Problem, SuiteError
+from skillgym_action.errors import Location, Problem, SuiteError, closest
 from skillgym_action.js_values import text_of
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _ALIKE = 0.8
 _SHOWN = 60
+_MOST_UNKNOWN = 100
 
 
 class Entry:
@@ -106,9 +107,9 @@ class Entry:
 
     def refuse_typing_errors(self, known: Collection[str]) -> None:
         """Raise SuiteError for a key that is nearly one of the known; other keys are their author's own."""
-        for key in self.value:
-            if key not in known and (meant := get_close_matches(key, known, n=1, cutoff=_ALIKE)):
-                raise self.error(f"unknown key {key!r}", remedy=f"did you mean {meant[0]!r}?")
+        for key in islice((key for key in self.value if key not in known), _MOST_UNKNOWN):
+            if meant := closest(key, known, _ALIKE):
+                raise self.error(f"unknown key {key!r}", remedy=f"did you mean {meant!r}?")
 
 
 def _snake(key: str) -> str:

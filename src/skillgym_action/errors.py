@@ -15,10 +15,21 @@ Trouble of an agent is never raised: it travels as a value (``session.Trouble``)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+LONGEST_MESSAGE, LONGEST_PLACE = 5_000, 1_000
+"""Characters; what is longer came out of a file that means no good, and is cut."""
+LONGEST_ID = 1_000
+"""Characters of a case's id."""
+LONGEST_WORD = 100
+"""Characters of what can be a typing error."""
+MOST_KNOWN = 1_000
+"""Words that a typing error is compared with."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +53,13 @@ class Problem:
     location: Location | None = None
     key_path: str | None = None
     remedy: str | None = None
+
+    def __post_init__(self) -> None:
+        """Nothing in it is endless, wherever it came from."""
+        for name, longest in (("message", LONGEST_MESSAGE), ("remedy", LONGEST_PLACE), ("key_path", LONGEST_PLACE)):
+            text: str | None = getattr(self, name)
+            if text is not None and len(text) > longest:
+                object.__setattr__(self, name, f"{text[:longest]}…")
 
     def __str__(self) -> str:
         """One line: ``path:line:column: cases[0].expect: message; remedy``."""
@@ -99,10 +117,18 @@ class OutputError(SkillgymError):
     exit_code = 3
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A remedy that names the closest known word, or all of them."""
+def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The known word that is meant, if ``word`` looks like a typing error; ``likeness`` is from 0 to 1."""
     from difflib import get_close_matches
 
+    if len(word) > LONGEST_WORD:
+        return None
+    likely = sorted(one for one in islice(known, MOST_KNOWN) if len(one) <= LONGEST_WORD)
+    return next(iter(get_close_matches(word, likely, n=1, cutoff=likeness)), None)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A remedy that names the closest known word, or all of them."""
     choices = sorted(known)
-    close = get_close_matches(word, choices, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices)}"
+    meant = closest(word, choices)
+    return f"did you mean {meant!r}?" if meant else f"known: {', '.join(choices)}"

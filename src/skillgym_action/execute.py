@@ -1,42 +1,48 @@
-"""Stage: executions -> results. Repeats, retries, stops; each result is noted in the journal as soon as it is there."""
+"""Stage: executions -> results. Repeats, retries, stops; a session is in the journal as soon as it has ended."""
 
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.around import all_finished
-from skillgym_action.attempt import Attempted, attempt
+from skillgym_action.attempt import Attempted, attempt, result_of
 from skillgym_action.dependencies import chains, in_order, unmet
 from skillgym_action.domain import Failure, Judgement, Result
+from skillgym_action.journal import session_line
 from skillgym_action.judge import CANCELLED, classified, errored
-from skillgym_action.session_report import Cost, Trouble, Usage
+from skillgym_action.repetitions import combined, troubled, upcoming
 from skillgym_action.snapshot_check import compared
+from skillgym_action.spending import Budget
 from skillgym_action.subject import SuiteClassifier
-from skillgym_action.verdicts import GREEN, TROUBLES, FailureClass, Status
+from skillgym_action.verdicts import TROUBLES, FailureClass, Status
+from skillgym_action.withheld import withheld
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from skillgym_action.domain import Execution, Unrunnable
+    from skillgym_action.journal import Journal
     from skillgym_action.options import ExecuteOptions
     from skillgym_action.plan import Plan
+    from skillgym_action.session_report import Trouble
     from skillgym_action.world import World
 
-FINAL_OUTPUT = 4000
 LONGEST_WAIT = 60.0
 
 
-def execute(world: World, plan: Plan, options: ExecuteOptions) -> tuple[Result, ...]:
-    """All results of the plan, in its order, whatever finishes first."""
+def execute(world: World, plan: Plan, options: ExecuteOptions, journal: Journal) -> tuple[Result, ...]:
+    """All results of the plan, in its order, whatever finishes first; sessions that ``journal`` knows are not held."""
     world.observer.planned(len(plan.executions) + len(plan.unrunnable))
-    results = {entry.index: _noted(world, _invalid(entry)) for entry in plan.unrunnable}
-    line = _Line(world, options)
+    results = {entry.index: _told(world, _invalid(entry)) for entry in plan.unrunnable}
+    line = _Line(world, plan, options, journal)
     lanes = _lanes(plan, options)
-    with ThreadPoolExecutor(max_workers=options.jobs, thread_name_prefix="execution") as pool:
+    with (
+        withheld(world, plan.executions),
+        ThreadPoolExecutor(max_workers=options.jobs, thread_name_prefix="execution") as pool,
+    ):
         try:
             for finished in [pool.submit(line.run, lane) for lane in lanes]:
                 results |= {result.index: result for result in finished.result()}
@@ -69,12 +75,16 @@ def _lanes(plan: Plan, options: ExecuteOptions) -> list[tuple[Execution, ...]]:
 class _Line:
     """What the executions of one run share: runners that were stopped, money that was spent."""
 
-    def __init__(self, world: World, options: ExecuteOptions) -> None:
-        self.world, self.options = world, options
+    def __init__(self, world: World, plan: Plan, options: ExecuteOptions, journal: Journal) -> None:
+        self.world, self.options, self._journal = world, options, journal
         self._lock = threading.Lock()
         self._stopped: dict[tuple[str, str], Trouble] = {}
-        self._spent = 0.0
-        self._spent_on: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self._budget = Budget("the run's", options.max_cost)
+        self._suite_budgets = {_budget(one): Budget("the suite's", one.suite.budget) for one in plan.executions}
+        for spent in journal.spent:
+            for budget in (self._budget, self._suite_budgets.get((spent.suite, spent.runner))):
+                if budget:
+                    _pay(budget, spent.runner, *spent.costs)
 
     def run(self, lane: tuple[Execution, ...]) -> list[Result]:
         """The results of a lane."""
@@ -82,83 +92,91 @@ class _Line:
         done: dict[tuple[str, str], dict[str, Result]] = {}
         for execution in lane:
             before = done.setdefault((execution.suite.path, execution.runner.id), {})
-            result = self._unstarted(execution, before)
+            held = self._journal.sessions.get(execution.index, ())
+            result = None if held else self._unstarted(execution, before)
             if result is None:
-                self.world.observer.started(execution)
                 with self.world.processes.turns.working():
-                    result = self._executed(execution)
+                    result = self._executed(execution, list(held))
             before[execution.case.id] = result
-            results.append(_noted(self.world, result))
+            results.append(_told(self.world, result))
         return results
 
     def _unstarted(self, execution: Execution, done: Mapping[str, Result]) -> Result | None:
         """The result of an execution that must not start: cancelled, runner stopped, money spent, no sense in it."""
         with self._lock:
-            trouble, spent = execution.runner.trouble or self._stopped.get(_runner(execution)), self._spent
-            spent_here = self._spent_on[execution.suite.path, execution.runner.id]
+            trouble = execution.runner.trouble or self._stopped.get(_runner(execution))
         if self.world.cancelled:
-            return _result(execution, CANCELLED)
+            return result_of(execution, CANCELLED)
         if pointless := unmet(execution, done):
-            return _result(execution, pointless)
+            return result_of(execution, pointless)
         if trouble:
             told = classified(execution.case, SuiteClassifier(self.world, execution), errored(trouble))
-            return _result(execution, told)
-        if self.options.max_cost is not None and spent >= self.options.max_cost:
-            reason = f"the run's budget is spent: ${spent:.2f} of ${self.options.max_cost:.2f}"
-            return _result(execution, Judgement(status=Status.SKIPPED, origin="budget", reason=reason))
-        if execution.suite.budget is not None and spent_here >= execution.suite.budget:
-            reason = f"the suite's budget is spent: ${spent_here:.2f} of ${execution.suite.budget:.2f}"
-            return _result(execution, Judgement(status=Status.SKIPPED, origin="budget", reason=reason))
-        return None
+            return result_of(execution, told)
+        refusal = self._refusal(execution)
+        return result_of(execution, refusal) if refusal else None
 
-    def _executed(self, execution: Execution) -> Result:
-        """All repetitions, until one does not succeed."""
-        attempts: list[Attempted] = []
-        successful: list[Attempted] = []
-        for repetition in range(1, self.options.repeat + 1):
-            attempts += self._repetition(execution, repetition)
-            last = attempts[-1]
-            if self.options.record:
-                target = self.options.record / execution.directory / f"repeat-{repetition}"
-                self.world.directory.record(last.attempt.directory, target)
-            if last.judgement.status not in GREEN:
+    def _refusal(self, execution: Execution) -> Judgement | None:
+        """Why no budget is left for another session, if so."""
+        with self._lock:
+            refusals = (budget.refusal() for budget in self._budgets(execution))
+            return next((refusal for refusal in refusals if refusal), None)
+
+    def _budgets(self, execution: Execution) -> tuple[Budget, Budget]:
+        return self._budget, self._suite_budgets[_budget(execution)]
+
+    def _executed(self, execution: Execution, held: list[Attempted]) -> Result:
+        """All sessions, until no other one follows, or may follow. ``held``: before the run was resumed."""
+        if not held:
+            for folder in (execution.directory, f"workspaces/{execution.directory}"):
+                self.world.directory.clear(folder)
+        judgement, before = None, len(held)
+        while place := upcoming(execution, held, self.options):
+            if held and (judgement := self._halt(execution, held, place, before)):
                 break
-            successful.append(last)
-        result = _result(execution, attempts[-1].judgement, attempts, successful or attempts[-1:])
+            if len(held) == before:
+                self.world.observer.started(execution)
+            held.append(self._session(execution, place))
+        if self.options.record:
+            for last in {one.attempt.repetition: one.attempt for one in held}.values():
+                target = self.options.record / execution.directory / f"repeat-{last.repetition}"
+                self.world.directory.record(last.directory, target)
+        result = combined(held, judgement or held[-1].judgement)
         return compared(self.world, execution, result, self.options.snapshots)
 
-    def _repetition(self, execution: Execution, repetition: int) -> Iterator[Attempted]:
-        """One planned sample: its session, and the sessions that try again after trouble or a failure."""
-        troubled = failed = number = 0
-        while True:
-            number += 1
-            attempted = attempt(self.world, execution, repetition, number, self.options.max_steps)
-            self._account(execution, attempted)
-            yield attempted
-            trouble = attempted.trouble
-            if self.world.cancelled or attempted.judgement.status in GREEN:
-                return
-            if trouble is None:
-                failed += 1
-                allowed = max(self.options.retry, execution.case.retries)
-                if failed > allowed or attempted.judgement.status is Status.ERRORED:
-                    return
-            else:
-                troubled += 1
-                if execution.runner.agent.type == "replay" or troubled > TROUBLES[trouble.kind].retries:
-                    return  # a recording ends as it did
-                with self.world.processes.turns.waiting():
-                    self.world.clock.pause(_wait(trouble, troubled), self.world.cancelled)
+    def _halt(
+        self, execution: Execution, held: list[Attempted], place: tuple[int, int], before: int
+    ) -> Judgement | None:
+        """The judgement of an execution that must not go on, although a session would follow. May wait for it."""
+        last, is_retry = held[-1], place[1] > 1
+        if not self.world.cancelled and (refusal := self._refusal(execution)):
+            return last.judgement if is_retry else refusal
+        if last.trouble and is_retry and len(held) > before:
+            with self.world.processes.turns.waiting():
+                self.world.clock.pause(_wait(last.trouble, troubled(held)), self.world.cancelled)
+        return CANCELLED if self.world.cancelled else None
 
-    def _account(self, execution: Execution, attempted: Attempted) -> None:
-        known = (attempted.report.cost.usd if attempted.report else None, attempted.judgement.cost_usd)
-        cost = sum(usd or 0.0 for usd in known)
+    def _session(self, execution: Execution, place: tuple[int, int]) -> Attempted:
+        """A session that has ended, has been paid, and is in the journal."""
+        attempted = attempt(self.world, execution, *place, self.options.max_steps)
+        trouble = attempted.trouble
+        self.world.directory.note(session_line(self._journal.digests[execution.index], attempted))
         with self._lock:
-            self._spent += cost
-            self._spent_on[execution.suite.path, execution.runner.id] += cost
-            if attempted.trouble and TROUBLES[attempted.trouble.kind].stops_runner:
-                why = f"not started, since the runner failed before: {attempted.trouble.message}"
-                self._stopped.setdefault(_runner(execution), replace(attempted.trouble, message=why))
+            for budget in self._budgets(execution):
+                _pay(budget, execution.runner.id, attempted.agent_cost.usd, attempted.judgement.cost_usd)
+            if trouble and TROUBLES[trouble.kind].stops_runner:
+                why = f"not started, since the runner failed before: {trouble.message}"
+                self._stopped.setdefault(_runner(execution), replace(trouble, message=why))
+        return attempted
+
+
+def _budget(execution: Execution) -> tuple[str, str]:
+    """Whose budget it is, where the suite has one."""
+    return execution.suite.path, execution.runner.id
+
+
+def _pay(budget: Budget, runner: str, agent: float | None, judge: float | None) -> None:
+    budget.pay(agent, f"a session on {runner}")
+    budget.pay(judge, "the judge's answers")
 
 
 def _runner(execution: Execution) -> tuple[str, str]:
@@ -169,56 +187,6 @@ def _runner(execution: Execution) -> tuple[str, str]:
 def _wait(trouble: Trouble, tried: int) -> float:
     """Seconds until the next try: what the service asks for, else growing with jitter by the clock door."""
     return min(trouble.retry_after if trouble.retry_after is not None else 2.0**tried, LONGEST_WAIT)
-
-
-def _result(
-    execution: Execution,
-    judgement: Judgement,
-    attempts: list[Attempted] | None = None,
-    counted: list[Attempted] | None = None,
-) -> Result:
-    """``counted``: the sessions that durations, tokens and cost are averages over."""
-    last = attempts[-1] if attempts else None
-    reports = [one.report for one in counted or () if one.report]
-    report = last.report if last else None
-    return Result(
-        index=execution.index,
-        suite=execution.suite,
-        case_id=execution.case.id,
-        judgement=judgement,
-        runner=execution.runner,
-        location=execution.case.location,
-        tags=execution.case.tags,
-        expected_fail=execution.case.expected_fail,
-        duration_ms=_mean([one.attempt.duration_ms for one in counted or ()]) or 0,
-        usage=_mean_usage([one.usage for one in reports]),
-        cost=_spent(attempts or []),
-        model=(report.model if report else None) or execution.model,
-        version=report.version if report else None,
-        attempts=tuple(one.attempt for one in attempts or ()),
-        directory=last.attempt.directory if last else None,
-        prompt=execution.case.prompt,
-        final_output=report.final_output[-FINAL_OUTPUT:] if report else None,
-        session_id=report.session_id if report else None,
-    )
-
-
-def _mean(values: list[int]) -> int | None:
-    return round(sum(values) / len(values)) if values else None
-
-
-def _mean_usage(usages: list[Usage]) -> Usage:
-    """Unknown wherever one of them is."""
-    columns = {field.name: [getattr(usage, field.name) for usage in usages] for field in fields(Usage)}
-    known = {name: _mean(column) for name, column in columns.items() if column and None not in column}
-    return Usage(**{name: value for name, value in known.items() if value is not None})
-
-
-def _spent(attempts: list[Attempted]) -> Cost:
-    """All sessions together, the unsuccessful ones too; unknown as soon as one of them is."""
-    costs = [one.cost for one in attempts]
-    known = [cost.usd for cost in costs if cost.usd is not None]
-    return replace(costs[0], usd=sum(known)) if costs and len(known) == len(costs) else Cost()
 
 
 def _invalid(entry: Unrunnable) -> Result:
@@ -238,27 +206,13 @@ def _invalid(entry: Unrunnable) -> Result:
     )
 
 
-def _noted(world: World, told: Result) -> Result:
-    """The result as everybody may know it: secrets go before a report escapes them beyond recognition."""
-    within = world.directory.redactor.within
-    result = replace(
-        told,
-        judgement=within(told.judgement),
-        attempts=within(told.attempts),
-        prompt=within(told.prompt),
-        final_output=within(told.final_output),
-    )
-    world.directory.note(
-        {
-            "index": result.index,
-            "suite": result.suite.path,
-            "case": result.case_id,
-            "runner": result.runner.id if result.runner else None,
-            "status": str(result.status),
-            "failureClass": result.judgement.failure_class.id if result.judgement.failure_class else None,
-            "costUsd": result.cost.usd,
-            "directory": result.directory,
-        }
-    )
+def _told(world: World, told: Result) -> Result:
+    """The result as everybody may know it."""
+    result = _without_secrets(world, told)
     world.observer.finished(result)
     return result
+
+
+def _without_secrets(world: World, result: Result) -> Result:
+    """Secrets go before a report escapes them beyond recognition."""
+    return world.directory.redactor.within(result, but=("suite", "runner"))

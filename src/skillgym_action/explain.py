@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,7 +154,7 @@ class _Conversation:
         workspace.write(invocation.files)
         stdout, stderr = (self.directory / log for log in logs)
         capture = self.world.processes.run(replace(invocation, env=env), stdout=stdout, stderr=stderr)
-        ended = self.world.clock.now()
+        ended = began + timedelta(seconds=capture.seconds)
         collected = tuple(map(OutputFile, workspace.collected(invocation.collect)))
         capture = replace(capture, collected=collected)
         transcript = agent.transcript(capture, session)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.comparison import regressions
 from skillgym_action.domain import Decision
-from skillgym_action.verdicts import Status
+from skillgym_action.verdicts import UNKNOWN_COST, Status
+from skillgym_action.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
         return Decision(verdict="failed", exit_code=1, reasons=(*red, *_unclear(report, totals, options)))
     unclear = tuple(_unclear(report, totals, options))
     if not unclear:
-        return Decision(verdict="passed", exit_code=0)
+        return Decision(verdict="passed", exit_code=0, reasons=tuple(_spent(report)))
     mistaken = not totals.executions or any(_invalid(report))
     return Decision(verdict="inconclusive", exit_code=2 if mistaken else 3, reasons=unclear)
 
@@ -41,6 +42,8 @@ def _red(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[st
             yield f"{totals.counts[status]} {status}"
     if "regression" in options.fail_on and report.comparison:
         yield from regressions(report.comparison)
+    if "leaks" in options.fail_on and (leaking := sum(bool(result.findings) for result in report.results)):
+        yield f"{counted(leaking, 'execution')} leaked a key"
     if "warnings" in options.fail_on and report.warnings:
         yield f"{len(report.warnings)} warnings"
 
@@ -51,7 +54,9 @@ def _rates(totals: Totals, options: GateOptions) -> Iterator[str]:
 
 
 def _unclear(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:
-    yield from report.incomplete if options.fail_on else ()
+    if options.fail_on:
+        yield from report.incomplete
+        yield from _unpriced(report)
     if not totals.executions:
         if "no-cases" in options.fail_on:
             yield "no case was left to run: no suite was found, or the filters leave none"
@@ -65,12 +70,28 @@ def _unclear(report: RunReport, totals: Totals, options: GateOptions) -> Iterato
         yield "nothing to compare with: whether anything got worse, nobody can tell"
     if skipped and "skipped" in options.fail_on:
         yield f"{skipped} skipped"
-    elif "budget" in options.fail_on and (unpaid := report.totals(_unpaid).executions):
+    elif "budget" in options.fail_on:
+        yield from _spent(report)
+
+
+def _spent(report: RunReport) -> Iterator[str]:
+    """What a budget did as it was asked to: no reason to be red, unless somebody says so, and never silent."""
+    if unpaid := report.totals(lambda result: _unpaid(result) and not _is_unpriced(result)).executions:
         yield f"{unpaid} not started, since the run's budget was spent"
+
+
+def _unpriced(report: RunReport) -> Iterator[str]:
+    """Nobody knows whether the budget was spent, nor what these would have come to."""
+    if unpriced := report.totals(_is_unpriced).executions:
+        yield f"{unpriced} not started, since it is not known what sessions cost"
 
 
 def _unpaid(result: Result) -> bool:
     return result.status is Status.SKIPPED and result.judgement.origin == "budget"
+
+
+def _is_unpriced(result: Result) -> bool:
+    return _unpaid(result) and result.judgement.failure_class == UNKNOWN_COST
 
 
 def _tolerated(errored: int, totals: Totals, options: GateOptions) -> bool:

@@ -7,12 +7,18 @@ Translated are the differences that people meet: named groups, ``$``, ``\d \w \b
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import regex
 
 LONGEST = 10_000
+"""Characters of a pattern; of what it is translated to, five times as many."""
+MOST_PATTERNS = 500_000
+"""Characters of all different patterns of a suite, once they are translated: each takes time to be compiled."""
+SECONDS, ALL_SECONDS = 2.0, 10.0
+"""What a search may take, and all searches of a session together."""
 FLAGS = {"i": "IGNORECASE", "m": "MULTILINE", "s": "DOTALL", "x": "VERBOSE", "u": None, "g": None, "y": None}
 """JavaScript's flags and ``x``; None: accepted, and makes no difference to a search."""
 
@@ -24,6 +30,7 @@ _TOKEN = re.compile(
       | (?P<kept>\\u[\da-fA-F]{4} | \\x[\da-fA-F]{2} | \\[pP]\{[^{}]+\} | \\[1-9]\d*)
       | \\(?P<escaped>.)
       | (?P<named>\(\?<(?![=!]))
+      | (?P<call>\(\?(?:R|[+-]?\d|&|P>))
       | (?P<count>\{\d+(?:,\d*)?\})
       | (?P<plain>.)""",
     re.VERBOSE | re.DOTALL,
@@ -36,6 +43,51 @@ _NO_BOUNDARY = f"(?!{_WORD_START}|{_WORD_END})"
 _ANY, _NONE = "(?s:.)", "(?!)"
 
 
+class SearchError(Exception):
+    """A search that was given up, with the reason: a predicate."""
+
+
+class Patience:
+    """The time that all searches of a session have: what is searched is the agent's, and may make them endless."""
+
+    def __init__(self) -> None:
+        """All of it is left."""
+        self._left = ALL_SECONDS
+
+    def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
+        """The first match; other threads go on meanwhile. Raises SearchError."""
+        if self._left <= 0:
+            raise SearchError(f"was not searched, since others of this session took {ALL_SECONDS:g} s")
+        find = pattern.match if at_start else pattern.search
+        began = time.monotonic()
+        try:
+            return find(text, timeout=min(SECONDS, self._left), concurrent=True)
+        except TimeoutError as error:
+            raise SearchError(f"was searched for more than {min(SECONDS, self._left):.2g} s") from error
+        except MemoryError as error:
+            raise SearchError("needs too much memory") from error
+        finally:
+            self._left -= time.monotonic() - began
+
+
+class Patterns:
+    """The patterns of a suite, which are compiled when it is loaded; equal ones once."""
+
+    def __init__(self) -> None:
+        """There is none yet."""
+        self._known: dict[tuple[str, str], regex.Pattern[str]] = {}
+        self._characters = 0
+
+    def compiled(self, source: str, flags: str = "") -> regex.Pattern[str]:
+        """The pattern to search with. Raises ValueError, with the reason."""
+        if (pattern := self._known.get((source, flags))) is None:
+            if self._characters > MOST_PATTERNS:
+                raise ValueError(f"the suite's patterns have more than {MOST_PATTERNS:,} characters; split the suite")
+            pattern = self._known[source, flags] = compiled(source, flags)
+            self._characters += len(pattern.pattern)
+        return pattern
+
+
 def compiled(source: str, flags: str = "") -> regex.Pattern[str]:
     """The pattern to search with. Raises ValueError, with the reason, for what is no regular expression."""
     import regex
@@ -46,8 +98,11 @@ def compiled(source: str, flags: str = "") -> regex.Pattern[str]:
         raise ValueError(f"the pattern is longer than {LONGEST:,} characters")
     named = (FLAGS[flag] for flag in flags)
     bits = sum({getattr(regex, name).value for name in named if name})
+    pattern = translated(source, multiline="m" in flags)
+    if len(pattern) > 5 * LONGEST:
+        raise ValueError("the pattern is too complex")
     try:
-        return regex.compile(translated(source, multiline="m" in flags), bits)
+        return regex.compile(pattern, bits)
     except regex.error as error:
         raise ValueError(str(error)) from error
     except (RecursionError, OverflowError) as error:
@@ -55,7 +110,7 @@ def compiled(source: str, flags: str = "") -> regex.Pattern[str]:
 
 
 def translated(source: str, *, multiline: bool = False) -> str:
-    """``source`` in the syntax of the ``regex`` package."""
+    """``source`` in the syntax of the ``regex`` package. Raises ValueError for what only that package knows."""
     pieces: list[str] = []
     charset: _Charset | None = None
     for token in _TOKEN.finditer(source):
@@ -77,6 +132,8 @@ def _outside(token: re.Match[str], *, multiline: bool) -> str:
         return _escaped_outside(letter)
     if token["reference"]:
         return f"(?P={token['reference']})"
+    if token["call"]:
+        raise ValueError(f"{token['call']} is no group: a pattern does not call itself")
     if token["named"]:
         return "(?P<"
     if token["plain"] == "$":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from skillgym_action.grades import cannot_tell
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 NO_JUDGE = "no judge is configured; configure run.judge"
 INSTRUCTIONS = "You grade the work of a coding agent. Be fair and brief, and keep to what you are asked."
+MOST_VARIABLES = 100
 VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 Parts = tuple[str | Quoted, ...]
@@ -116,9 +118,9 @@ def _as_json(task: Task, rubrics: tuple[Rubric, ...]) -> dict[str, str]:
 
 
 def _filled(template: str, asked_for: dict[str, str], did: dict[str, str]) -> Iterator[str | Quoted]:
-    """The template with its variables; those that nobody knows are left as they are."""
+    """The template with its variables; those that nobody knows are left as they are, and so is what is too much."""
     text, end = "", 0
-    for found in VARIABLE.finditer(template):
+    for found in islice(VARIABLE.finditer(template), MOST_VARIABLES):
         name = found[1]
         text += template[end : found.start()]
         end = found.end()

@@ -8,6 +8,7 @@ from skillgym_action.session_report import Trouble, Usage
 
 if TYPE_CHECKING:
     from skillgym_action.agents import Agent
+    from skillgym_action.session import Session
 
 
 class Limits:
@@ -16,9 +17,10 @@ class Limits:
     Tokens of a round that still runs are lower bounds, so a budget stops a session late rather than wrongly.
     """
 
-    def __init__(self, agent: Agent, *, max_steps: int | None, budget: float | None, model: str | None) -> None:
-        """``budget`` in US dollars; ``model`` as far as known before the agent says it."""
-        self._agent, self._max_steps, self._budget, self._model = agent, max_steps, budget, model
+    def __init__(self, agent: Agent, session: Session) -> None:
+        """``session`` says the limits, and the model as far as it is known before the agent tells it."""
+        self._agent, self._prices, self._model = agent, session.prices, session.agent.model
+        self._max_steps, self._budget = session.max_steps, session.budget
         self._rounds: dict[str, Usage | None] = {}
         self._spent = 0.0
         self.finished = False
@@ -48,4 +50,4 @@ class Limits:
             return 0.0
         from skillgym_action.prices import cost_usd
 
-        return cost_usd(self._model, usage) or 0.0
+        return cost_usd(self._model, usage, self._prices) or 0.0

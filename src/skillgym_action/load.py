@@ -9,9 +9,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from skillgym_action.domain import Invalid, Suite, WorkspaceSpec
-from skillgym_action.errors import Location, Problem, SkillgymError, SuiteError
+from skillgym_action.errors import Location, SuiteError
 from skillgym_action.formats import format_named
 from skillgym_action.runners import usable
+from skillgym_action.user_files import LARGEST_PYTHON, LARGEST_SCRIPT, decoded, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
 
     from skillgym_action.discover import Found
     from skillgym_action.effects.suite_host import SuiteHosts
+    from skillgym_action.errors import Problem
     from skillgym_action.options import LoadOptions
-
-LARGEST = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,11 @@ class Source:
 
     @cached_property
     def _content(self) -> bytes:
-        try:
-            if (size := self.file.stat().st_size) > LARGEST:
-                raise self._error(f"the file has {size:,} bytes; suites have at most {LARGEST:,}")
-            return self.file.read_bytes()
-        except OSError as error:
-            raise self._error(f"cannot be read: {error.strerror}") from error
+        return read_bytes(self.file, path=self.path, error=SuiteError)
 
     def text(self) -> str:
         """The content, with a line feed as the only line end."""
-        try:
-            text = self._content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise self._error(f"not UTF-8 at byte {error.start}", remedy="save the file as UTF-8") from error
-        return text.replace("\r\n", "\n").replace("\r", "\n")
+        return decoded(self._content, path=self.path, error=SuiteError)
 
     def digest(self) -> str | None:
         """SHA-256 of the content; None for what cannot be read."""
@@ -60,19 +51,24 @@ class Source:
 
     def program(self) -> dict[str, object]:
         """The cases of a suite program, as data."""
+        largest = LARGEST_PYTHON if self.file.suffix.lower() == ".py" else LARGEST_SCRIPT
+        read_bytes(self.file, path=self.path, error=SuiteError, largest=largest)
         return self.hosts.load(self.file)
-
-    def _error(self, message: str, remedy: str | None = None) -> SkillgymError:
-        return SuiteError.of(Problem(message=message, location=Location(path=self.path), remedy=remedy))
 
 
 def load(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tuple[Suite, ...]:
-    """One suite per file, in the same order; names are made unique by their paths."""
+    """One suite per file, in the same order; names are made unique by their paths.
+
+    Once cancelled, nothing is loaded any more: a suite that was cut off would look invalid.
+    """
     environment, compat = options.environment, options.agentv_compat
-    suites = [
-        _suite(one, Source(path=one.path, file=one.file, hosts=hosts, environment=environment, agentv_compat=compat))
-        for one in found
-    ]
+    suites: list[Suite] = []
+    for one in found:
+        source = Source(path=one.path, file=one.file, hosts=hosts, environment=environment, agentv_compat=compat)
+        suite = _suite(one, source)
+        if hosts.cancelled:
+            break
+        suites.append(suite)
     suites = [
         replace(
             suite,
@@ -87,9 +83,11 @@ def load(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tup
 
 def _suite(found: Found, source: Source) -> Suite:
     try:
-        return replace(format_named(found.format).suite(source), digest=source.digest())
+        suite = format_named(found.format).suite(source)
+        invalid = tuple(replace(one, problem=_placed(one.problem, found)) for one in suite.invalid)
+        return replace(suite, invalid=invalid, digest=source.digest())
     except SuiteError as error:
-        invalid = tuple(Invalid(problem=problem) for problem in error.problems)
+        invalid = tuple(Invalid(problem=_placed(problem, found)) for problem in error.problems)
         return Suite(
             path=found.path,
             file=found.file,
@@ -98,6 +96,10 @@ def _suite(found: Found, source: Source) -> Suite:
             invalid=invalid,
             digest=source.digest(),
         )
+
+
+def _placed(problem: Problem, found: Found) -> Problem:
+    return problem if problem.location else replace(problem, location=Location(path=found.path))
 
 
 def _workspace(said: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:

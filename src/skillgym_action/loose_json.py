@@ -77,6 +77,8 @@ def object_in(line: str) -> Loose | None:
 
 def shortened(text: str, limit: int = TEXT_LIMIT) -> str:
     """The text, or its beginning and a note of how much is missing; lone surrogates are replaced."""
+    if len(text) <= limit and text.isascii():
+        return text
     kept = text[:limit].encode("utf-8", "replace").decode()
     return kept if len(text) <= limit else f"{kept}\n[{len(text) - limit} more characters were cut]"
 

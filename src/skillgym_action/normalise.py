@@ -9,7 +9,7 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.prices import cost_usd
+from skillgym_action.prices import cost_usd, price_of
 from skillgym_action.session_report import (
     Command,
     Cost,
@@ -26,10 +26,10 @@ from skillgym_action.shell_reads import files_read
 from skillgym_action.skill_detection import detected_skills, skill_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from skillgym_action.session import Capture, Session
-    from skillgym_action.session_report import RunnerRef
+    from skillgym_action.session_report import Price, RunnerRef
 
 
 def session_report(
@@ -64,7 +64,7 @@ def session_report(
         started_at=started_at,
         ended_at=ended_at,
         duration_ms=round(capture.seconds * 1000) if transcript.duration_ms is None else transcript.duration_ms,
-        cost=_cost(transcript.cost, model, usage),
+        cost=_cost(transcript.cost, model, usage, session.prices),
         model=model,
         turns=transcript.turns,
         version=transcript.version,
@@ -131,11 +131,11 @@ def _length(messages: Iterable[Message]) -> int:
     return sum(len(message.text) for message in messages)
 
 
-def _cost(cost: Cost, model: str | None, usage: Usage) -> Cost:
-    """What the agent reports wins; else tokens times prices; else unknown, which is not zero."""
-    if cost.usd is not None or model is None:
+def _cost(cost: Cost, model: str | None, usage: Usage, own: Mapping[str, Price]) -> Cost:
+    """By the user's own price; else what the agent reports, tokens times prices, unknown, which is not zero."""
+    if model is None or (cost.usd is not None and not price_of(model, own)):
         return cost
-    usd = cost_usd(model, usage)
+    usd = cost_usd(model, usage, own)
     return cost if usd is None else Cost(usd=usd, source="computed")
 
 

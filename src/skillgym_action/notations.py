@@ -1,6 +1,7 @@
-"""JSON, YAML and TOML text as values, with the place of everything in them.
+"""What JSON, YAML and TOML have in common: text as values, with the place of everything in it.
 
-A reading never holds NaN or infinity, never nests deeper than ``DEEPEST``, and never has two members of one name.
+A reading never holds NaN, infinity or a number of more than ``MOST_DIGITS``, never nests deeper than ``DEEPEST``, never
+has more than ``MOST_VALUES``, and never two members of one name. What would take long to find out is not even read.
 """
 
 from __future__ import annotations
@@ -9,29 +10,31 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 KeyPath = tuple[str | int, ...]
 DEEPEST = 100
+MOST_VALUES = 250_000
+"""Values of a document: members of mappings and lists, and what they hold, aliases expanded."""
+MOST_DIGITS = 300
 
-_DECODER = json.JSONDecoder()
-_BLANK = re.compile(r"[ \t\r\n]*")
-_JSON_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<constant>NaN|-?Infinity)')
-_TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)$")
-_TOML_HEADER = re.compile(r"[ \t]*(?P<opening>\[\[?)(?P<key>[^\]#]+)\]")
-_TOML_MEMBER = re.compile(r"[ \t]*(?P<key>(?:\"[^\"]*\"|'[^']*'|[\w.\- \t])+?)[ \t]*=")
-_TOML_KEY = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
+BLOCK = 64 * 1024
+_HUGE: int = 10**MOST_DIGITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """A value and where its parts are. ``offset`` gives a key's or an element's place in the text, where known."""
+    """A value and where its parts are. ``offset`` gives a key's or an element's place in the text, where known.
+
+    ``values``: how many it has, at most.
+    """
 
     value: object
     offset: Callable[[KeyPath], int | None]
+    values: int = 0
 
 
 class NotationError(Exception):
@@ -56,144 +59,31 @@ def key_path_text(key_path: KeyPath) -> str:
     return text.removeprefix(".")
 
 
-# --- JSON -------------------------------------------------------------------------------------------
+class Lines:
+    """Lines and columns of a text, found without a list of all lines: a text may have very many."""
 
-
-def read_json(text: str) -> Reading:
-    """The reading of a JSON text. Raises NotationError."""
-    doubled = False
-
-    def mapping(members: list[tuple[str, object]]) -> dict[str, object]:
-        nonlocal doubled
-        value = dict(members)
-        doubled = doubled or len(value) != len(members)
-        return value
-
-    def constant(name: str) -> NoReturn:
-        found = (match.start() for match in _JSON_CONSTANT.finditer(text) if match["constant"])
-        raise NotationError(f"{name} is not a JSON number", offset=next(found, None))
-
-    try:
-        value = json.loads(text, object_pairs_hook=mapping, parse_constant=constant)
-    except json.JSONDecodeError as error:
-        raise NotationError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", offset=error.pos) from error
-    except RecursionError as error:
-        raise too_deep(None) from error
-    except ValueError as error:
-        raise NotationError(f"not JSON: {error}") from error
-    places = _JsonPlaces(text)
-    _refuse_extremes(value, places.offset)
-    if doubled:
-        places.refuse_doubles()
-    return Reading(value=value, offset=places.offset)
-
-
-class _JsonPlaces:
-    """Finds places on demand by skipping values with the standard scanner; each container is scanned once."""
-
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, first: int = 1) -> None:
+        """``first`` is the number of the first line."""
         self._text = text
-        self._start = self._after_blank(0)
-        self._scanned: dict[int, dict[str | int, tuple[int, int]]] = {}
+        self._first = first
+        self._before: list[tuple[int, int]] = []  # at each block: how many line feeds, and where the line begins
 
-    def offset(self, key_path: KeyPath) -> int | None:
-        found = start = self._start
-        for part in key_path:
-            if start not in self._scanned:
-                self._scanned[start] = {key: (place, value) for key, place, value in self._members(start)}
-            if part not in self._scanned[start]:
-                return None
-            found, start = self._scanned[start][part]
-        return found
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column."""
+        if not self._before:
+            self._before = list(self._blocks())
+        block = min(offset // BLOCK, len(self._before) - 1)
+        feeds, start = self._before[block]
+        feeds += self._text.count("\n", block * BLOCK, offset)
+        start = max(start, self._text.rfind("\n", block * BLOCK, offset) + 1)
+        return self._first + feeds, offset - start + 1
 
-    def refuse_doubles(self, start: int | None = None, key_path: KeyPath = ()) -> None:
-        seen: dict[str | int, int] = {}
-        for key, place, value in self._members(self._start if start is None else start):
-            if key in seen:
-                raise doubled((*key_path, key), self._text, offset=place, first=seen[key])
-            seen[key] = place
-            self.refuse_doubles(value, (*key_path, key))
-
-    def _members(self, start: int) -> Iterator[tuple[str | int, int, int]]:
-        """Key or index, its place, and the place of the value, of the container at ``start``; nothing for a scalar."""
-        closing = {"{": "}", "[": "]"}.get(self._text[start])
-        at, index = self._after_blank(start + 1), 0
-        while closing and self._text[at] != closing:
-            key: str | int = index
-            place = at
-            if closing == "}":
-                key, at = _DECODER.raw_decode(self._text, at)
-                at = self._after_blank(self._after_blank(at) + 1)
-            yield key, place, at
-            at = self._after_blank(_DECODER.raw_decode(self._text, at)[1])
-            if self._text[at] == ",":
-                at = self._after_blank(at + 1)
-            index += 1
-
-    def _after_blank(self, at: int) -> int:
-        match = _BLANK.match(self._text, at)
-        return match.end() if match else at
-
-
-# --- TOML -------------------------------------------------------------------------------------------
-
-
-def read_toml(text: str) -> Reading:
-    """The reading of a TOML text; places inside inline tables and arrays are not known. Raises NotationError."""
-    import tomllib
-
-    try:
-        value = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = _TOML_PLACE.search(str(error))
-        offset = _line_start(text, int(place[1])) + int(place[2]) - 1 if place else len(text)
-        message = str(error).split(" (at ")[0]
-        raise NotationError(f"not TOML: {message[:1].lower()}{message[1:]}", offset=offset) from error
-    except RecursionError as error:
-        raise too_deep(None) from error
-    except ValueError as error:
-        raise NotationError(f"not TOML: {error}") from error
-    places = _toml_places(text)
-    _refuse_extremes(value, places.get)
-    return Reading(value=value, offset=places.get)
-
-
-def _toml_places(text: str) -> dict[KeyPath, int]:
-    places: dict[KeyPath, int] = {(): 0}
-    tables: dict[KeyPath, int] = {}
-    table: KeyPath = ()
-    start = 0
-    for line in text.splitlines(keepends=True):
-        if header := _TOML_HEADER.match(line):
-            table = ()
-            keys = _toml_keys(header["key"])
-            for key in keys[:-1]:
-                table = _in_last((*table, key), tables)
-            table = (*table, keys[-1]) if keys else table
-            if header["opening"] == "[[":
-                places.setdefault(table, start)
-                tables[table] = tables.get(table, -1) + 1
-                table = _in_last(table, tables)
-            places.setdefault(table, start + header.start("opening"))
-        elif member := _TOML_MEMBER.match(line):
-            places.setdefault((*table, *_toml_keys(member["key"])), start + member.start("key"))
-        start += len(line)
-    return places
-
-
-def _toml_keys(dotted: str) -> KeyPath:
-    return tuple(basic or literal or bare for basic, literal, bare in _TOML_KEY.findall(dotted))
-
-
-def _in_last(table: KeyPath, tables: dict[KeyPath, int]) -> KeyPath:
-    return (*table, tables[table]) if table in tables else table
-
-
-def _line_start(text: str, line: int) -> int:
-    start = 0
-    for _ in range(line - 1):
-        start = text.find("\n", start) + 1
-    return start
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        feeds = start = 0
+        for at in range(0, len(self._text) + 1, BLOCK):
+            yield feeds, start
+            feeds += self._text.count("\n", at, at + BLOCK)
+            start = max(start, self._text.rfind("\n", at, at + BLOCK) + 1)
 
 
 # --- what no notation may hold ----------------------------------------------------------------------
@@ -216,13 +106,47 @@ def too_deep(offset: int | None) -> NotationError:
     return NotationError(f"nested more than {DEEPEST} levels deep", offset=offset)
 
 
-def _refuse_extremes(value: object, offset: Callable[[KeyPath], int | None]) -> None:
-    waiting: list[tuple[KeyPath, Any]] = [((), value if isinstance(value, dict | list) else [value])]
-    for key_path, container in waiting:
-        if len(key_path) >= DEEPEST:
-            raise too_deep(offset(key_path))
-        for key, member in container.items() if isinstance(container, dict) else enumerate(container):
-            if isinstance(member, dict | list):
-                waiting.append(((*key_path, key), member))
-            elif isinstance(member, float) and not math.isfinite(member):
-                raise not_finite((*key_path, key), offset((*key_path, key)))
+def too_many(offset: int | None) -> NotationError:
+    """The error for what would take all our time and memory."""
+    return NotationError(f"more than {MOST_VALUES:,} values", offset=offset, remedy="split it into several files")
+
+
+def too_long(offset: int | None) -> NotationError:
+    """The error for a number with more digits than a float can have."""
+    return NotationError(f"a number has more than {MOST_DIGITS} digits", offset=offset)
+
+
+def is_huge(number: int) -> bool:
+    """Whether a whole number has too many digits."""
+    return abs(number) >= _HUGE
+
+
+def refuse_extremes(value: object, offset: Callable[[KeyPath], int | None]) -> None:
+    """Level by level and without key paths, which are looked for only when there is something to complain of."""
+    level: list[Any] = [[value]]
+    for _ in range(DEEPEST + 1):
+        inner: list[Any] = []
+        for container in level:
+            for member in container.values() if isinstance(container, dict) else container:
+                if isinstance(member, dict | list):
+                    inner.append(member)
+                elif isinstance(member, float) and not math.isfinite(member):
+                    key_path = _path_to(value, member)
+                    raise not_finite(key_path, offset(key_path))
+                elif isinstance(member, int) and is_huge(member):
+                    raise too_long(offset(_path_to(value, member)))
+        if not inner:
+            return
+        level = inner
+    raise too_deep(offset(_path_to(value, level[0])))
+
+
+def _path_to(value: object, wanted: object, at: KeyPath = ()) -> KeyPath:
+    """Where that very object is; the path of ``value`` itself where it is nowhere, or too deep."""
+    members: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, member in members:
+        if member is wanted:
+            return (*at, key)
+        if isinstance(member, dict | list) and len(at) < DEEPEST and (found := _path_to(member, wanted, (*at, key))):
+            return found
+    return ()

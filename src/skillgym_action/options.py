@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.questions import JudgeConfig
+    from skillgym_action.session_report import Price
     from skillgym_action.snapshots import SnapshotConfig
 
 Schedule = Literal["serial", "parallel", "isolated-by-runner"]
 CommentMode = Literal["update", "new", "recreate", "off"]
 CommentWhen = Literal["always", "changes", "failures"]
 StatusMode = Literal["auto", "on", "off"]
-FAIL_ON = ("failed", "unexpected-passed", "errored", "skipped", "no-cases", "regression", "budget", "warnings")
+FAIL_ON = ("failed", "unexpected-passed", "errored", "skipped", "no-cases", "regression", "budget", "leaks", "warnings")
 DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 DEFAULT_TIMEOUT = 120.0
 
@@ -114,6 +115,7 @@ class Settings(BaseModel):
     max_steps: PositiveInt | None = None
     max_cost: PositiveFloat | None = None
     output: str | None = None
+    resume: str | None = None
     report: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_report)] = ()
     fail_on: FailOn | None = None
     min_pass_rate: Rate | None = None
@@ -212,6 +214,7 @@ class ExecuteOptions:
     """How executions run. ``jobs`` at once; ``retry`` extra sessions for a repetition that failed.
 
     ``agent_user``: the name of the user that agents, and all else that suites ask for, run as; None: the caller.
+    ``prices``: the user's own, by model. ``resume``: what the run directory's journal knows is not held again.
     """
 
     jobs: int = 1
@@ -223,6 +226,8 @@ class ExecuteOptions:
     record: Path | None = None
     agent_user: str | None = None
     snapshots: SnapshotConfig | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    resume: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

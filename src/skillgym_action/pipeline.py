@@ -5,22 +5,23 @@ Stored runs take the end of it: merge -> report -> gate -> deliver.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.deliver import deliver
 from skillgym_action.discover import discover
 from skillgym_action.equip import equip
-from skillgym_action.execute import execute
+from skillgym_action.errors import UsageError
 from skillgym_action.gate import gate
+from skillgym_action.journal import Beginning, Journal, digest, settings_of
 from skillgym_action.load import load
-from skillgym_action.merge import merged
 from skillgym_action.plan import Plan, plan
 from skillgym_action.report import compared, run_report, told_again
 from skillgym_action.runners import secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from skillgym_action.domain import Runner, RunReport, Suite
     from skillgym_action.merge import StoredReports
@@ -36,7 +37,13 @@ def loaded(world: World, options: Options) -> tuple[Suite, ...]:
 
 def planned(world: World, runners: tuple[Runner, ...], options: Options) -> Plan:
     """What would run."""
-    return plan(loaded(world, options), runners, options.plan)
+    suites = loaded(world, options)
+    try:
+        return plan(suites, runners, options.plan)
+    except UsageError:
+        if not world.cancelled:
+            raise
+        return Plan(suites=suites, runners=runners, executions=(), unrunnable=())  # a suite that has it was cut off
 
 
 def run(
@@ -51,21 +58,48 @@ def run(
     began = world.clock.now()
     base = _baseline(world, options)
     todo = planned(world, runners, options)
+    cut_off = ("the run was cancelled before all suites were loaded",) if world.cancelled else ()
     world.directory.redactor.learn(secrets_of(todo.runners))
     world.workspaces.hide(path for suite in todo.suites for path in (suite.path, *suite.hidden))
+    if world.strangers:
+        with suppress(InterruptedError):  # then nothing is started
+            world.workspaces.hide(world.strangers.among(world.repository.files(world.repository.root)))
+    journal = _journal(world, todo, options, began, command)
     todo = equip(world, todo, options.equip)
-    results = execute(world, todo, options.execute)
+    from skillgym_action.execute import execute  # here, since `list` and `check` execute nothing
+
+    results = execute(world, todo, options.execute, journal)
+    world.hosts.close()  # reports need the memory, and no suite
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
-    report = run_report(world, todo, results, command=command, began=began, shard=shard)
-    return _delivered(world, compared(report, base, options.report), options, show)
+    with world.workspaces.discarded():
+        report = run_report(world, todo, results, journal, command=command, shard=shard)
+        report = replace(report, incomplete=(*report.incomplete, *cut_off))
+        return _delivered(world, compared(report, base, options.report), options, show)
 
 
 def report(world: World, runs: StoredReports, options: Options, *, show: Callable[[RunReport], None]) -> RunReport:
     """Stored runs as one, shown and delivered like a run; no agent is started."""
+    from skillgym_action.merge import merged
+
     base = _baseline(world, options)
     report = told_again(world, merged(runs, world.directory.path.name))
     return _delivered(world, compared(report, base, options.report), options, show)
+
+
+def _journal(world: World, todo: Plan, options: Options, began: datetime, command: str) -> Journal:
+    """Begun, or taken up where an earlier start of this run left it."""
+    settings = settings_of(options.execute, timeout=options.plan.timeout)
+    now = Beginning(began=began, command=command, commit=world.repository.commit(), settings=settings)
+    journal = Journal(began=began, digests={one.index: digest(one, world.repository.root) for one in todo.executions})
+    if options.execute.resume:
+        if world.cancelled:
+            raise KeyboardInterrupt  # half a plan does not fit, and all that was there stays
+        from skillgym_action.resume import resumed
+
+        return resumed(world, todo, journal, now)
+    world.directory.begin(now.line())
+    return journal
 
 
 def _baseline(world: World, options: Options) -> RunReport | None:
@@ -78,7 +112,15 @@ def _baseline(world: World, options: Options) -> RunReport | None:
 
 
 def _delivered(world: World, report: RunReport, options: Options, show: Callable[[RunReport], None]) -> RunReport:
-    report = replace(report, decision=gate(report, options.gate))
+    from skillgym_action.deliver import deliver
+
+    def decided(report: RunReport) -> RunReport:
+        return replace(report, decision=gate(report, options.gate))
+
+    def as_it_ended(report: RunReport) -> RunReport:
+        """A run can be cancelled as long as it is reported."""
+        return decided(replace(report, cancelled=True)) if world.cancelled and not report.cancelled else report
+
+    report = decided(report)
     show(report)
-    deliver(world.directory, report, options.deliver, world.observer, world.conversation)
-    return report
+    return deliver(world.directory, report, options.deliver, world.observer, world.conversation, as_it_ended)

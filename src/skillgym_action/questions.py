@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from skillgym_action.session_report import Trouble
+    from skillgym_action.session_report import Price, Trouble
 
 T = TypeVar("T", bound="BaseModel")
 
@@ -46,13 +46,14 @@ class UnfitError(ValueError):
 class JudgeConfig:
     """The judge as it is configured. ``env`` holds resolved values, hence is never printed.
 
-    ``api``: a key of ``judge_protocols.PROTOCOLS``; ``problem``: why it cannot be asked.
+    ``api``: a key of ``judge_protocols.PROTOCOLS``; ``problem``: why it cannot be asked; ``prices``: by model.
     """
 
     api: str
     model: str
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     problem: str | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,54 +2,49 @@
 
 from __future__ import annotations
 
-import json
 import re
-from base64 import b64encode
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from operator import is_
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from skillgym_action.secret_forms import (
+    LINE_END,
+    SHAPES,
+    base64_forms,
+    guard_of,
+    guard_of_parts,
+    halves,
+    is_cut,
+    is_documented,
+)
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 MASK = "***"
+SECRET = "secret"  # noqa: S105 - the kind of a key without a shape of its own, whose value we know
+MOST_PARTS = 1_000
 _SHORTEST = 6  # a shorter value would shred every text it happens to be in
 _SHORTEST_LINE = 12  # one line of a value with several, such as a key file
-_HELD_BACK = 16_384  # characters a stream keeps, so that a key split over two chunks is seen whole
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+_HELD_BACK = 32_768  # characters a stream keeps, so that a key split over two chunks is seen whole; none is longer
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|_PAT$", re.IGNORECASE)
+_PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 
-# kind -> words of which one is in every such key, and its shape. Shapes begin anywhere: in JSON the letter of an
-# escaped line end stands before them.
-_KNOWN = {
-    "github": (
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        r"(?:gh[oprsu]_[A-Za-z0-9_.-]{30,}|github_pat_\w{22,})",
-    ),
-    "anthropic": (("sk-ant-",), r"sk-ant-[\w-]{16,}"),
-    "openai": (("sk-",), r"sk-(?:(?:proj|svcacct|admin|or)-[\w-]{20,}|[A-Za-z0-9]{32,})"),
-    "aws": (
-        ("AKIA", "ASIA", "aws_secret", "AWS_SECRET"),
-        r"(?:AKIA|ASIA)[A-Z0-9]{16}|(?<=(?:aws_secret|AWS_SECRET)_(?:access_key|ACCESS_KEY)=)[\w/+=]{40}",
-    ),
-    "slack": (
-        ("xox", "xapp-", "hooks.slack"),
-        r"xox[a-z]-[\w-]{10,}|xapp-[\w-]{10,}|hooks\.slack\.com/services/[\w/]{20,}",
-    ),
-    "jwt": (("eyJ",), r"eyJ[\w-]{8,600}+\.eyJ[\w-]{8,16000}+\.[\w-]{8,}"),
-    "private-key": (
-        ("PRIVATE KEY",),
-        (
-            r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----)[\s\S]){0,16000}+"
-            r"(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?"
-        ),
-    ),
-}
-_HINTS = tuple(hint for hints, _ in _KNOWN.values() for hint in hints)
-_SHAPES = {kind: re.compile(shape) for kind, (_, shape) in _KNOWN.items()}
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A key that was found. ``mark`` tells it from others, in this process; what it is, nobody is told.
+
+    ``parts``: the key, or its lines, each of which may come without the others.
+    """
+
+    kind: str
+    mark: int = field(repr=False)
+    parts: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
 
 def is_secret_name(name: str) -> bool:
@@ -57,9 +52,18 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
+def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Values of variables that must never leave us: whole, or the password of an address."""
+    return tuple(
+        value
+        for name, told in environment.items()
+        for value in ([told] if is_secret_name(name) else _PASSWORD.findall(told))
+    )
+
+
 def leaks(text: str) -> tuple[str, ...]:
     """The kinds of keys that ``text`` holds, such as ``github`` or ``private-key``."""
-    return tuple(kind for kind, (hints, _) in _KNOWN.items() if _any_in(hints, text) and _SHAPES[kind].search(text))
+    return tuple(kind for kind, shape in SHAPES.items() if shape.suspects(text) and shape.pattern.search(text))
 
 
 def looks_like_key(value: str) -> bool:
@@ -70,101 +74,102 @@ def looks_like_key(value: str) -> bool:
 class Redactor:
     """Replaces secrets by ``***``. It never shows what it knows."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        """``secrets``: the values; those shorter than 6 characters are ignored."""
+    def __init__(self, secrets: Iterable[str] = (), parts: Iterable[str] = ()) -> None:
+        """``secrets``: the values; those shorter than 6 characters are ignored. ``parts`` are hidden as they are."""
         self._values: set[str] = set()
+        self._parts = tuple(dict.fromkeys(parts))[:MOST_PARTS]
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
         """Replace these, too."""
-        values = self._values = self._values | {value.strip() for value in secrets}
+        values = self._values | {value.strip() for value in secrets}
         values |= {
             line.strip() for value in values for line in value.splitlines() if len(line.strip()) >= _SHORTEST_LINE
         }
-        forms = {form for value in values if len(value) >= _SHORTEST for form in _forms(value)}
-        self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
-        shapes = [*map(re.escape, self._forms), *(shape for _, shape in _KNOWN.values())]
-        self._pattern = re.compile("|".join(shapes))
-        self._held_back = max(_HELD_BACK, 2 * max(map(len, self._forms), default=0))
+        self._values = {value for value in values if len(value) >= _SHORTEST}
+        known = sorted(self._values, key=lambda value: (-len(value), value))
+        own = [guard_of_parts(self._parts)] if self._parts else []
+        self._guards = (*map(guard_of, known), *own, *SHAPES.values())
+        self._words = tuple(word for guard in self._guards for word in guard.words)
+        self._held_back = max(_HELD_BACK, *(2 * guard.length for guard in self._guards))
+        self._forms = (*self._parts, *(form for value in known for form in (value, *base64_forms(value))))
+
+    def knowing(self, parts: Iterable[str]) -> Redactor:
+        """One that replaces these as well, wherever they stand as they are."""
+        known = tuple(parts)
+        return Redactor(self._values, known) if known else self
 
     def __repr__(self) -> str:
-        """How many forms, and none of them."""
-        return f"Redactor({len(self._forms)} forms)"
+        """How many values, and none of them."""
+        return f"Redactor({len(self._values)} values)"
 
-    def text(self, text: str) -> str:
-        """``text`` without secrets."""
-        # Plain searches are several times faster than the pattern, and nearly always find nothing.
-        if not _any_in(self._forms, text) and not _any_in(_HINTS, text):
-            return text
-        return self._pattern.sub(MASK, text)
+    def text(self, text: str, found: set[Leak] | None = None) -> str:
+        """``text`` without secrets; ``found`` gets those that were in it, unless documentation shows them."""
+        # Plain searches are several times faster than patterns, and nearly always find nothing.
+        for guard in self._guards if any(map(text.__contains__, self._words)) else ():
+            if guard.suspects(text):
+                if found is not None:
+                    found |= {_leak(match[0]) for match in guard.pattern.finditer(text) if not is_documented(match[0])}
+                text = guard.pattern.sub(MASK, text)
+        return self._without_halves(text) if self._forms and is_cut(text) else text
 
-    def bytes(self, data: bytes) -> bytes:
+    def _without_halves(self, text: str) -> str:
+        for start, end in sorted(set(halves(text, self._forms)), reverse=True):
+            text = text[:start] + MASK + text[end:]
+        return text
+
+    def bytes(self, data: bytes, found: set[Leak] | None = None) -> bytes:
         """``data`` without secrets; bytes that are not UTF-8 stay as they are."""
-        return self.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        return self.text(data.decode("utf-8", "surrogateescape"), found).encode("utf-8", "surrogateescape")
 
-    def within(self, value: T) -> T:
+    def within(self, value: T, *, but: tuple[str, ...] = ()) -> T:
         """``value`` with every text in it redacted, through tuples and dataclasses; itself when there is none to hide.
 
-        For what a report will escape: escaped for Markdown, a secret has a form that nobody could look for.
+        For what a report will escape: escaped for Markdown, a secret has a form that nobody could look for. ``but``:
+        fields of a dataclass that stay as they are.
         """
         if isinstance(value, str):
             return cast("T", self.text(value)) if type(value) is str else value
         if isinstance(value, tuple):
             items = tuple(map(self.within, value))
             return value if all(map(is_, items, value)) else cast("T", items)
-        if is_dataclass(value) and not isinstance(value, type):
-            old = {name: getattr(value, name) for name in _names(type(value))}
-            new = {name: self.within(item) for name, item in old.items()}
-            return value if all(new[name] is item for name, item in old.items()) else cast("T", replace(value, **new))
-        return value
+        new, cls = {}, cast("type", type(value))
+        for name in _names(cls):
+            if name not in but and (clean := self.within(old := getattr(value, name))) is not old:
+                new[name] = clean
+        return cast("T", replace(cast("DataclassInstance", value), **new)) if new else value
 
-    def stream(self, chunks: Iterable[str]) -> Iterator[str]:
-        """The chunks without secrets, also those split over two of them. Holds back some 16,000 characters."""
+    def stream(self, chunks: Iterable[str], found: set[Leak] | None = None) -> Iterator[str]:
+        """The chunks without secrets, also those split over two of them. Holds back some 32,000 characters."""
         held = ""
         for chunk in chunks:
             held += chunk
             cut = len(held) - self._held_back
             if cut < self._held_back:
                 continue
-            cut = next(
-                (found.start() for found in self._pattern.finditer(held) if found.start() < cut < found.end()), cut
-            )
-            yield self.text(held[:cut])
+            cut = self._cut(held, cut)
+            yield self.text(held[:cut], found)
             held = held[cut:]
         if held:
-            yield self.text(held)
+            yield self.text(held, found)
+
+    def _cut(self, text: str, cut: int) -> int:
+        """``cut``, or the beginning of the secret that it would cut in two."""
+        first = cut - self._held_back
+        near = text[first : cut + self._held_back]
+        suspects = (guard.pattern for guard in self._guards if guard.suspects(near))
+        for start, end in sorted((match.span() for shape in suspects for match in shape.finditer(near)), reverse=True):
+            if first + start < cut < first + end:
+                cut = first + start
+        return cut
 
 
 @cache
-def _names(cls: type[DataclassInstance]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(cls))
+def _names(cls: type) -> tuple[str, ...]:
+    """The fields of a dataclass; none of any other class."""
+    return tuple(field.name for field in fields(cls)) if is_dataclass(cls) else ()
 
 
-def _any_in(words: tuple[str, ...], text: str) -> bool:
-    return any(word in text for word in words)
-
-
-def _forms(value: str) -> Iterator[str]:
-    """How other programs may write ``value``."""
-    from html import escape
-    from urllib.parse import quote, quote_plus
-
-    yield value
-    yield quote(value, safe="")
-    yield quote_plus(value)
-    yield quote(value)
-    yield escape(value)
-    for ascii_only in (True, False):
-        once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
-        yield once
-        yield json.dumps(once, ensure_ascii=ascii_only)[1:-1]
-    yield from _base64_forms(value.encode("utf-8", "surrogateescape"))
-
-
-def _base64_forms(value: bytes) -> Iterator[str]:
-    """What stays the same of ``value`` inside a longer text in base64, for each place in a group of three bytes."""
-    for shift in range(3):
-        encoded = b64encode(b"\0" * shift + value).decode()
-        stable = encoded[(0, 2, 3)[shift] : (shift + len(value)) * 8 // 6]
-        yield stable
-        yield stable.replace("+", "-").replace("/", "_")
+def _leak(key: str) -> Leak:
+    lines = (line for line in re.split(LINE_END, key) if len(line) >= _SHORTEST_LINE and "-----" not in line)
+    return Leak(kind=next(iter(leaks(key)), SECRET), mark=hash(key), parts=tuple(lines))

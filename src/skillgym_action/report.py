@@ -12,20 +12,22 @@ from skillgym_action.effects.clock import iso
 from skillgym_action.errors import Problem
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from skillgym_action.domain import Result
+    from skillgym_action.journal import Journal
     from skillgym_action.options import ReportOptions
     from skillgym_action.plan import Plan
     from skillgym_action.world import World
 
 
 def run_report(
-    world: World, plan: Plan, results: tuple[Result, ...], *, command: str, began: datetime, shard: str | None
+    world: World, plan: Plan, results: tuple[Result, ...], journal: Journal, *, command: str, shard: str | None
 ) -> RunReport:
-    """What is known of the run, before the gate has decided on it."""
-    ended = world.clock.now()
-    warnings = [warning for suite in plan.suites for warning in suite.warnings]
+    """What is known of the run, before the gate has decided on it. It does not end before it began, say clocks or not.
+
+    A resumed run lasts from its first start to its last end.
+    """
+    began, ended = journal.began, max(world.clock.now(), journal.began)
+    warnings = [*journal.warnings, *(warning for suite in plan.suites for warning in suite.warnings)]
     return RunReport(
         id=world.directory.path.name,
         version=__version__,
@@ -36,7 +38,11 @@ def run_report(
         results=results,
         suites=plan.suites,
         runners=plan.runners,
-        warnings=(*warnings, *(world.snapshots.warnings() if world.snapshots else ())),
+        warnings=(
+            *warnings,
+            *(world.snapshots.warnings() if world.snapshots else ()),
+            *(world.strangers.warnings() if world.strangers else ()),
+        ),
         cancelled=bool(world.cancelled),
         commit=world.repository.commit(),
         shard=shard,
@@ -47,16 +53,7 @@ def run_report(
 def told_again(world: World, report: RunReport) -> RunReport:
     """A stored run as it may be told here: with our addresses, and without our secrets, whoever wrote it."""
     within = world.directory.redactor.within
-    results = (
-        replace(
-            result,
-            judgement=within(result.judgement),
-            attempts=within(result.attempts),
-            prompt=within(result.prompt),
-            final_output=within(result.final_output),
-        )
-        for result in report.results
-    )
+    results = (within(result, but=("suite", "runner")) for result in report.results)
     return replace(report, results=tuple(results), links=world.links)
 
 

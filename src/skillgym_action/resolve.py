@@ -28,6 +28,7 @@ from skillgym_action.options import (
     Settings,
 )
 from skillgym_action.questions import JudgeConfig
+from skillgym_action.session_report import Price
 from skillgym_action.snapshots import SnapshotConfig, Tolerance
 
 if TYPE_CHECKING:
@@ -95,7 +96,14 @@ def _execute_options(given: Settings, config: Config, here: Place, runners: int)
         record=here.cwd / given.record if given.record else None,
         agent_user=given.agent_user,
         snapshots=_snapshot_options(given, config, here),
+        prices=_prices(config),
+        resume=given.resume is not None,
     )
+
+
+def _prices(config: Config) -> dict[str, Price]:
+    told = config.file.prices
+    return {model: Price(input=one.input, output=one.output, cached=one.cached) for model, one in told.items()}
 
 
 def _snapshot_options(given: Settings, config: Config, here: Place) -> SnapshotConfig | None:
@@ -159,9 +167,8 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
     protocol = PROTOCOLS[told.api]
     known = {name: environment[name] for name in (protocol.key, protocol.base_url) if environment.get(name)}
     try:
-        return JudgeConfig(
-            api=told.api, model=told.model, env={**known, **resolved_env(told.env, environment, "run.judge.env")}
-        )
+        env = {**known, **resolved_env(told.env, environment, "run.judge.env")}
+        return JudgeConfig(api=told.api, model=told.model, env=env, prices=_prices(config))
     except ConfigError as error:
         return JudgeConfig(api=told.api, model=told.model, problem=str(error))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import domain
 from skillgym_action.errors import Location, Problem, UsageError
+from skillgym_action.findings import Finding
 from skillgym_action.notations import key_path_text
 from skillgym_action.session import AgentConfig
 from skillgym_action.session_report import Cost, Usage
@@ -49,7 +50,7 @@ def restored(results: schemas.Results, file: Path) -> domain.RunReport:
         started_at=run.started_at,
         ended_at=run.ended_at,
         duration_ms=run.duration_ms,
-        results=tuple(_result(row, index, suite, runners.get(row.runner_id or "")) for index, suite, row in numbered),
+        results=tuple(result(row, index, suite, runners.get(row.runner_id or "")) for index, suite, row in numbered),
         suites=tuple(suites.values()),
         runners=tuple(runners.values()),
         warnings=tuple(map(_warning, results.warnings)),
@@ -176,7 +177,8 @@ def _runner(told: schemas.Runner) -> domain.Runner:
     return domain.Runner(id=told.id, path_key=path_key(told.id), agent=AgentConfig(type=told.agent, model=told.model))
 
 
-def _result(told: schemas.Result, index: int, suite: domain.Suite, runner: domain.Runner | None) -> domain.Result:
+def result(told: schemas.Result, index: int, suite: domain.Suite, runner: domain.Runner | None) -> domain.Result:
+    """The result that a row tells of."""
     return domain.Result(
         index=index,
         suite=suite,
@@ -192,6 +194,7 @@ def _result(told: schemas.Result, index: int, suite: domain.Suite, runner: domai
         model=told.model,
         version=told.version,
         attempts=tuple(map(_attempt, told.attempts)),
+        findings=tuple(Finding(id=one.id, kind=one.kind, where=one.where) for one in told.findings),
         directory=told.artifact_dir,
         prompt=told.prompt,
         final_output=told.final_output,

@@ -33,7 +33,7 @@ def selected_runners(config: Config, selectors: Iterable[str], environment: Mapp
     wanted = tuple(selectors) or tuple(configured)
     runners: dict[str, Runner] = {}
     for selector in wanted:
-        ids = [name for name in configured if fnmatchcase(name, selector)]
+        ids = [name for name in configured if fnmatchcase(name, selector)] if selectors else [selector]
         for name in ids:
             runners.setdefault(name, _configured(name, configured[name].agent, config.folder, environment))
         if not ids and is_agent(selector):

@@ -6,9 +6,9 @@ A file may come from anywhere: numbers and texts have bounds that no run meets, 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field
 from pydantic.alias_generators import to_camel
 
 from skillgym_action.verdicts import Status
@@ -44,34 +44,38 @@ Place = Annotated[int, Field(ge=1, le=10**9)]
 Usd = Annotated[float, Field(ge=0, le=10**9)]
 Rate = Annotated[float, Field(ge=0, le=1)]
 Id = Annotated[str, Field(max_length=65_536)]
-Text = Annotated[str, Field(max_length=32 * 1024 * 1024)]  # as long as a suite file may be
+Text = Annotated[str, Field(max_length=32 * 1024 * 1024)]  # longer than a suite file may be
 Path = Annotated[str, Field(max_length=4_096, pattern=PATH)]
 ArtifactDir = Annotated[str, Field(max_length=1_024, pattern=ARTIFACTS)]
 Time = Annotated[str, Field(pattern=TIME), AfterValidator(_moment)]
+T = TypeVar("T")
+# A million wrong ones are told as one, since each takes memory to be told. JSON has lists and texts, hence not strict.
+Several = Annotated[tuple[T, ...], Field(strict=False), FailFast()]
+State = Annotated[Status, Field(strict=False)]
 
 
-class _Model(BaseModel):
+class Strict(BaseModel):
     """camelCase on disk, snake_case here; no key that is not known."""
 
-    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-class Tool(_Model):
+class Tool(Strict):
     """The program that held the run."""
 
     name: Literal["skillgym-action"]
     version: Id
 
 
-class Decision(_Model):
+class Decision(Strict):
     """Green or red, and why in words."""
 
     passed: bool
     exit_code: Annotated[int, Field(ge=0, le=255)]
-    reasons: tuple[Text, ...]
+    reasons: Several[Text]
 
 
-class Run(_Model):
+class Run(Strict):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
     ``incomplete`` says what belongs to the run and is not in it.
@@ -85,11 +89,11 @@ class Run(_Model):
     command: Id
     commit: Annotated[str, Field(pattern=COMMIT)] | None = None
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
-    incomplete: tuple[Text, ...] = ()
+    incomplete: Several[Text] = ()
     decision: Decision | None
 
 
-class Tokens(_Model):
+class Tokens(Strict):
     """Tokens on one scale for all agents; null is unknown."""
 
     input: Count | None
@@ -99,7 +103,7 @@ class Tokens(_Model):
     total: Count | None
 
 
-class Totals(_Model):
+class Totals(Strict):
     """Sums. ``costUsd`` is the known part, ``costComplete`` whether that is all; ``passRate`` is of the judged."""
 
     executions: Count
@@ -126,7 +130,7 @@ class Runner(Totals):
     version: Id | None
 
 
-class Location(_Model):
+class Location(Strict):
     """A place in a file, relative to the repository root; lines and columns count from 1."""
 
     path: Path
@@ -134,14 +138,14 @@ class Location(_Model):
     column: Place | None = None
 
 
-class FailureClass(_Model):
+class FailureClass(Strict):
     """A stable id that groups failures with one cause."""
 
     id: Id
     label: Id
 
 
-class Error(_Model):
+class Error(Strict):
     """Why an execution did not simply pass."""
 
     name: Id
@@ -149,7 +153,7 @@ class Error(_Model):
     location: Location | None = None
 
 
-class Outcome(_Model):
+class Outcome(Strict):
     """One assertion's answer; ``passed`` null: it could not tell."""
 
     assertion: Text
@@ -163,7 +167,7 @@ class Outcome(_Model):
     failure_class: FailureClass | None = None
 
 
-class Usage(_Model):
+class Usage(Strict):
     """Tokens and characters of an execution, averages over repetitions; null is unknown."""
 
     input_tokens: Count | None
@@ -176,19 +180,27 @@ class Usage(_Model):
     reasoning_chars: Count
 
 
-class Attempt(_Model):
+class Attempt(Strict):
     """One session of an execution."""
 
     repetition: Count
     session: Count
-    status: Status
+    status: State
     failure_class: FailureClass | None = None
     message: Text | None = None
     duration_ms: Count
     artifact_dir: ArtifactDir
 
 
-class Result(_Model):
+class Finding(Strict):
+    """A key was found in a file of a session's artifacts, which has ``***`` in its place."""
+
+    id: Literal["leak-detected"]
+    kind: Id
+    where: Text
+
+
+class Result(Strict):
     """One execution. ``runnerId`` is null for a case that could not be used; ``finalOutput`` is the end of it.
 
     ``index`` is its place in the plan, of which a shard has only some.
@@ -197,9 +209,9 @@ class Result(_Model):
     index: Count | None = None
     case_id: Id
     runner_id: Id | None
-    tags: tuple[Id, ...]
+    tags: Several[Id]
     location: Location
-    status: Status
+    status: State
     passed: bool
     expected_fail: bool = False
     score: float | None = None
@@ -207,7 +219,7 @@ class Result(_Model):
     failure_origin: Id | None = None
     failure_class: FailureClass | None = None
     error: Error | None = None
-    outcomes: tuple[Outcome, ...]
+    outcomes: Several[Outcome]
     duration_ms: Count
     usage: Usage
     cost_usd: Usd | None
@@ -215,23 +227,24 @@ class Result(_Model):
     model: Id | None
     version: Id | None = None
     session_id: Id | None = None
-    attempts: tuple[Attempt, ...]
+    attempts: Several[Attempt]
+    findings: Several[Finding] = ()
     artifact_dir: ArtifactDir | None
     prompt: Text | None = None
     final_output: Text | None = None
 
 
-class Suite(_Model):
+class Suite(Strict):
     """A suite and the results of its cases, in the order of the plan. ``digest`` is the SHA-256 of its file."""
 
     path: Path
     name: Id
     format: Id
     digest: Annotated[str, Field(pattern=DIGEST)] | None = None
-    results: tuple[Result, ...]
+    results: Several[Result]
 
 
-class Warning(_Model):  # noqa: A001 - the word of the file
+class Warning(Strict):  # noqa: A001 - the word of the file
     """Something a user should mend."""
 
     path: Path | None = None
@@ -240,7 +253,7 @@ class Warning(_Model):  # noqa: A001 - the word of the file
     message: Text
 
 
-class Results(_Model):
+class Results(Strict):
     """A results file."""
 
     model_config = ConfigDict(title="skillgym-action results")
@@ -249,9 +262,9 @@ class Results(_Model):
     tool: Tool
     run: Run
     totals: Totals
-    runners: tuple[Runner, ...]
-    suites: tuple[Suite, ...]
-    warnings: tuple[Warning, ...]
+    runners: Several[Runner]
+    suites: Several[Suite]
+    warnings: Several[Warning]
 
 
 def results_schema() -> dict[str, object]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from skillgym_action.session_report import Trouble, Usage
+    from skillgym_action.session_report import Price, Trouble, Usage
 
 
 # --- what we want -----------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ class Session:
     """One conversation we want to have with an agent. Paths are absolute.
 
     ``key`` names the repetition in artifacts: (suite, case, runner, repetition).
-    ``budget`` is in US dollars, ``timeout`` in seconds; ``files`` go with the prompt.
+    ``budget`` is in US dollars, ``timeout`` in seconds; ``files`` go with the prompt; ``prices`` are the user's own.
     """
 
     agent: AgentConfig
@@ -58,6 +58,7 @@ class Session:
     max_steps: int | None = None
     budget: float | None = None
     files: tuple[Path, ...] = ()
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +67,7 @@ class Invocation:
 
     Without ``argv`` nothing is started, and all is well. ``env`` is added to the allow-listed environment. ``files``
     are written before the start (absolute path -> text). ``collect`` are glob patterns below the private home; what
-    matches is kept as the raw session export.
+    matches is kept as the raw session export. ``groups``: what it is a member of, where agents have their own user.
     """
 
     argv: tuple[str, ...]
@@ -76,6 +77,7 @@ class Invocation:
     stdin: str | None = None
     files: Mapping[Path, str] = field(default_factory=dict, repr=False)
     collect: tuple[str, ...] = ()
+    groups: tuple[int, ...] = ()
 
 
 class Watcher(Protocol):

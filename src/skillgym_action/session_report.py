@@ -143,6 +143,15 @@ class Cost:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Price:
+    """US dollars for a million tokens; ``cached``: of input that comes from a cache, None: as other input."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Trouble:
     """Why a session cannot be judged. ``kind`` is a key of ``verdicts.TROUBLES``; ``retry_after`` is in seconds."""
 

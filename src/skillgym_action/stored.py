@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from skillgym_action.domain import Runner
 from skillgym_action.errors import UsageError
+from skillgym_action.json_notation import Extent, refuse_large
+from skillgym_action.notations import NotationError
 from skillgym_action.restore import refuse, restored
 from skillgym_action.schemas import MEANINGS, Results
 from skillgym_action.session import AgentConfig
@@ -26,7 +29,9 @@ if TYPE_CHECKING:
     from skillgym_action.domain import RunReport
 
 RESULTS = "results.json"
-LARGEST = 256 * 1024 * 1024  # bytes of a results file
+LARGEST = 96 * 1024 * 1024  # bytes of a results file
+MOST = Extent(containers=400_000, values=3_000_000, members=1_000)
+MOST_TOLD = 1_000  # problems that are worth being looked at one by one
 LONGEST_QUOTE = 60
 _WHAT_A_RUN_IS = "name a run directory, which holds results.json, or a results file"
 
@@ -134,17 +139,27 @@ def read_results(file: Path, shown: Path) -> Results:
     if len(content) > LARGEST:
         raise UsageError(f"{shown}: is larger than {LARGEST:,} bytes", remedy="no run writes that much")
     try:
-        return Results.model_validate_json(content, strict=True)
+        refuse_large(content, MOST)
+        # Not at once: of JSON, each problem would keep a copy of what it is about, which may be the whole file.
+        return Results.model_validate(from_json(content))
+    except NotationError as error:
+        raise UsageError(f"{shown}: {error.message}", remedy="no run writes that much") from error
     except ValidationError as error:
-        refuse(shown, ((detail["loc"], _message(detail)) for detail in error.errors(include_url=False)))
+        if (count := error.error_count()) > MOST_TOLD:
+            raise UsageError(f"{shown}: {count:,} problems: no results of a run", remedy=_WHAT_A_RUN_IS) from error
+        refuse(shown, ((detail["loc"], in_our_words(detail)) for detail in error.errors(include_url=False)))
         raise
+    except ValueError as error:
+        raise UsageError(f"{shown}: not JSON: {error}", remedy=_WHAT_A_RUN_IS) from error
 
 
-def _message(detail: ErrorDetails) -> str:
+def in_our_words(detail: ErrorDetails) -> str:
     """Pydantic's error in our words."""
     kind, given = detail["type"], detail["input"]
     if kind == "missing":
         return "is missing"
+    if kind == "model_type":
+        return "must be an object"
     if kind == "extra_forbidden":
         return "is no key of a results file of this version"
     if kind == "json_invalid":
@@ -153,6 +168,7 @@ def _message(detail: ErrorDetails) -> str:
     if kind == "string_pattern_mismatch":
         told = f"must be {MEANINGS[detail['ctx']['pattern']]}"
     told = re.sub(r"^(?:\w+ )+should ", "must ", told).removeprefix("Value error, ")
+    given = given[: LONGEST_QUOTE + 1] if isinstance(given, str) else given
     quoted = json.dumps(given, ensure_ascii=False) if isinstance(given, str | int | float | None) else ""
     if not quoted:
         return told

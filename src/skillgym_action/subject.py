@@ -8,6 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.camel import to_json
+from skillgym_action.js_regex import Patience
 from skillgym_action.session import Ending, Invocation
 from skillgym_action.session_report import AgentRef, RunnerRef, SessionReport, Usage
 
@@ -92,6 +93,7 @@ class SessionSubject(SuiteClassifier):
         self._diff: str | None = None
         self._has_diff = False
         self.cost_usd: float | None = 0.0
+        self.patience = Patience()
 
     @property
     def files(self) -> WorkspaceFiles:
@@ -105,10 +107,14 @@ class SessionSubject(SuiteClassifier):
 
     def run(self, command: str, timeout: float) -> Ran:
         """A shell command at the workspace root."""
-        return Ran(self.execute(Invocation(argv=("sh", "-c", command), cwd=self._workspace.path, timeout=timeout)))
+        argv, groups = ("sh", "-c", command), self._workspace.user.groups
+        return Ran(self._run(Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, groups=groups)))
 
     def execute(self, invocation: Invocation) -> Capture:
-        """Any program, with a home of its own and no secrets."""
+        """Any program of the suite, with a home of its own and no secrets."""
+        return self._run(replace(invocation, groups=self._workspace.user.suites_groups))
+
+    def _run(self, invocation: Invocation) -> Capture:
         name = f"command-{next(self._numbers)}"
         stdout, stderr = self._folder / f"{name}.stdout.log", self._folder / f"{name}.stderr.log"
         env = {**self._workspace.grader_env(), **invocation.env}

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from skillgym_action.assertions.check import Check
 from skillgym_action.domain import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
-from skillgym_action.errors import Location, Problem, SuiteError
+from skillgym_action.errors import LONGEST_ID, Location, Problem, SuiteError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.formats import SuiteFile
+
+
+LONGEST_PATH = 4_096
 
 
 class Told(BaseModel):
@@ -25,10 +28,16 @@ class Told(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, frozen=True)
 
 
-class Place(Told):
-    """A location; the path is relative to the repository root."""
+def _no_longer_than_paths_are(path: str) -> str:
+    if len(path) > LONGEST_PATH:
+        raise ValueError(f"a path has at most {LONGEST_PATH:,} characters")
+    return path
 
-    path: str
+
+class Place(Told):
+    """A location; the path is relative to the repository root, and not everywhere text."""
+
+    path: Annotated[str, AfterValidator(_no_longer_than_paths_are)]
     line: int | None = None
     column: int | None = None
 
@@ -39,7 +48,7 @@ class ToldCase(Told):
     id: str
     prompt: str
     location: Place
-    tags: tuple[str, ...] = ()
+    tags: Annotated[tuple[str, ...], FailFast()] = ()
     timeout_ms: float | None = None
     expected_fail: bool = False
     classify: bool = False
@@ -75,9 +84,9 @@ class ToldWorkspace(Told):
 class ToldSuite(Told):
     """The answer to ``load``."""
 
-    name: str = ""
-    cases: tuple[ToldCase, ...] = ()
-    problems: tuple[ToldProblem, ...] = ()
+    name: Annotated[str, Field(max_length=LONGEST_ID)] = ""
+    cases: Annotated[tuple[ToldCase, ...], FailFast()] = ()
+    problems: Annotated[tuple[ToldProblem, ...], FailFast()] = ()
     workspace: ToldWorkspace | None = None
 
 
@@ -94,13 +103,18 @@ def suite_told(source: SuiteFile, format_name: str) -> Suite:
                 key_path=".".join(map(str, problem["loc"])),
             ),
         ) from error
+    invalid = [*map(_invalid, told.problems), *(_endless(case) for case in told.cases if len(case.id) > LONGEST_ID)]
+    if not told.cases and not invalid:
+        place = Location(path=source.path)
+        nothing = Problem(message="has no cases", location=place, remedy="a suite without cases judges nothing")
+        invalid.append(Invalid(problem=nothing))
     return Suite(
         path=source.path,
         file=source.file,
         name=told.name or _name(source.file),
         format=format_name,
-        cases=tuple(map(_case, told.cases)),
-        invalid=tuple(map(_invalid, told.problems)),
+        cases=tuple(_case(case) for case in told.cases if len(case.id) <= LONGEST_ID),
+        invalid=tuple(invalid),
         workspace=_workspace(told.workspace, source.file.parent) if told.workspace else WorkspaceSpec(),
     )
 
@@ -127,6 +141,12 @@ def _case(told: ToldCase) -> Case:
 def _invalid(told: ToldProblem) -> Invalid:
     problem = Problem(message=told.message, location=_location(told.location), remedy=told.remedy)
     return Invalid(problem=problem, case_id=told.case)
+
+
+def _endless(told: ToldCase) -> Invalid:
+    """A case whose id no report could show."""
+    message = f"the id of a case is longer than {LONGEST_ID:,} characters"
+    return Invalid(problem=Problem(message=message, location=_location(told.location)), case_id=told.id[:LONGEST_ID])
 
 
 def _location(place: Place) -> Location:

@@ -109,4 +109,5 @@ class FailureClass:
 
 
 ASSERTION_FAILURE = FailureClass(id="assertion", label="Assertion failure")
+UNKNOWN_COST = FailureClass(id="unknown-cost", label="Unknown cost")  # why executions were skipped
 UNEXPECTED_PASS = FailureClass(id="unexpected-passed", label="Unexpected pass")

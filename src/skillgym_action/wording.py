@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.errors import Location
+from skillgym_action.errors import Location, Problem
 from skillgym_action.scores import shown
 from skillgym_action.verdicts import ASSERTION_FAILURE, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from skillgym_action.domain import Decision, Judgement, Result, RunReport
     from skillgym_action.totals import Totals
 
+LEAKED = "make a new one: whatever the session reached may have seen it"
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
 _NOUNS = {
     Status.PASSED: ("passed", "passed"),
@@ -129,6 +132,22 @@ def place(result: Result) -> Location:
 def runner_id(result: Result) -> str:
     """The runner's id; a dash for what never had one."""
     return result.runner.id if result.runner else "—"
+
+
+def leaked(result: Result) -> str:
+    """``github in stdout.log, jwt in changes/a.txt``; empty without a leak."""
+    return ", ".join(f"{finding.kind} in {finding.where}" for finding in result.findings)
+
+
+def leaks(report: RunReport) -> Iterator[Problem]:
+    """What was found of keys, an execution each."""
+    for result in report.results:
+        if result.findings:
+            yield Problem(
+                message=f"{result.case_id} on {runner_id(result)}: a key was leaked: {leaked(result)}",
+                location=place(result),
+                remedy=LEAKED,
+            )
 
 
 def retries(result: Result) -> int:

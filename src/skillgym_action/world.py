@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from skillgym_action.domain import Execution, Result
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from skillgym_action.effects.repository import Repository
     from skillgym_action.effects.run_directory import RunDirectory
     from skillgym_action.effects.snapshot_file import SnapshotFile
+    from skillgym_action.effects.strangers_configuration import StrangersConfiguration
     from skillgym_action.effects.suite_host import SuiteHosts
     from skillgym_action.effects.workspace import Workspaces
     from skillgym_action.github.conversation import Conversation
     from skillgym_action.links import Links
+    from skillgym_action.session_report import Price
 
 
 class Observer(Protocol):
@@ -74,7 +77,8 @@ class Observers:
 class World:
     """What stages may reach. ``cwd`` is absolute; ``links`` and ``conversation`` are there on GitHub.
 
-    ``judge``: the model that graders ask, ``snapshots``: the tokens executions used, where they are configured.
+    ``judge``: the model that graders ask, ``snapshots``: the tokens executions used, ``prices``: of a million tokens,
+    by model; where they are configured. ``strangers``: agent configuration that agents are not to see.
     """
 
     cwd: Path
@@ -90,4 +94,6 @@ class World:
     links: Links | None = None
     conversation: Conversation | None = None
     judge: Judge | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
     snapshots: SnapshotFile | None = None
+    strangers: StrangersConfiguration | None = None

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# A Docker engine with python:3.12-slim, wherever the tests run.
+# A Docker engine with the image's base, python:3.12-slim, wherever the tests run.
 #
 #   eval "$(tests/container/engine.sh)"        prints: export DOCKER_HOST=...
 #
 # An engine that answers is used as it is. Otherwise a private one is started from Debian's packages, with its data in
-# SKILLGYM_ENGINE (default: a folder below TMPDIR). Where no image registry answers, a stand-in for python:3.12-slim is
-# made of Debian's minimal system and a CPython of this machine. All steps may be repeated: what is there is kept.
+# SKILLGYM_ENGINE (default: a folder below TMPDIR). The base is pulled by the digest that the Dockerfile names. Where no
+# image registry answers, a stand-in for its tag is made of Debian's minimal system and a CPython of this machine. All
+# steps may be repeated: what is there is kept.
 # Needs root for the private engine and the stand-in. Stop the engine with: kill "$(cat "$SKILLGYM_ENGINE/pid")"
 set -Eeuo pipefail
 
 engine=${SKILLGYM_ENGINE:-${TMPDIR:-/tmp}/skillgym-engine}
-image=python:3.12-slim
+base=$(sed -nE 's/^FROM (.+) AS base$/\1/p' "$(dirname "$0")/../../Dockerfile")
+image=${base%@*}
 
 say() { echo "engine: [${SECONDS} s] $*" >&2; }
 give_up() { say "$*"; exit 1; }
@@ -100,6 +102,10 @@ fill_root() { # fill_root ROOT: Debian's minimal system with a Python in it
   rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/*.bin
 }
 
+pull() { # the base; jobs of act run in the image of that tag
+  timeout 300 docker pull -q "$base" >/dev/null 2>&1 && docker tag "$base" "$image"
+}
+
 make_stand_in() {
   [ "$(id -u)" = 0 ] || give_up "no image registry answers and making a stand-in for $image needs root"
   need mmdebstrap mmdebstrap
@@ -115,6 +121,6 @@ make_stand_in() {
 mkdir -p "$engine"
 need docker docker.io iptables
 answers || start_engine
-docker image inspect "$image" >/dev/null 2>&1 || timeout 300 docker pull -q "$image" >/dev/null 2>&1 || make_stand_in
+docker image inspect "$image" >/dev/null 2>&1 || pull || make_stand_in
 say "$image: $(docker run --rm "$image" python --version)"
 echo "export DOCKER_HOST=${DOCKER_HOST:-unix:///var/run/docker.sock}"

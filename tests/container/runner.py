@@ -68,8 +68,12 @@ def run_step(
     inputs: Mapping[str, str] | None = None,
     env: Mapping[str, str] | None = None,
     event: object = None,
+    options: tuple[str, ...] = (),
 ) -> Step:
-    """Run ``image`` on ``workspace`` as ``uses: …`` with these inputs, job variables and event payload would."""
+    """Run ``image`` on ``workspace`` as ``uses: …`` with these inputs, job variables and event payload would.
+
+    ``options`` are the engine's, and not the runner's.
+    """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         temp = Path(folder)
         mounts = {"home": "_github_home", "workflow": "_github_workflow", "runner_temp": "_runner_temp",
@@ -87,7 +91,7 @@ def run_step(
             **_input_variables(inputs or {}),
         }
         volumes = {workspace: INSIDE / "workspace", **{temp / source: INSIDE / name for name, source in mounts.items()}}
-        finished = _docker_run(image, variables, {**volumes, **_engine_socket()})
+        finished = _docker_run(image, variables, {**volumes, **_engine_socket()}, options)
         left = {name: (temp / "_runner_file_commands" / file).read_bytes().decode() for name, file in files.items()}
     return Step(
         exit_code=finished.returncode,
@@ -118,9 +122,9 @@ def _engine_socket() -> dict[Path, Path]:
 
 
 def _docker_run(
-    image: str, variables: Mapping[str, str], volumes: Mapping[Path, Path]
+    image: str, variables: Mapping[str, str], volumes: Mapping[Path, Path], options: tuple[str, ...]
 ) -> subprocess.CompletedProcess[str]:
-    command = ["docker", "run", "--rm", "--workdir", "/github/workspace"]
+    command = ["docker", "run", "--rm", "--workdir", "/github/workspace", *options]
     for name in variables:
         command += ["-e", name]
     for outside, inside in volumes.items():

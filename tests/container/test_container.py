@@ -6,13 +6,17 @@ import json
 import os
 import subprocess
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 import yaml
 from junitparser import JUnitXml
 
+from attempts import ENVIRONMENT, agent, cases, reached, tried
+from container.image import built, docker
 from container.runner import ROOT, run_step
 from npm_registry import NpmRegistry, stand_in
+from scratch import suite, written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,16 +45,9 @@ IDLES = {"id": "idles", "prompt": "idle", "expect": ["file:hello.txt exists"]}
 CRASHES = {"id": "crashes", "prompt": "crash", "expect": ["file:hello.txt exists"]}
 
 
-def docker(*arguments: str) -> str:
-    finished = subprocess.run(["docker", *arguments], capture_output=True, text=True, check=False)
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    return finished.stdout
-
-
 @pytest.fixture(scope="session")
 def image() -> str:
-    docker("build", "--quiet", "--tag", "skillgym-action:test", str(ROOT))
-    return "skillgym-action:test"
+    return built()
 
 
 @pytest.fixture
@@ -65,7 +62,8 @@ def checkout(tmp_path: Path) -> Path:
 
 def check_out(repository: Path, *cases: dict[str, object]) -> None:
     """Write the suite and make a checkout of it all."""
-    (repository / "bench" / "files.json").write_text(json.dumps({"name": "files", "cases": cases}))
+    if cases:
+        (repository / "bench" / "files.json").write_text(json.dumps({"name": "files", "cases": cases}))
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
     for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "suite"]):
         subprocess.run(["git", *command], cwd=repository, check=True)
@@ -158,38 +156,57 @@ def test_an_agent_that_the_image_lacks_is_installed_and_started_by_its_own_user(
     assert "claude-code: version 9.9.9 is not installed" in refused.log
 
 
-ATTEMPTS = {
-    "the environment of the action": "cat /proc/1/environ",
-    "the files of file commands": "cat /github/file_commands/*",
-    "the event": "cat /github/workflow/event.json",
-    "the home of the job": "ls /github/home",
-    "what other steps left": "ls /github/runner_temp",
-    "the engine": "test -r /var/run/docker.sock || test -w /var/run/docker.sock",
-    "the checkout's credentials": "cat /github/workspace/.git/config",
-    "the results": "ls /github/workspace/results",
-    "the suite": "echo x >>/github/workspace/bench/files.json",
-    "the tool": "touch /usr/local/lib/python3.12/site-packages/skillgym_action/x",
-    "the workspaces of others": "ls /tmp/skillgym-*",
-    "the life of the action": "kill -9 1",
-    "the password file of root": "cat /etc/shadow",
-}
+HOSTED = """\
+import os
+from neighbour import AGENT
+from skillgym_action import Suite
+
+suite = Suite("hosted")
+
+@suite.case("is judged", prompt="rest")
+def judged(report, ctx):
+    assert os.getuid() == AGENT
+    assert os.path.exists(report.cwd)
+    assert not os.access("/github/workspace/.git/config", os.R_OK)
+"""
 
 
-def test_an_agent_is_a_user_of_its_own_and_reaches_nothing_of_the_job(image, checkout):
-    """Each attempt is one that a hostile agent would make first."""
-    lines = [
-        f'if {{ {attempt}; }} >/dev/null 2>&1; then echo "{name}" >>reached.txt; fi'
-        for name, attempt in ATTEMPTS.items()
-    ]
-    (checkout / "agent.sh").write_text("\n".join(["id -u >user.txt", "touch reached.txt", *lines]))
-    expect = [
-        "test:test $(cat user.txt) = 10001",
-        "test:test $(id -u) = 10001",
-        "test:cat reached.txt && ! test -s reached.txt",
-    ]
-    check_out(checkout, {"id": "tries", "prompt": "try", "expect": expect})
-    step = run_step(image, checkout, inputs={"report-dir": "results"})
+def test_an_agent_is_a_user_of_its_own_and_reaches_nothing_of_the_job(image, checkout, proved):
+    """Beside another agent, and the host of a suite that judges later."""
+    places = {"checkout": "/github/workspace", "operator": "/github/home", "socket": "/var/run/docker.sock"}
+    places |= {"results": "/github/workspace/results", "package": "/usr/local/lib/python3.12/site-packages"}
+    files = {
+        "skillgym.config.yaml": json.dumps({"runners": {"sh": {"agent": agent("step", uuid4().hex, **places)}}}),
+        "bench/core.json": suite(*cases()),
+        "bench/checks.py": "ANSWER = 42",
+        "hosted/hosted_suite.py": HOSTED,
+        "hosted/neighbour.py": "AGENT = 10001",
+    }
+    check_out(written(checkout, files))
+    step = run_step(image, checkout, inputs={"report-dir": "results", "jobs": "2"}, env=ENVIRONMENT)
     assert step.exit_code == 0, step.log + step.summary
+    changes = checkout / "results" / "core" / "attack" / "sh" / "repeat-1" / "changes"
+    assert reached("step", changes) == set()
+    assert (changes / "user.txt").read_text() == "10001\n"
+    proved("agents", "attempts to reach what is not the agent's, refused in the container", len(tried("step")))
+
+
+STORM = """\
+trap "" TERM
+case $1 in
+  storm) while :; do setsid sh "$0" storm & done ;;
+  write) echo hello >hello.txt ;;
+esac
+"""
+
+
+def test_a_fork_storm_costs_its_own_execution_alone(image, checkout, proved):
+    """Where the container may have 200 processes, the tool's own among them."""
+    (checkout / "agent.sh").write_text(STORM)
+    check_out(checkout, IDLES | {"prompt": "storm", "timeout": 3}, WRITES)
+    step = run_step(image, checkout, inputs={"jobs": "1"}, options=("--pids-limit", "200"))
+    assert (step.exit_code, step.outputs["passed"]) == (3, "1"), step.log + step.summary
+    proved("processes", "kinds of programs that do not want to end, of which nothing was left")
 
 
 def test_a_suite_program_runs_as_the_agents_user(image, checkout):

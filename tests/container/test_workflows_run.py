@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from container.act import STAND_INS, Place
+from container.image import buildable
 from docs_tables import ROOT
 from documented_workflows import documented
 from github_server import READ_ONLY_TOKEN, GitHubServer
@@ -60,6 +61,7 @@ def action(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (ROOT / name).exists():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
+    (copy / "Dockerfile").write_text(buildable((copy / "Dockerfile").read_text()))
     return committed(copy)
 
 

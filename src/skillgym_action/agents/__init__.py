@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -21,7 +22,8 @@ class Listing:
     """What is known of an agent without importing its adapter.
 
     ``version`` is the one its adapter was verified with; ``streams``: its output tells how far it is while it runs.
-    ``format``: only suites of that format can name it.
+    ``format``: only suites of that format can name it. ``plays``: it follows no text but plays what the suite recorded.
+    ``configuration``: files and folders of a repository, in any folder, in which its CLI looks for how to work there.
     """
 
     module: str
@@ -31,8 +33,24 @@ class Listing:
     keys: tuple[str, ...] = ()
     streams: bool = False
     format: str | None = None
+    plays: bool = False
+    configuration: tuple[str, ...] = ()
 
 
+PLUGINS = (".claude-plugin", ".codex-plugin", ".cursor-plugin")
+OF_COPILOT = (
+    ".github/agents",
+    ".github/allowed_models.txt",
+    ".github/copilot",
+    ".github/copilot-instructions.md",
+    ".github/hooks",
+    ".github/instructions",
+    ".github/lsp.json",
+    ".github/mcp.json",
+    ".github/prompts",
+    ".github/skills",
+    ".vscode/mcp.json",
+)
 # A tag, a range or an address is none: what is installed today has to be what is installed tomorrow.
 EXACT_VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 AGENTS = {
@@ -43,6 +61,7 @@ AGENTS = {
         version="2.1.197",
         streams=True,
         keys=("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"),
+        configuration=("CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json"),
     ),
     "codex": Listing(
         module="codex",
@@ -51,6 +70,7 @@ AGENTS = {
         version="0.169.0",
         streams=True,
         keys=("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
+        configuration=("AGENTS.md", "AGENTS.override.md", ".agents", ".codex", *PLUGINS),
     ),
     "pi": Listing(
         module="pi",
@@ -67,6 +87,7 @@ AGENTS = {
             "OPENAI_BASE_URL",
             "GOOGLE_GEMINI_BASE_URL",
         ),
+        configuration=("AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD", ".agents", ".pi"),
     ),
     "opencode": Listing(
         module="opencode",
@@ -84,6 +105,16 @@ AGENTS = {
             "OPENAI_BASE_URL",
             "GOOGLE_GEMINI_BASE_URL",
         ),
+        configuration=(
+            "AGENTS.md",
+            "CLAUDE.md",
+            "CONTEXT.md",
+            "opencode.json",
+            "opencode.jsonc",
+            ".agents",
+            ".claude",
+            ".opencode",
+        ),
     ),
     "copilot": Listing(
         module="copilot",
@@ -99,6 +130,7 @@ AGENTS = {
             "COPILOT_PROVIDER_TYPE",
             "COPILOT_PROVIDER_WIRE_API",
         ),
+        configuration=("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".agents", ".claude", ".mcp.json", *OF_COPILOT),
     ),
     "gemini": Listing(
         module="gemini",
@@ -107,6 +139,7 @@ AGENTS = {
         version="0.61.0",
         streams=True,
         keys=("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+        configuration=("GEMINI.md", ".agents", ".gemini", ".geminiignore", ".env"),
     ),
     "qwen": Listing(
         module="qwen",
@@ -115,18 +148,20 @@ AGENTS = {
         version="0.15.10",
         streams=True,
         keys=("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+        configuration=("QWEN.md", "AGENTS.md", ".agents", ".qwen", ".qwenignore", ".env"),
     ),
     "cursor-agent": Listing(
         module="cursor_agent",
         executable="cursor-agent",
         streams=True,
         keys=("CURSOR_API_KEY",),
+        configuration=("AGENTS.md", "CLAUDE.md", ".agents", ".claude", ".cursor", ".cursorrules", ".cursorignore"),
     ),
     "command": Listing(module="command"),
-    "replay": Listing(module="replay"),
+    "replay": Listing(module="replay", plays=True),
     "agentv-cli": Listing(module="agentv_cli", format="agentv"),
-    "agentv-mock": Listing(module="agentv_mock", format="agentv"),
-    "agentv-replay": Listing(module="agentv_replay", format="agentv"),
+    "agentv-mock": Listing(module="agentv_mock", format="agentv", plays=True),
+    "agentv-replay": Listing(module="agentv_replay", format="agentv", plays=True),
 }
 
 
@@ -154,6 +189,7 @@ class Agent(Protocol):
         ...
 
 
+@cache
 def agent_named(name: str) -> Agent:
     """The module of an agent; imported on first use."""
     return cast("Agent", import_module(f"{__name__}.{AGENTS[name].module}"))

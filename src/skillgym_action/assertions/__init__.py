@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from skillgym_action.domain import Judgement, Outcome
+    from skillgym_action.js_regex import Patience
     from skillgym_action.questions import Answer, Question, T
     from skillgym_action.session import Capture, Invocation
     from skillgym_action.session_report import SessionReport
@@ -76,6 +77,11 @@ class Subject(Classifier, Protocol):
     @property
     def timeout(self) -> float:
         """The case's time limit in seconds."""
+        ...
+
+    @property
+    def patience(self) -> Patience:
+        """What searches for the suite's regular expressions, for a limited time."""
         ...
 
     def run(self, command: str, timeout: float) -> CommandResult:

@@ -14,15 +14,15 @@ from skillgym_action.assertions.scored import Scored, Several
 from skillgym_action.documents import read_document
 from skillgym_action.entries import Entry
 from skillgym_action.errors import Location, Problem, SuiteError
+from skillgym_action.js_regex import Patterns
 from skillgym_action.judge_prompts import Asking
+from skillgym_action.user_files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from skillgym_action.assertions import Assertion
 
-LARGEST = 32 * 1024 * 1024
-"""Bytes of a file that an entry names."""
 DEEPEST_INCLUDE = 3
 
 
@@ -42,8 +42,9 @@ class Task:
 
 
 def read_file(path: Path, name: str) -> object:
-    """The value of a YAML file, which messages call ``name``. Raises SuiteError, OSError."""
-    return read_document(path.read_text(encoding="utf-8"), path=name, kind="yaml", error=SuiteError).value
+    """The value of a YAML file, which messages call ``name``. Raises SuiteError."""
+    text = read_text(path, path=name, error=SuiteError)
+    return read_document(text, path=name, kind="yaml", error=SuiteError).value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +52,8 @@ class Where:
     """Where an entry stands. ``folder`` is its suite file's; programs are started there.
 
     Files are looked for in ``case_folder``, where a discovered case has the entry; then in ``folder`` and ``roots``.
-    ``read`` gives the value of a YAML file, with its variables replaced. ``compat``: AgentV's own numbers are wanted.
+    ``read`` gives the value of a YAML file, with its variables replaced; ``patterns`` are the suite's.
+    ``compat``: AgentV's own numbers are wanted.
     """
 
     folder: Path
@@ -62,6 +64,7 @@ class Where:
     task: Task = field(default_factory=Task)
     read: Callable[[Path, str], object] = read_file
     compat: bool = False
+    patterns: Patterns = field(default_factory=Patterns)
 
     def find(self, *names: str) -> Path | None:
         """The first that exists: of each name, in every folder."""
@@ -76,13 +79,12 @@ class Where:
 
     def text_of(self, entry: Entry, key: str, name: str) -> str:
         """The text of a file that ``key`` names. Raises SuiteError."""
-        path = self.find(name)
+        if (path := self.find(name)) is None:
+            raise entry.error(f"there is no file {name!r}", key)
         try:
-            if path is None or path.stat().st_size > LARGEST:
-                raise entry.error(f"there is no file {name!r}" if path is None else f"{name} is too large", key)
-            return path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise entry.error(f"{name} cannot be read: {error}", key) from error
+            return read_text(path, path=name, error=SuiteError)
+        except SuiteError as error:
+            raise entry.error(str(error), key) from error
 
 
 def assertions_of(entries: object, at: Where) -> tuple[Assertion, ...]:
@@ -140,8 +142,8 @@ def _opened(entry: object, at: Where, chain: tuple[Path, ...]) -> Iterator[tuple
         raise _error(at, f"{name} includes itself" if path in chain else f"more than {DEEPEST_INCLUDE} includes deep")
     try:
         content = at.read(path, name)
-    except (OSError, UnicodeDecodeError) as error:
-        raise _error(at, f"{name} cannot be read: {error}") from error
+    except SuiteError as error:
+        raise _error(at, str(error)) from error
     entries = content.get("assertions") if isinstance(content, dict) else None
     if not isinstance(entries, list):
         raise _error(at, f"{name} has no list of assertions")

@@ -22,7 +22,6 @@ MATCHES = ("exact", "numeric_tolerance", "date")
 AGGREGATIONS = ("weighted_average", "all_or_nothing")
 _NOTHING = object()
 _FENCE = re.compile(r"```json\n?|```")
-_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _STEP = re.compile(r"[^.\[\]]+")
 _SLASHED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})")
 _SHOWN = 80
@@ -135,8 +134,8 @@ def _expected(messages: Sequence[object]) -> object:
 def _object_in(text: str) -> object:
     """The JSON value in a text: from the first brace to the last, without the marks of a block of code."""
     text = trimmed(_FENCE.sub("", text))
-    found = _OBJECT.search(text)
-    return parsed(found[0] if found else text)
+    first, last = text.find("{"), text.rfind("}")
+    return parsed(text[first : last + 1] if 0 <= first < last else text)
 
 
 def _at(value: object, path: str) -> object:

@@ -44,7 +44,6 @@ PLAIN: dict[str, tuple[Callable[[Entry, str], Grader], frozenset[str]]] = {
     "starts-with": (text.compares, frozenset({"value"})),
     "ends-with": (text.compares, frozenset({"value"})),
     "equals": (text.compares, frozenset({"value"})),
-    "regex": (text.matches, frozenset({"value", "flags"})),
     "is-json": (text.is_json, frozenset()),
     "latency": (figures.latency, frozenset({"threshold"})),
     "cost": (figures.cost, frozenset({"budget"})),
@@ -65,7 +64,8 @@ NAMED_BY = {
     "regex": "value",
     "skill-trigger": "skill",
 }
-KINDS = frozenset({*PLAIN, *JUDGED, "field-accuracy", "code-grader", "composite"})
+REGEX = frozenset({"value", "flags"})
+KINDS = frozenset({*PLAIN, *JUDGED, "regex", "field-accuracy", "code-grader", "composite"})
 
 
 def grader_of(entry: Entry, at: Where, kind: str) -> Grader:
@@ -74,6 +74,9 @@ def grader_of(entry: Entry, at: Where, kind: str) -> Grader:
         make, keys = PLAIN[kind]
         entry.refuse_typing_errors(COMMON | keys)
         return make(entry, kind)
+    if kind == "regex":
+        entry.refuse_typing_errors(COMMON | REGEX)
+        return text.matches(entry, at.patterns)
     if kind == "field-accuracy":
         entry.refuse_typing_errors(COMMON | {"fields", "aggregation"})
         return field_accuracy(entry, at.task.expected_output)

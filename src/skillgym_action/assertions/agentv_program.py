@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,6 +30,8 @@ SHORTEST_LIMIT = 300.0
 LARGEST = 8 * 1024 * 1024
 """Bytes of an answer."""
 TAIL = 2000
+MOST_OBJECTS = 100
+"""Lines of an answer with which the JSON object may begin."""
 LONGEST_NAME = 255
 ENDINGS = ("ts", "js", "mts", "mjs")
 """Of a custom assertion's file, in the order they are looked for."""
@@ -186,7 +189,7 @@ def _said(told: str) -> dict[str, object] | float | None:
         return float(value)
     if (score := number(value)) is not None and 0 <= score <= 1:
         return score
-    for line in re.finditer(r"^\{", told, re.MULTILINE):
+    for line in islice(re.finditer(r"^\{", told, re.MULTILINE), MOST_OBJECTS):
         value = _json(told[line.start() :])
         if isinstance(value, dict) and value.keys() & {"score", "assertions"}:
             return value

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.grades import Check, all_or_nothing, cannot_tell
-from skillgym_action.js_regex import compiled
+from skillgym_action.js_regex import SearchError
 from skillgym_action.js_values import parsed, trimmed
 
 if TYPE_CHECKING:
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from skillgym_action.assertions import Subject
     from skillgym_action.entries import Entry
     from skillgym_action.grades import Grade
+    from skillgym_action.js_regex import Patterns
 
-MATCH_SECONDS = 2.0
-"""The answer is the agent's: it may be made to keep a pattern busy for ever."""
 FLAGS = "imsugy"
 LISTS = frozenset({"contains-any", "contains-all", "icontains-any", "icontains-all"})
 _SHOWN = 500
@@ -71,22 +70,22 @@ class Compares:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Matches:
-    """A regular expression is found in the answer; ``sticky``: at its beginning."""
+    """A regular expression is found in the answer; ``sticky``: at its beginning. ``key_path`` is its place."""
 
     written: str
     pattern: regex.Pattern[str]
     sticky: bool = False
+    key_path: str = ""
 
     diagnostic: ClassVar[bool] = True
 
     def grade(self, subject: Subject) -> Grade:
         """1 or 0; cannot tell when the search takes too long."""
         answer = answer_of(subject)
-        find = self.pattern.match if self.sticky else self.pattern.search
         try:
-            passed = find(answer, timeout=MATCH_SECONDS) is not None
-        except TimeoutError:
-            return cannot_tell(f"{self.written} was searched for more than {MATCH_SECONDS:g} s", score=0.0)
+            passed = subject.patience.search(self.pattern, answer, at_start=self.sticky) is not None
+        except SearchError as error:
+            return cannot_tell(f"{self.key_path}: {self.written} {error}", score=0.0)
         text = f"the answer {'matches' if passed else 'does not match'} {self.written}"
         return all_or_nothing(Check(text, passed), evidence=None if passed else _beginning(answer))
 
@@ -127,16 +126,17 @@ def compares(entry: Entry, kind: str) -> Compares:
     return Compares(how=kind, text=entry.needed_text("value"))
 
 
-def matches(entry: Entry, _: str) -> Matches:
+def matches(entry: Entry, patterns: Patterns) -> Matches:
     """``regex``. Raises SuiteError."""
     source, flags = entry.needed_text("value"), entry.text("flags") or ""
     if set(flags) - set(FLAGS) or len(set(flags)) < len(flags):
         raise entry.wrong("flags", f"some of the letters {' '.join(FLAGS)}, each once")
     try:
-        pattern = compiled(source, flags)
+        pattern = patterns.compiled(source, flags)
     except ValueError as error:
         raise entry.error(f"is no regular expression: {error}", "value") from error
-    return Matches(written=f"/{source}/{flags}", pattern=pattern, sticky="y" in flags)
+    key_path = f"{entry.key_path}.value"
+    return Matches(written=f"/{source}/{flags}", pattern=pattern, sticky="y" in flags, key_path=key_path)
 
 
 def is_json(_: Entry, __: str) -> IsJson:

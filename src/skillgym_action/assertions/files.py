@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.domain import Outcome
+from skillgym_action.js_regex import SearchError
 
 if TYPE_CHECKING:
     import regex
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 LARGEST = 8 * 1024 * 1024
 """Bytes of a file that are searched."""
-MATCH_SECONDS = 2.0
-"""The file is the agent's: it may be made to keep a pattern busy for ever."""
 
 _SHOWN_LINES, _SHOWN_WIDTH, _SHOWN_FILES = 5, 160, 5
 _INSTEAD = {
@@ -86,13 +85,14 @@ class FileContains:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileMatches:
-    """A regular expression is found in the text of a file; CRLF is LF."""
+    """A regular expression is found in the text of a file; CRLF is LF. ``key_path``: where the suite has it."""
 
     name: str
     path: str
     pattern: regex.Pattern[str]
     glob: bool = False
     fail_fast: bool = False
+    key_path: str = ""
 
     type: ClassVar[str] = "file-matches"
     diagnostic: ClassVar[bool] = True
@@ -106,9 +106,9 @@ class FileMatches:
             if (content := subject.files.text(path, LARGEST)) is None:
                 return _failed(self, _unreadable(path))
             try:
-                match = self.pattern.search(content, timeout=MATCH_SECONDS)
-            except TimeoutError:
-                why = f"the pattern was searched in {path} for more than {MATCH_SECONDS:g} s"
+                match = subject.patience.search(self.pattern, content)
+            except SearchError as error:
+                why = f"{self.key_path or self.name}: the pattern {error}, last in {path}"
                 return (Outcome(assertion=self.name, type=self.type, passed=None, explanation=why, trouble="grader"),)
             if match:
                 return _passed(self, f"{path} matches in line {_line(content, match.start())}")

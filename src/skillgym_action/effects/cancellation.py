@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 
@@ -27,6 +28,11 @@ class Cancellation:
         self._set = True
         with suppress(OSError):
             os.write(self._write, b"x")
+
+    def heed(self) -> None:
+        """Raise InterruptedError once cancelled: an OSError, as anything that keeps work on files from its end."""
+        if self._set:
+            raise InterruptedError(errno.EINTR, "the run was cancelled")
 
     def close(self) -> None:
         """Give the descriptors back."""

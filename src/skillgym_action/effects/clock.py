@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,11 +12,18 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """Real time. Durations come from a clock that never jumps."""
+    """Real time. The time of day is read once; from then on a clock that never jumps counts, for durations as well.
+
+    So nothing ends before it began, whoever sets the machine's clock meanwhile.
+    """
+
+    def __init__(self) -> None:
+        """From now on."""
+        self._began, self._at = datetime.now(UTC), time.monotonic()  # noqa: TID251 -- this is the clock
 
     def now(self) -> datetime:
         """The time in UTC."""
-        return datetime.now(UTC)  # noqa: TID251 -- this is the clock
+        return self._began + timedelta(seconds=time.monotonic() - self._at)
 
     def seconds(self) -> float:
         """Seconds since some fixed moment."""

@@ -5,8 +5,13 @@ Imported by whoever sends something, and not before: requests takes its time to 
 
 from __future__ import annotations
 
+import os
+import select
 import ssl
-from typing import TYPE_CHECKING
+import threading
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from requests import Session, exceptions
 from urllib3.exceptions import NewConnectionError
@@ -14,12 +19,19 @@ from urllib3.exceptions import NewConnectionError
 from skillgym_action import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from requests import PreparedRequest, Response
 
+    from skillgym_action.effects.cancellation import Cancellation
+
+T = TypeVar("T")
 CONNECT = 10.0
 """Seconds until there is a connection."""
+
+
+class GivenUpError(Exception):
+    """Nobody waits any more for an answer that may still come."""
 
 
 class TooLargeError(Exception):
@@ -45,6 +57,46 @@ class Connections(Session):
 
     def get_redirect_target(self, resp: Response) -> None:
         """None: whoever wants to follow redirects does it. requests would read all replies, of whatever size."""
+
+
+def awaited(ask: Callable[[], T], left: Callable[[], float], cancelled: Cancellation) -> T:
+    """What ``ask`` returns or raises, if it does within the seconds ``left``, which a cancellation may shorten.
+
+    Raises GivenUpError. Names that are being looked up cannot be interrupted, hence the thread.
+    """
+    outcomes: list[Callable[[], T]] = []
+    ended, end = os.pipe()
+
+    def run() -> None:
+        try:
+            outcomes.append(partial(_same, ask()))
+        except BaseException as error:  # noqa: BLE001 -- it is raised where it is awaited
+            outcomes.append(partial(_raise, error))
+        finally:
+            os.close(end)
+
+    threading.Thread(target=run, name="exchange", daemon=True).start()
+    try:
+        if not select.select([ended, cancelled.fileno()], [], [], _bounded(left()))[0]:
+            raise GivenUpError
+        select.select([ended], [], [], _bounded(left()))
+    finally:
+        os.close(ended)
+    if not outcomes:
+        raise GivenUpError
+    return outcomes[0]()
+
+
+def _same(value: T) -> T:
+    return value
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
+
+
+def _bounded(seconds: float) -> float | None:
+    return None if seconds == inf else max(0.0, seconds)
 
 
 def received(response: Response, largest: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from difflib import unified_diff
 from typing import TYPE_CHECKING
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
 LARGEST_FILE = 512 * 1024
 LARGEST = 4 * 1024 * 1024
 """Bytes of a file, and characters of it all; what is larger is named, and not shown."""
+MOST_COMPARISONS = 4_000_000  # lines of one file times lines of the other
+_CONTEXT = 3
+_HUNK = re.compile(r"([-+])(\d+)")
 _NONE = "/dev/null"
+_AWKWARD = dict(zip('"\\\a\b\t\n\v\f\r', '"\\abtnvfr', strict=True))
 
 
 def changes_as_diff(workspace: Workspace) -> str:
@@ -39,19 +44,54 @@ def _diff(path: str, workspace: Workspace, *, existed: bool, exists: bool) -> It
     original, now = workspace.original(path), workspace.path / path
     if not exists and original is not None and original.is_dir() and not original.is_symlink():
         return
-    yield f"diff --git a/{path} b/{path}\n"
+    yield f"diff --git {_named('a', path)} {_named('b', path)}\n"
     if not existed:
         yield f"new file mode {_mode(now)}\n"
     elif not exists:
         yield f"deleted file mode {_mode(original)}\n"
     before = _lines(original) if existed else []
     after = _lines(now) if exists else []
-    old, new = f"a/{path}" if existed else _NONE, f"b/{path}" if exists else _NONE
+    old, new = _named("a", path) if existed else _NONE, _named("b", path) if exists else _NONE
     if before is None or after is None:
         yield f"Binary files {old} and {new} differ\n"
         return
-    for line in unified_diff(before, after, old, new):
+    for line in _compared(before, after, old, new):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _compared(before: list[str], after: list[str], old: str, new: str) -> Iterator[str]:
+    """What ``difflib`` tells; where it would take long, that all between what is the same at both ends is replaced."""
+    same = _same_lines(before, after)
+    rest = (before[same:], after[same:])
+    end = min(len(rest[0]), len(rest[1]), _same_lines(rest[0][::-1], rest[1][::-1]))
+    first, last = max(0, same - _CONTEXT), max(0, end - _CONTEXT)
+    before, after = before[first : len(before) - last], after[first : len(after) - last]
+    if len(before) * len(after) > MOST_COMPARISONS:
+        yield from (f"--- {old}\n", f"+++ {new}\n", f"@@ -{first + 1},{len(before)} +{first + 1},{len(after)} @@\n")
+        yield from (f"-{line}" for line in before)
+        yield from (f"+{line}" for line in after)
+        return
+    for line in unified_diff(before, after, old, new):
+        yield _HUNK.sub(lambda found: f"{found[1]}{int(found[2]) + first}", line) if line.startswith("@@") else line
+
+
+def _same_lines(before: list[str], after: list[str]) -> int:
+    """How many at the beginning."""
+    different = (number for number, (old, new) in enumerate(zip(before, after, strict=False)) if old != new)
+    return next(different, min(len(before), len(after)))
+
+
+def _named(side: str, path: str) -> str:
+    """As git writes it: a name that could be taken for more than one is quoted."""
+    if path.isprintable() and not _AWKWARD.keys() & set(path):
+        return f"{side}/{path}"
+    return f'"{side}/{"".join(map(_quoted, path))}"'
+
+
+def _quoted(character: str) -> str:
+    if character in _AWKWARD:
+        return f"\\{_AWKWARD[character]}"
+    return character if character.isprintable() else "".join(f"\\{byte:03o}" for byte in os.fsencode(character))
 
 
 def _lines(path: Path | None) -> list[str] | None:
@@ -59,8 +99,11 @@ def _lines(path: Path | None) -> list[str] | None:
     if path is None:
         return None
     try:
-        if path.is_symlink():
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
             return [os.readlink(path)]
+        if not stat.S_ISREG(mode):  # nobody may ever write to a FIFO
+            return None
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except OSError:

@@ -6,6 +6,8 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from skillgym_action.globs import paths_matching
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -71,7 +73,7 @@ class WorkspaceFiles:
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """Files that match, inside the workspace."""
-        found = (path for path in self._root.glob(pattern) if path.is_file() and self._inside(path))
+        found = (path for path in paths_matching(self._root, pattern) if path.is_file() and self._inside(path))
         return tuple(sorted(path.relative_to(self._root).as_posix() for path in found))
 
     def _is_plain(self, path: str) -> bool:

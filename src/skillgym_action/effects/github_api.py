@@ -60,6 +60,7 @@ class GitHubApi:
         self._redactor = Redactor([self._token])
         self._clock = clock
         self.patience = Patience(deadline, clock, cancelled)
+        self._cancelled = cancelled
         self._lock = threading.Lock()
 
     def get(self, path: str, **params: str | int) -> object:
@@ -175,13 +176,13 @@ class GitHubApi:
         raise self._error(request, f"GitHub points to another host, which gets no token: {address}")
 
     def _exchanged(self, request: Request) -> Reply:
-        if (seconds := self.patience.time_left()) <= 0:
+        if self.patience.time_left() <= 0:
             raise self._error(request, "not sent: there is no time left")
         if not _origin(self._url):
             raise self._error(request, f"not the address of an API: {self._url!r}", remedy="check GITHUB_API_URL")
         if not _TOKEN.fullmatch(self._token):
             raise self._error(request, "the token is empty or not a token", remedy="check github-token")
-        return self._session.exchange(request, seconds)
+        return self._session.exchange(request, self.patience.time_left, self._cancelled)
 
     @cached_property
     def _session(self) -> GitHubSession:

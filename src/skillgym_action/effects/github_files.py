@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
+
+from skillgym_action.effects.trees import give_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,9 +27,20 @@ def append_outputs(path: Path, outputs: Mapping[str, str]) -> None:
 
     No value can end its own entry or begin another: a random word that it does not hold stands before and after it.
     """
-    entries = [_entry(name, value) for name, value in outputs.items()]
-    with path.open("a", encoding="utf-8", errors="replace", newline="\n") as file:
-        file.writelines(entries)
+    _append(path, "".join(_entry(name, value) for name, value in outputs.items()).encode("utf-8", errors="replace"))
+
+
+def _append(path: Path, content: bytes) -> None:
+    """All of it, or nothing: half an entry would swallow the next one. Raises OSError."""
+    with path.open("ab", buffering=0) as file:
+        size, left = file.tell(), memoryview(content)
+        try:
+            while left:
+                left = left[file.write(left) :]
+        except OSError:
+            with suppress(OSError):
+                file.truncate(size)
+            raise
 
 
 def _entry(name: str, value: str) -> str:
@@ -43,10 +57,9 @@ def append_summary(path: Path, markdown: str) -> bool:
     Raises OSError.
     """
     content = markdown.encode("utf-8", errors="replace")
-    with path.open("ab") as file:
-        if file.tell() + len(content) > SUMMARY_LIMIT:
-            return False
-        file.write(content)
+    if path.exists() and path.stat().st_size + len(content) > SUMMARY_LIMIT:
+        return False
+    _append(path, content)
     return True
 
 
@@ -61,9 +74,7 @@ def hand_over(paths: Iterable[Path], to: Path) -> None:
         return
     home, owner = to.resolve(), to.stat()
     for path in [path.resolve() for path in paths if path.exists()]:
-        for folder in (path, *path.parents):
-            if folder == path or home in folder.parents:
+        for folder in path.parents:
+            if home in folder.parents:
                 os.chown(folder, owner.st_uid, owner.st_gid, follow_symlinks=False)
-        for _, folders, files, descriptor in os.fwalk(path):
-            for name in folders + files:
-                os.chown(name, owner.st_uid, owner.st_gid, dir_fd=descriptor, follow_symlinks=False)
+        give_tree(path, owner.st_uid, owner.st_gid)

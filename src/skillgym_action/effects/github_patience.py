@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 _TRIES = 5
 _UNNAMED_LIMIT = 60.0  # seconds to wait at a limit that does not say how long it holds; doubled each time
-_AFTER_CANCELLATION = 3.0  # seconds of a wait; a cancelled job is killed soon
+LAST_WORDS = 2.5  # seconds for all that is said once the run is cancelled, or has broken off
 
 
 class Patience:
@@ -41,7 +41,9 @@ class Patience:
         self._end = min(self._end, self._clock.seconds() + seconds)
 
     def time_left(self) -> float:
-        """Seconds until everything has to be over."""
+        """Seconds until everything has to be over; a cancelled job is killed soon."""
+        if self._cancelled:
+            self.hurry(LAST_WORDS)
         return self._end - self._clock.seconds()
 
     def until_answered(self, ask: Callable[[], T]) -> T:
@@ -75,7 +77,7 @@ class Patience:
     def _longest_wait(self) -> float:
         if not self.waits:
             return 0.0
-        return max(0.0, min(self._left, self.time_left(), _AFTER_CANCELLATION if self._cancelled else inf))
+        return max(0.0, min(self._left, self.time_left()))
 
     def _give_up(self, state: RetryCallState) -> NoReturn:
         error = _passing(state)

@@ -8,7 +8,9 @@ from urllib.parse import urlsplit
 from skillgym_action.effects.connections import (
     CONNECT,
     Connections,
+    GivenUpError,
     TooLargeError,
+    awaited,
     cause,
     is_broken,
     never_sent,
@@ -18,11 +20,15 @@ from skillgym_action.effects.connections import (
 from skillgym_action.effects.github_exchange import GitHubError, PassingError, Reply, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from requests import Response
 
+    from skillgym_action.effects.cancellation import Cancellation
     from skillgym_action.effects.github_exchange import Request
     from skillgym_action.redaction import Redactor
 
+_MORE = 0.2  # seconds; the connection's own limits tell more, and come first
 _READ = 20.0  # seconds until the next bytes; GitHub gives up after 10
 _LARGEST = 20_000_000  # bytes of a reply
 
@@ -36,8 +42,15 @@ class GitHubSession(Connections):
         super().__init__(headers, {"Authorization": f"Bearer {token}"})
         self._redactor = redactor
 
-    def exchange(self, request: Request, seconds: float) -> Reply:
-        """Send ``request``, waiting no longer than ``seconds`` for a sign of life. Raises GitHubError."""
+    def exchange(self, request: Request, left: Callable[[], float], cancelled: Cancellation) -> Reply:
+        """Send ``request``, waiting no longer than the seconds ``left`` for a sign of life. Raises GitHubError."""
+        try:
+            return awaited(lambda: self._exchanged(request, left()), lambda: left() + _MORE, cancelled)
+        except GivenUpError:
+            message = f"no answer from {urlsplit(request.url).hostname}, and no time left to wait for it"
+            raise GitHubError(message, operation=request.operation) from None
+
+    def _exchanged(self, request: Request, seconds: float) -> Reply:
         timeout = (min(CONNECT, seconds), min(_READ, seconds))
         try:
             with self.request(request.method, request.url, json=request.body, timeout=timeout, stream=True) as response:

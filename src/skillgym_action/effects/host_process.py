@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -13,13 +14,18 @@ from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.effects.outputs import OutputFile
+from skillgym_action.json_notation import Extent, refuse_large
+from skillgym_action.notations import NotationError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.effects.cancellation import Cancellation
 
+MEMORY = 4 * 1024**3
+"""Bytes a suite host may have, on Linux; each of the programs that it starts, too."""
 REPLY_LIMIT = 16 * 1024 * 1024
+MOST_TOLD = Extent(containers=250_000, values=1_000_000, members=100_000)
 LOG_LIMIT = 64 * 1024 * 1024
 LOG_SHOWN = 4 * 1024
 CHUNK = 64 * 1024
@@ -27,14 +33,18 @@ TICK = 0.2
 
 
 class HostLostError(Exception):
-    """A suite host that gave no answer. ``reason`` is a predicate; ``printed`` the end of what the suite printed."""
+    """A suite host that gave no answer. ``reason`` is a predicate, ``printed`` the end of what the suite printed."""
 
     def __init__(self, reason: str, log: Path) -> None:
         """Shown as ``the check did not answer within 60 s``."""
         super().__init__(reason)
         self.reason = reason
         self.log = log
-        self.printed = OutputFile(log).tail(LOG_SHOWN)
+
+    @property
+    def printed(self) -> str:
+        """Read when it is asked for: the log has been redacted by then."""
+        return OutputFile(self.log).tail(LOG_SHOWN)
 
 
 class HostProcess:
@@ -51,6 +61,8 @@ class HostProcess:
         self._numbers = count(1)
         for pipe in self._pipes:
             os.set_blocking(pipe.fileno(), False)
+        with suppress(OSError, AttributeError):  # it has ended already; or this is no Linux
+            resource.prlimit(child.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
     def call(self, request: dict[str, Any], limit: float, cancelled: Cancellation) -> dict[str, Any]:
         """The answer to a request; ``limit`` is in seconds. Raises HostLostError: then the host is of no more use."""
@@ -60,12 +72,20 @@ class HostProcess:
         if line is None:
             raise self._lost(f"did not answer within {limit:g} s")
         try:
+            refuse_large(line, MOST_TOLD)
             reply = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             reply = None
+        except NotationError as error:
+            raise self._lost(f"answered with {error.message}") from error
         if not isinstance(reply, dict) or reply.get("number") != number:
             raise self._lost("wrote something of its own into the suite host's protocol")
         return reply
+
+    def hang_up(self) -> None:
+        """Send nothing more."""
+        with suppress(OSError):
+            self._pipes[0].close()
 
     def close(self) -> None:
         """Give the pipes back; the child has ended."""
@@ -108,7 +128,11 @@ class HostProcess:
     def _refuse_excess(self, reply: bytearray) -> None:
         if len(reply) > REPLY_LIMIT:
             raise self._lost(f"answered with more than {REPLY_LIMIT // 1024**2} MiB")
-        if self.log.stat().st_size > LOG_LIMIT:
+        with suppress(FileNotFoundError):
+            self._refuse_log(self.log.stat().st_size)
+
+    def _refuse_log(self, size: int) -> None:
+        if size > LOG_LIMIT:
             raise self._lost(f"printed more than {LOG_LIMIT // 1024**2} MiB")
 
     def _ending(self) -> str:

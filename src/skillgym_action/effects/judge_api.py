@@ -24,6 +24,8 @@ from skillgym_action.troubles import kind_of_status, kind_of_text
 from skillgym_action.verdicts import TROUBLES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tenacity import RetryCallState
 
     from skillgym_action.effects.cancellation import Cancellation
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from skillgym_action.effects.judge_session import JudgeReply
     from skillgym_action.judge_protocols import JudgeProtocol, Said
     from skillgym_action.questions import JudgeConfig, Question, T
+    from skillgym_action.session_report import Price
 
 
 __all__ = ["Judge"]
@@ -61,13 +64,14 @@ class _Bill:
     """What one question has cost so far; None as soon as that is not known."""
 
     model: str
+    prices: Mapping[str, Price]
     usd: float | None = 0.0
     usages: list[Usage] = field(default_factory=list)
 
     def add(self, said: Said) -> None:
         """The service's name for the model says more than ours, unless it is the service's alone."""
         self.usages.append(said.usage)
-        costs = (cost_usd(name, said.usage) for name in (said.model, self.model) if name)
+        costs = (cost_usd(name, said.usage, self.prices) for name in (said.model, self.model) if name)
         usd = next((cost for cost in costs if cost is not None), None)
         self.usd = None if usd is None or self.usd is None else self.usd + usd
 
@@ -90,7 +94,7 @@ class Judge:
 
     def ask(self, question: Question[T]) -> Answer[T]:
         """The answer, or the trouble there was; once it is of a kind that stays, nothing is sent any more."""
-        bill = _Bill(self._config.model)
+        bill = _Bill(self._config.model, self._config.prices)
         content: T | None = None
         trouble = self._lost or self._unusable()
         if trouble is None:

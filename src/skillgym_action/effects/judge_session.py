@@ -5,9 +5,6 @@ Imported by whoever sends something, and not before.
 
 from __future__ import annotations
 
-import os
-import select
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -15,7 +12,9 @@ from urllib.parse import urlsplit
 from skillgym_action.effects.connections import (
     CONNECT,
     Connections,
+    GivenUpError,
     TooLargeError,
+    awaited,
     cause,
     is_broken,
     never_sent,
@@ -24,7 +23,7 @@ from skillgym_action.effects.connections import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from skillgym_action.effects.cancellation import Cancellation
 
@@ -64,36 +63,11 @@ def exchanged(request: JudgeRequest, seconds: float, cancelled: Cancellation) ->
     """The reply, if it comes within ``seconds`` and before a cancellation. Raises UnansweredError."""
     if seconds <= 0 or cancelled:
         raise UnansweredError("not asked: there is no time left", sent=False)
-    outcome = _outcome(lambda: _replied(request, seconds), seconds, cancelled)
-    if outcome is None:
-        why = "the run was cancelled" if cancelled else f"no answer within {seconds:.0f} s"
-        raise UnansweredError(why, sent=True)
-    if isinstance(outcome, UnansweredError):
-        raise outcome
-    return outcome
-
-
-def _outcome(
-    ask: Callable[[], JudgeReply], seconds: float, cancelled: Cancellation
-) -> JudgeReply | UnansweredError | None:
-    """What ``ask`` returns or raises. None: it was given up; names that are being looked up cannot be interrupted."""
-    outcomes: list[JudgeReply | UnansweredError] = []
-    ended, end = os.pipe()
-
-    def run() -> None:
-        try:
-            outcomes.append(ask())
-        except UnansweredError as error:
-            outcomes.append(error)
-        finally:
-            os.close(end)
-
-    threading.Thread(target=run, name="judge", daemon=True).start()
     try:
-        select.select([ended, cancelled.fileno()], [], [], seconds)
-    finally:
-        os.close(ended)
-    return outcomes[0] if outcomes else None
+        return awaited(lambda: _replied(request, seconds), lambda: 0.0 if cancelled else seconds, cancelled)
+    except GivenUpError:
+        why = "the run was cancelled" if cancelled else f"no answer within {seconds:.0f} s"
+        raise UnansweredError(why, sent=True) from None
 
 
 def _replied(request: JudgeRequest, seconds: float) -> JudgeReply:

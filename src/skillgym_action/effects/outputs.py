@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -13,7 +14,36 @@ if TYPE_CHECKING:
     from skillgym_action.session import Watcher
     from skillgym_action.session_report import Trouble
 
+CHUNK = 1024 * 1024
 LINE_LIMIT = 4 * 1024 * 1024
+LARGEST = 64 * 1024 * 1024
+MOST_LINES = 1_000_000
+
+
+def is_too_much(*paths: Path) -> bool:
+    """Whether a program printed more than anybody reads."""
+    return any(path.stat().st_size > LARGEST for path in paths if path.is_file())
+
+
+def cut(*paths: Path) -> None:
+    """Leave the beginning."""
+    for path in paths:
+        if is_too_much(path):
+            os.truncate(path, LARGEST)
+
+
+def files_below(folder: Path, patterns: tuple[str, ...]) -> tuple[Path, ...]:
+    """Files that match, below a folder without a symlink in its path; none that a symlink leads to.
+
+    What cannot be looked at is not there.
+    """
+    return tuple(path for pattern in patterns for path in sorted(folder.glob(pattern)) if _is_plain_file(path))
+
+
+def _is_plain_file(path: Path) -> bool:
+    with suppress(OSError, RuntimeError):
+        return path.is_file() and path.resolve() == path
+    return False
 
 
 class OutputFile:
@@ -24,9 +54,12 @@ class OutputFile:
         self.path = path
 
     def lines(self) -> Iterator[str]:
-        """Lines without their ends; what is not UTF-8 is replaced; lines over 4 MiB are cut."""
+        """Lines without their ends; what is not UTF-8 is replaced; lines over 4 MiB are cut.
+
+        Of a program that has run wild only the first million.
+        """
         with suppress(FileNotFoundError), self.path.open("rb") as file:
-            while line := file.readline(LINE_LIMIT):
+            for line in islice(iter(lambda: file.readline(LINE_LIMIT), b""), MOST_LINES):
                 whole = line.endswith(b"\n")
                 yield line.decode("utf-8", "replace").rstrip("\r\n")
                 while not whole and (rest := file.readline(LINE_LIMIT)):
@@ -57,10 +90,17 @@ class Tail:
 
     def trouble(self) -> Trouble | None:
         """The watcher's reason to stop, from the lines that came since the last call."""
-        while chunk := self.file.read(1024 * 1024):
+        for chunk in self._chunks():
             *lines, self.rest = (self.rest + chunk).split(b"\n")
             for line in lines:
                 if trouble := self.watch(line.decode("utf-8", "replace")):
                     return trouble
             self.rest = self.rest[-LINE_LIMIT:]
         return None
+
+    def _chunks(self) -> Iterator[bytes]:
+        """What is there by now, and no more: who prints faster than we read must not keep us for ever."""
+        left = os.fstat(self.file.fileno()).st_size - self.file.tell()
+        while left > 0 and (chunk := self.file.read(min(left, CHUNK))):
+            left -= len(chunk)
+            yield chunk

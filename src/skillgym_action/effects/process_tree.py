@@ -11,6 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from skillgym_action.effects.cancellation import Cancellation
 
 TICK = 0.1
@@ -19,22 +21,32 @@ LONGEST_POLL = 24 * 3600.0  # the kernel counts milliseconds in 32 bits
 
 def end_tree(pid: int, grace: float) -> None:
     """TERM to a process, its group and its descendants; KILL to what is left after ``grace`` seconds."""
+    end_trees([pid], grace)
+
+
+def end_trees(pids: Iterable[int], grace: float) -> None:
+    """All of them at once, and without a thread: a fork storm may have left none."""
     import psutil
 
-    try:
-        root = psutil.Process(pid)
-        tree = [root, *root.children(recursive=True)]
-    except psutil.NoSuchProcess:
-        return
+    roots = tuple(pids)
+    tree = [process for pid in roots for process in _tree(pid)]
     for kill in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, kill)
+        for pid in roots if tree else ():
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, kill)
         for process in tree:
             with suppress(psutil.Error):
                 process.send_signal(kill)
         tree = _left(tree, grace)
-        if not tree:
-            return
+
+
+def _tree(pid: int) -> list[Any]:
+    import psutil
+
+    with suppress(psutil.Error):
+        root = psutil.Process(pid)
+        return [root, *root.children(recursive=True)]
+    return []
 
 
 def _left(tree: list[Any], grace: float) -> list[Any]:

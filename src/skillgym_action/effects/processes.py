@@ -1,8 +1,7 @@
 """The process door: the only place that starts programs.
 
 A program gets its own session, an allow-listed environment, /dev/null or a given text as stdin, and files for its
-output. However it ends, its whole tree ends with it: grandchildren that left the session come back to us, because we
-are their subreaper, and are recognised by a random mark in their environment.
+output. However it ends, its whole tree ends with it, also grandchildren that left the session: see ``orphans``.
 """
 
 from __future__ import annotations
@@ -10,17 +9,18 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import sys
 import threading
 import time
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from skillgym_action.effects.outputs import OutputFile, Tail
+from skillgym_action.effects.orphans import Orphans, Traces
+from skillgym_action.effects.outputs import LARGEST, OutputFile, Tail, cut, is_too_much
 from skillgym_action.effects.process_tree import TICK, Exit, end_tree
 from skillgym_action.effects.turns import Turns
 from skillgym_action.session import Capture, Ending
+from skillgym_action.session_report import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from skillgym_action.effects.agent_user import AgentUser
     from skillgym_action.effects.cancellation import Cancellation
     from skillgym_action.session import Invocation, Watcher
-    from skillgym_action.session_report import Trouble
 
 # What any program may see of our environment: no key, no token, no GitHub file command.
 ALLOWED = frozenset(
@@ -57,8 +56,10 @@ ALLOWED = frozenset(
 )
 MARK = "SKILLGYM_SESSION"
 GRACE = 2.0
+SECOND = 1.0  # after which we look how much was printed
+TOO_MUCH = f"more than {LARGEST // 1024**2} MiB were printed; the session was ended"
+LAST_SECOND = 1.0  # what a cancellation leaves to whatever runs
 LINGER = 30.0  # seconds a program may take to exit once it has told its result
-PR_SET_CHILD_SUBREAPER = 36
 PIPE = 4096
 MISSING = frozenset({errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR})
 
@@ -71,36 +72,42 @@ class Processes:
     ) -> None:
         """``environment`` is ours; programs see the allow-listed part of it. ``user``: who they run as; None: we."""
         self.user = user
+        if user:
+            user.restrict()
         self.linger = LINGER
         self.environment = {name: value for name, value in environment.items() if name in ALLOWED}
         self.cancelled = cancelled
         self.turns = Turns()
-        self._lock = threading.Lock()
-        self._known: set[int] = set()
-        self._adopts = _become_subreaper()
-        self._strangers = frozenset(os.listdir("/proc")) if self._adopts else frozenset()
+        self.mark = os.urandom(8).hex()  # every mark begins with it
+        self._orphans = Orphans()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end_orphans(b"", frozenset())
+        self._orphans.end(Traces(), self._grace)
 
-    def spawn(self, argv: Iterable[str], *, trusted: bool = False, **settings: Any) -> subprocess.Popen[bytes]:
+    def spawn(
+        self, argv: Iterable[str], *, trusted: bool = False, groups: tuple[int, ...] = (), **settings: Any
+    ) -> subprocess.Popen[bytes]:
         """A child in its own session, for doors that talk to it; ``release`` it when it has been waited for.
 
-        ``trusted``: it runs as we do, and follows nobody's text.
+        ``trusted``: it runs as we do, and follows nobody's text. ``groups``: what it is a member of, if not.
         """
         if self.user and not trusted:
-            settings |= self.user.identity
-        with self._lock:
+            settings |= self.user.identity(groups)
+        with self._orphans.lock:
             child = subprocess.Popen(tuple(argv), start_new_session=True, **settings)
-            self._known.add(child.pid)
+            self._orphans.known.add(child.pid)
         return child
 
     def release(self, child: subprocess.Popen[bytes]) -> None:
         """Forget a child that has been waited for."""
-        self._known.discard(child.pid)
+        self._orphans.known.discard(child.pid)
+
+    @property
+    def _grace(self) -> float:
+        return LAST_SECOND if self.cancelled else GRACE
 
     def end(self, child: subprocess.Popen[bytes], grace: float = GRACE) -> None:
         """End a spawned child and its tree, and forget it."""
@@ -109,7 +116,10 @@ class Processes:
         self.release(child)
 
     def output(self, argv: tuple[str, ...], *, cwd: Path, env: Mapping[str, str]) -> bytes:
-        """What a short, trusted program prints. Raises OSError, subprocess.CalledProcessError."""
+        """What a short, trusted program prints; a cancellation leaves it a second.
+
+        Raises OSError, InterruptedError once cancelled, subprocess.CalledProcessError.
+        """
         child = self.spawn(
             argv,
             trusted=True,
@@ -120,12 +130,24 @@ class Processes:
             stderr=subprocess.PIPE,
         )
         try:
-            out, err = child.communicate()
+            out, err = self._told(child)
         finally:
             self.release(child)
         if child.returncode:
             raise subprocess.CalledProcessError(child.returncode, argv, out, err)
         return out
+
+    def _told(self, child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+        left = LAST_SECOND
+        while True:
+            try:
+                return child.communicate(timeout=TICK)
+            except subprocess.TimeoutExpired:
+                left -= TICK if self.cancelled else 0.0
+                if left <= 0:
+                    end_tree(child.pid, 0.0)
+                    child.communicate()
+                    self.cancelled.heed()
 
     def run(
         self,
@@ -144,7 +166,9 @@ class Processes:
         out, err = OutputFile(stdout), OutputFile(stderr)
         if not invocation.argv:
             return Capture(ending=Ending.EXITED, exit_code=0, stdout=out, stderr=err, seconds=0.0)
-        mark = os.urandom(16).hex()
+        if self.cancelled:
+            return Capture(ending=Ending.CANCELLED, exit_code=None, stdout=out, stderr=err, seconds=0.0)
+        mark = self.mark + os.urandom(16).hex()
         try:
             child = self._start(invocation, mark, stdout, stderr, trusted=trusted)
         except (OSError, ValueError) as error:
@@ -154,14 +178,17 @@ class Processes:
         ending, trouble = Ending.CANCELLED, None
         try:
             with self.turns.waiting():
-                ending, trouble = self._wait(child, began + invocation.timeout, Tail(stdout, watch) if watch else None)
+                tail = Tail(stdout, watch) if watch else None
+                ending, trouble = self._wait(child, began + invocation.timeout, tail, (stdout, stderr))
         finally:
             if ending is not Ending.EXITED:
-                end_tree(child.pid, GRACE)
+                end_tree(child.pid, self._grace)
         code = child.wait()
+        cut(stdout, stderr)
         self.release(child)
         # A process id that was taken before us may have been freed and given to an orphan, if there was time for it.
-        self._end_orphans(f"{MARK}={mark}".encode(), self._strangers if time.monotonic() - began < 1.0 else frozenset())
+        ignored = self._orphans.before_us if time.monotonic() - began < 1.0 else frozenset()
+        self._orphans.end(Traces(mark=f"{MARK}={mark}".encode(), groups=invocation.groups), self._grace, ignored)
         if ending is Ending.EXITED and code < 0:
             ending = Ending.SIGNALLED
         return Capture(
@@ -175,6 +202,7 @@ class Processes:
             child = self.spawn(
                 invocation.argv,
                 trusted=trusted,
+                groups=invocation.groups,
                 cwd=invocation.cwd,
                 env={**self.environment, **invocation.env, MARK: mark},
                 stdin=subprocess.DEVNULL if invocation.stdin is None else subprocess.PIPE,
@@ -186,13 +214,15 @@ class Processes:
         return child
 
     def _wait(
-        self, child: subprocess.Popen[bytes], deadline: float, tail: Tail | None
+        self, child: subprocess.Popen[bytes], deadline: float, tail: Tail | None, outputs: tuple[Path, Path]
     ) -> tuple[Ending, Trouble | None]:
         lingers = False
         with Exit(child) as exited, tail or nullcontext():
             while True:
                 left = deadline - time.monotonic()
-                done = exited.within(max(0.0, min(left, TICK) if tail else left), self.cancelled)
+                done = exited.within(max(0.0, min(left, TICK if tail else SECOND)), self.cancelled)
+                if is_too_much(*outputs):
+                    return Ending.STOPPED, Trouble(kind="runner-crash", message=TOO_MUCH)
                 if tail and (trouble := tail.trouble()):
                     return Ending.STOPPED, trouble
                 if done:
@@ -203,27 +233,6 @@ class Processes:
                     lingers, deadline = True, min(deadline, time.monotonic() + self.linger)
                 if time.monotonic() >= deadline:
                     return (Ending.LINGERED if lingers else Ending.TIMED_OUT), None
-
-    def _orphans(self, mark: bytes, strangers: frozenset[str]) -> list[int]:
-        """Children that came to us from ended programs; those that have ended themselves are reaped on the way."""
-        found = []
-        for pid in _pids(strangers):
-            if pid in self._known or not _is_child(pid):
-                continue
-            # The lock keeps a child that is just being started, and not yet known, out of sight.
-            with self._lock, suppress(OSError):
-                if pid in self._known or os.waitpid(pid, os.WNOHANG)[0]:
-                    continue
-                if mark in Path(f"/proc/{pid}/environ").read_bytes():
-                    found.append(pid)
-        return found
-
-    def _end_orphans(self, mark: bytes, strangers: frozenset[str]) -> None:
-        """A killed orphan's own children come to us next, hence the rounds."""
-        deadline = time.monotonic() + 2 * GRACE
-        while self._adopts and (orphans := self._orphans(mark, strangers)) and time.monotonic() < deadline:
-            for pid in orphans:
-                end_tree(pid, GRACE)
 
 
 def _feed(pipe: IO[bytes], text: bytes) -> None:
@@ -237,24 +246,3 @@ def _feed(pipe: IO[bytes], text: bytes) -> None:
 def _write(pipe: IO[bytes], text: bytes) -> None:
     with suppress(OSError), pipe:
         pipe.write(text)
-
-
-def _become_subreaper() -> bool:
-    if sys.platform != "linux":
-        return False
-    import ctypes
-
-    return bool(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
-
-
-def _pids(strangers: frozenset[str]) -> list[int]:
-    return [int(name) for name in frozenset(os.listdir("/proc")) - strangers if name.isdigit()]
-
-
-def _is_child(pid: int) -> bool:
-    """Asked of every process that came after us, at the end of each session, hence without psutil."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            return int(file.read(512).rpartition(b")")[2].split()[1]) == os.getpid()
-    except (OSError, IndexError):
-        return False

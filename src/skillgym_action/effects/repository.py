@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillgym_action.effects.trees import copy_tree
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -69,12 +71,13 @@ class Repository:
         target.mkdir()
         left_out = tuple(exclude)
         for name in self.files(self.root):
+            self._processes.cancelled.heed()
             if any(name == path or name.startswith(path + "/") for path in left_out):
                 continue
             source, copy = self.root / name, target / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir() and not source.is_symlink():
-                shutil.copytree(source, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+                copy_tree(source, copy, self._processes.cancelled, without={".git"})
             elif source.is_symlink() or source.is_file():
                 shutil.copy2(source, copy, follow_symlinks=False)
         if self.tracked:

@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self
 
+from skillgym_action.effects.journal_file import JOURNAL, JournalFile
+from skillgym_action.effects.leftovers import remove
+from skillgym_action.effects.redacted_files import RedactedFiles, replace
 from skillgym_action.effects.repository import IGNORE_ALL
+from skillgym_action.effects.trees import copy_file
 from skillgym_action.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from skillgym_action.redaction import Redactor
+    from skillgym_action.effects.redacted_files import Found
+    from skillgym_action.redaction import Leak, Redactor
 
-JOURNAL = "journal.jsonl"
-CHUNK = 4 * 1024 * 1024
+REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md")
+HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}")  # what is written beside its place is called so
 
 
 class RunDirectory:
@@ -33,20 +39,21 @@ class RunDirectory:
         """``path`` is absolute; it is made on first use."""
         self.path = path
         self.redactor = redactor
-        self._journal: IO[bytes] | None = None
+        self._files = RedactedFiles(redactor)
         self._made: set[str] = set()
+        self._is_new = False
 
     def __enter__(self) -> Self:
         with _writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            if not any(self.path.iterdir()):  # our own, hence nothing to commit or to search for suites
+            self._is_new = not any(self.path.iterdir())
+            if self._is_new:  # our own, hence nothing to commit or to search for suites
                 (self.path / ".gitignore").write_bytes(IGNORE_ALL)
-            self._journal = (self.path / JOURNAL).open("ab", buffering=0)
+            self.journal = JournalFile(self.path / JOURNAL)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._journal:
-            self._journal.close()
+        self.journal.close()
 
     def folder(self, relative: str) -> Path:
         """A folder for artifacts, without those of an earlier run into the same directory."""
@@ -56,7 +63,7 @@ class RunDirectory:
             for part in above:
                 path = f"{path}/{part}"
                 if path not in self._made:
-                    os.makedirs(path, exist_ok=True)
+                    _make(path)
                     self._made.add(path)
             path = f"{path}/{last}"
             try:
@@ -66,86 +73,156 @@ class RunDirectory:
                 os.mkdir(path)
         return Path(path)
 
-    def note(self, entry: Mapping[str, object]) -> None:
-        """One line in the journal, written at once, so that a run that is killed loses nothing that was finished."""
-        line = self.redactor.text(json.dumps(entry, ensure_ascii=True)) + "\n"
+    def begin(self, line: str) -> None:
+        """The journal's first line. An earlier run's goes, and so do its reports, which would pass for ours."""
         with _writing(self.path / JOURNAL):
-            if self._journal:
-                self._journal.write(line.encode())
+            self.journal.empty()
+        for name in REPORTS:
+            with _writing(self.path / name):
+                (self.path / name).unlink(missing_ok=True)
+        self.note(line)
+
+    def go_on(self) -> None:
+        """The journal's next line comes after its last whole one; what was half written when a run was killed goes."""
+        with _writing(self.path / JOURNAL):
+            self.journal.mend()
+        for place in ("", "workspaces/*/*/*/"):
+            for half in self.path.glob(f"{place}.*"):
+                inside = half.parent.resolve().is_relative_to(self.path.resolve())
+                if inside and HALF_WRITTEN.fullmatch(half.name):
+                    self.clear(half.relative_to(self.path).as_posix())
+
+    def note(self, line: str) -> None:
+        """One line in the journal, written at once, so that a run that is killed loses nothing that was finished."""
+        with _writing(self.path / JOURNAL):
+            self.journal.add(self.redactor.text(line))
+
+    def clear(self, folder: str) -> None:
+        """Remove what an earlier run left at ``folder``, or the link in its place."""
+        if self._is_new:
+            return
+        place = self.path
+        with _writing(self.path / folder):
+            for part in folder.split("/"):
+                place /= part
+                if place.is_symlink():
+                    place.unlink()
+                if not place.exists():
+                    return
+            if place.is_dir():
+                remove(place)
+            else:
+                place.unlink()
 
     def write(self, path: Path, text: str) -> None:
         """A small artifact."""
-        with _writing(path), open(path, "wb", buffering=0) as file:
-            file.write(self.redactor.text(text).encode(errors="backslashreplace"))
+        with _writing(path):
+            try:
+                path.write_bytes(self.redactor.text(text).encode(errors="backslashreplace"))
+            except OSError:
+                with suppress(OSError):
+                    path.unlink()
+                raise
 
-    def redact(self, *paths: Path) -> None:
-        """Rewrite what programs wrote there themselves, where it holds a secret. Symlinks are not followed."""
+    def redact(self, *paths: Path) -> Found:
+        """Take secrets out of what programs wrote there themselves; what they were, by name. No link is followed."""
+        found = {}
         for path in paths:
-            size = _size(path)
-            if not size:
-                continue
-            with _writing(path), path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-                if size > CHUNK:
-                    self._replace(path, self.redactor.stream(iter(lambda: file.read(CHUNK), "")))
-                elif (clean := self.redactor.text(text := file.read())) != text:
-                    self._replace(path, [clean])
+            with _writing(path):
+                if leaks := self._files.rewrite(path):
+                    found[path.name] = leaks
+        return found
 
-    def take(self, files: Iterable[Path], folder: Path) -> None:
-        """Keep the agent's own record of a session as ``session.jsonl``."""
+    def look(self, path: Path) -> frozenset[Leak]:
+        """What would have to be taken out of a file, which stays as it is."""
+        return self._files.look(path)
+
+    def clean(self, root: Path, paths: Iterable[str]) -> Found:
+        """The same for all that agents leave at ``paths`` below ``root``: files, links, folders, and their names."""
+        with _writing(root):
+            return self._files.clean(root, paths)
+
+    def take(self, files: Iterable[Path], folder: Path) -> Found:
+        """Keep the agent's own record of a session as ``session.jsonl``; what had to be taken out of it, by that name.
+
+        Of several the last one is kept.
+        """
+        found: Found = {}
         for file in files:
             with _writing(folder):
-                shutil.copyfile(file, folder / "session.jsonl")
-            self.redact(folder / "session.jsonl")
+                _copy(file, folder / "session.jsonl")
+            found = self.redact(folder / "session.jsonl")
+        return found
 
     def keep(self, files: Iterable[Path], home: Path, target: Path) -> None:
-        """Copy files to ``target``, as they lie below ``home``."""
+        """Copy files to ``target``, as they lie below ``home``, but for those that are called like a secret."""
         for file in files:
-            copy = target / file.relative_to(home)
-            with _writing(copy):
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, copy)
-            self.redact(copy)
+            place = file.relative_to(home)
+            if self.redactor.text(str(place)) != str(place):
+                continue
+            with _writing(target / place):
+                (target / place).parent.mkdir(parents=True, exist_ok=True)
+                _copy(file, target / place)
+            self.redact(target / place)
 
     def record(self, session: str, target: Path) -> None:
         """Copy what is needed to play a session again; its workspace becomes ``/workspace`` wherever it is named."""
         source = self.path / session
         if not (source / "report.json").is_file():
             return
+        beside = target.with_name(f".{os.urandom(8).hex()}")
         with _writing(target):
-            shutil.rmtree(target, ignore_errors=True)
-            target.mkdir(parents=True)
-            text = (source / "report.json").read_text(encoding="utf-8")
-            report = text.replace(json.loads(text)["cwd"], "/workspace")
-            (target / "report.json").write_text(json.dumps(json.loads(report), indent=1) + "\n", encoding="utf-8")
-            shutil.copyfile(source / "workspace.json", target / "workspace.json")
-            if (source / "changes").is_dir():
-                shutil.copytree(source / "changes", target / "changes", symlinks=True)
+            try:
+                beside.mkdir(parents=True)
+                text = (source / "report.json").read_text(encoding="utf-8")
+                report = text.replace(json.loads(text)["cwd"], "/workspace")
+                (beside / "report.json").write_text(json.dumps(json.loads(report), indent=1) + "\n", encoding="utf-8")
+                shutil.copyfile(source / "workspace.json", beside / "workspace.json")
+                if (source / "changes").is_dir():
+                    shutil.copytree(source / "changes", beside / "changes", symlinks=True)
+                remove(target)
+                beside.rename(target)
+            finally:
+                remove(beside)
 
     def write_whole(self, path: Path, pieces: Iterable[str]) -> None:
-        """A report: complete or not there at all."""
+        """A report: complete or not there at all. What is no file, such as ``/dev/stdout``, takes it as it comes."""
+        clean = map(self.redactor.text, pieces)
         with _writing(path):
+            if _is_device(path):
+                with open(path, "w", encoding="utf-8", errors="surrogateescape", opener=_append_at_once) as device:
+                    device.writelines(clean)
+                return
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._replace(path, map(self.redactor.text, pieces))
-
-    def _replace(self, path: Path, pieces: Iterable[str]) -> None:
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            with beside.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-                file.writelines(pieces)
-            if path.exists():
-                shutil.copymode(path, beside)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+            replace(path, clean)
 
 
-def _size(path: Path) -> int:
-    """Of a regular file; 0 where there is none."""
+def _is_device(path: Path) -> bool:
+    """Whether a rename over it would put a file in the place of something of the system's."""
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        return path.is_relative_to("/dev") or path.is_relative_to("/proc") or stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+    return False
+
+
+def _append_at_once(path: str, _: int) -> int:
+    """Nobody may read at the other end."""
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """All of it or nothing, in place of what is there."""
+    target.unlink(missing_ok=True)
+    copy_file(os.fspath(source), os.fspath(target))
+
+
+def _make(path: str) -> None:
+    """A folder that is there already is fine; a link to one is not."""
     try:
-        found = os.lstat(path)
-    except OSError:
-        return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+        os.mkdir(path)
+    except FileExistsError:
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            raise
 
 
 @contextmanager

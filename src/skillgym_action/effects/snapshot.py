@@ -38,7 +38,7 @@ class Changes:
 
 
 def snapshot(root: Path) -> Snapshot:
-    """Every path below ``root`` but the top-level ``.git``, relative with ``/``, without following symlinks.
+    """Every path below ``root`` but folders called ``.git``, relative with ``/``, without following symlinks.
 
     What cannot be listed, such as a path longer than the system allows, is left out.
     """
@@ -68,12 +68,6 @@ def digest(path: Path) -> str | None:
         return None
 
 
-def is_special(path: str | Path) -> bool:
-    """Whether ``path`` is neither a file, a directory nor a symlink: a device, a socket, a FIFO."""
-    mode = os.lstat(path).st_mode
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
-
-
 def _entries(root: str) -> Iterator[tuple[str, Entry]]:
     folders = [(root, "")]
     while folders:
@@ -81,11 +75,13 @@ def _entries(root: str) -> Iterator[tuple[str, Entry]]:
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 path = prefix + entry.name
-                if not entry.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name != ".git":
+                        yield path, Entry("directory", ())
+                        folders.append((entry.path, path + "/"))
+                    continue
+                with suppress(OSError):
                     yield path, _entry(entry.stat(follow_symlinks=False))
-                elif path != ".git":
-                    yield path, Entry("directory", ())
-                    folders.append((entry.path, path + "/"))
 
 
 def _entry(found: os.stat_result) -> Entry:

@@ -14,6 +14,7 @@ from skillgym_action.camel import camel, to_json
 from skillgym_action.documents import read_document, validated
 from skillgym_action.errors import ConfigError, OutputError, Problem
 from skillgym_action.snapshots import Metric, Snapshot
+from skillgym_action.user_files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,11 +102,11 @@ class SnapshotFile:
     def _read(self) -> Mapping[str, Snapshot]:
         """None yet is fine."""
         try:
-            text = self._path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return {}
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{self._shown}: cannot be read: {error}", remedy="check snapshots.path") from error
+            text = read_text(self._path, path=self._shown, error=ConfigError)
+        except ConfigError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return {}
+            raise
         document = read_document(text, path=self._shown, kind="json", error=ConfigError)
         file = validated(document, _File, error=ConfigError)
         return {key: Snapshot(**entry.model_dump()) for key, entry in file.entries.items()}

@@ -6,21 +6,25 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from skillgym_action.camel import to_json
-from skillgym_action.domain import FollowUp, Outcome
+from skillgym_action.effects.host_answers import class_of, outcome_of, passed, place_of, undecided
 from skillgym_action.effects.host_process import HostLostError, HostProcess
-from skillgym_action.effects.node import Node
-from skillgym_action.errors import ConfigError, Location, Problem, SuiteError
+from skillgym_action.effects.node import ERASER, NODE_HOST, Node
+from skillgym_action.effects.process_tree import end_trees
+from skillgym_action.errors import ConfigError, Location, OutputError, Problem, SuiteError
+from skillgym_action.text import path_key
 from skillgym_action.verdicts import FailureClass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from skillgym_action.domain import Outcome
     from skillgym_action.effects.processes import Processes
     from skillgym_action.session_report import SessionReport
 
@@ -29,6 +33,7 @@ PYTHON_HOST = (
     "import sys; sys.path.insert(0, sys.argv[1]); from skillgym_action.hosts import python_host as h; h.main()"
 )
 PACKAGE_PARENT = Path(__file__).parent.parent.parent
+TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
 IDLE_HOSTS = 16
 PATIENCE = 0.25  # seconds; most checks are quick, and another host takes longer to start, and memory
 GRACE = 1.0
@@ -58,12 +63,19 @@ class SuiteHosts:
         self._logs = logs
         self._limit = call_limit
         self._python = python
+        self.log_ended: Callable[[Path], object] = lambda _: None  # when nobody writes to a log any more
         self._node = Node(processes, node)
         self._lock = threading.Lock()
         self._freed = threading.Condition(self._lock)
         self._idle: list[HostProcess] = []
         self._busy: Counter[Path] = Counter()
         self._numbers = count(1)
+        self._erased: dict[Path, dict[str, str]] = {}
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nothing is loaded any more."""
+        return bool(self._processes.cancelled)
 
     def __enter__(self) -> Self:
         return self
@@ -92,20 +104,20 @@ class SuiteHosts:
             raise ConfigError.of(problem) from lost
         except SuiteError as error:
             raise ConfigError.of(*error.problems) from error
-        self._end(host)
+        self._dismiss(host)
         return reply.get("config")
 
     def judge(self, file: Path, case_id: str, report: SessionReport) -> tuple[Outcome, ...]:
         """What the case's check says of a session: one outcome that passed, or one per failure."""
         try:
             reply = self._ask(file, {"call": "judge", "case": case_id, "report": to_json(report)})
-            return tuple(map(_outcome, reply["failures"])) or (_told(passed=True, explanation="the check returned"),)
+            return tuple(map(outcome_of, reply["failures"])) or (passed(),)
         except HostLostError as lost:
-            return (_trouble(f"the check {lost.reason}", evidence=lost.printed),)
+            return (undecided(f"the check {lost.reason}", evidence=lost.printed),)
         except SuiteError as error:
-            return (_trouble(str(error)),)
+            return (undecided(str(error)),)
         except (LookupError, TypeError, AttributeError):
-            return (_trouble(FORGED),)
+            return (undecided(FORGED),)
 
     def classify(self, file: Path, case_id: str, result: Mapping[str, object]) -> FailureClass | None:
         """The class the case's classifier gives to ``{status, failureOrigin, error: {name, message}}``.
@@ -114,16 +126,15 @@ class SuiteHosts:
         """
         try:
             reply = self._ask(file, {"call": "classify", "case": case_id, "result": dict(result)})
-            return _failure_class(reply["failureClass"])
+            return class_of(reply["failureClass"])
         except (HostLostError, SuiteError, LookupError, TypeError):
             return CLASSIFY_CRASH
 
     def close(self) -> None:
-        """End all hosts."""
+        """Dismiss all hosts that are idle; who asks for one afterwards gets a new one."""
         with self._lock:
             hosts, self._idle = self._idle, []
-        for host in hosts:
-            self._end(host)
+        self._dismiss(*hosts)
 
     def _ask(self, file: Path, request: dict[str, Any]) -> dict[str, Any]:
         """Raises HostLostError, and SuiteError for a call that cannot be answered."""
@@ -142,21 +153,41 @@ class SuiteHosts:
 
     def _loaded(self, file: Path, call: str = "load") -> tuple[HostProcess, dict[str, Any]]:
         """A new host that has imported the file. Raises HostLostError, SuiteError."""
-        host = self._started(file)
-        reply = self._call(host, {"call": call, "file": os.fspath(file), "root": os.fspath(self._root)})
+        sources = self._without_types(file)
+        name = f"{path_key(file.stem)}-{next(self._numbers)}"
+        host = self._started(file, self._argv(file), name)
+        told = {"file": os.fspath(file), "root": os.fspath(self._root), "sources": sources}
+        reply = self._call(host, {"call": call, **told})
         if not reply.get("ok"):
             self._end(host)
             raise SuiteError.of(self._reported(file, reply.get("error")))
         return host, reply
 
-    def _started(self, file: Path) -> HostProcess:
-        log = self._logs / f"{file.stem[:100]}-{next(self._numbers)}.log"
-        argv = self._argv(file)
+    def _without_types(self, file: Path) -> dict[str, str]:
+        """The JavaScript of a suite in TypeScript and of what it imports, as far as the eraser has come."""
+        if file not in self._erased and file.suffix.lower() in TYPESCRIPT:
+            eraser = self._started(file, self._node_argv(file, ERASER), f"{path_key(file.stem)}-types")
+            try:
+                sources = self._call(eraser, {"file": os.fspath(file)})["sources"]
+            except (HostLostError, LookupError):
+                sources = {}
+            self._dismiss(eraser)
+            eraser.log.unlink(missing_ok=True)
+            self._erased[file] = sources
+        return self._erased.get(file, {})
+
+    def _started(self, file: Path, argv: tuple[str, ...], name: str) -> HostProcess:
+        log = self._logs / f"{name}.log"
         try:
             self._logs.mkdir(parents=True, exist_ok=True)
-            with log.open("wb") as stderr:
+            stderr = log.open("wb")
+        except OSError as error:
+            raise OutputError(f"cannot write {log}: {error.strerror}", remedy="free space there") from error
+        try:
+            with stderr:
                 child = self._processes.spawn(
                     argv,
+                    groups=self._processes.user.hosts if self._processes.user else (),
                     cwd=file.parent,
                     env=self._processes.environment,
                     stdin=subprocess.PIPE,
@@ -172,9 +203,12 @@ class SuiteHosts:
         """How the host of the file's language is started."""
         if file.suffix.lower() == ".py":
             return (self._python, "-B", "-P", "-c", PYTHON_HOST, os.fspath(PACKAGE_PARENT))
+        return self._node_argv(file, NODE_HOST)
+
+    def _node_argv(self, file: Path, program: Path) -> tuple[str, ...]:
         try:
             with self._lock:
-                return self._node.host
+                return self._node.starting(program)
         except ConfigError as error:
             problem = error.problems[0]
             raise SuiteError.of(self._problem(file, problem.message, problem.remedy)) from error
@@ -207,53 +241,41 @@ class SuiteHosts:
             self._idle.append(host)
             surplus = self._idle.pop(0) if len(self._idle) > IDLE_HOSTS else None
         if surplus:
-            self._end(surplus)
+            self._dismiss(surplus)
+
+    def _dismiss(self, *hosts: HostProcess) -> None:
+        """A host that waits for a request ends by itself when none can come."""
+        for host in hosts:
+            host.hang_up()
+        deadline = time.monotonic() + GRACE
+        stubborn = []
+        for host in hosts:
+            try:
+                host.child.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                stubborn.append(host)
+            else:
+                self._processes.release(host.child)
+                self._closed(host)
+        end_trees([host.child.pid for host in stubborn], GRACE)
+        for host in stubborn:
+            self._end(host)
 
     def _end(self, host: HostProcess) -> None:
         self._processes.end(host.child, GRACE)
+        self._closed(host)
+
+    def _closed(self, host: HostProcess) -> None:
         host.close()
+        self.log_ended(host.log)
 
     def _reported(self, file: Path, error: Any) -> Problem:
         if not isinstance(error, dict) or not isinstance(error.get("message"), str):
             return self._problem(file, FORGED, None)
-        location = _location(error.get("location"))
+        location = place_of(error.get("location"))
         problem = self._problem(file, error["message"], error.get("remedy"))
         return Problem(message=problem.message, location=location or problem.location, remedy=problem.remedy)
 
     def _problem(self, file: Path, message: str, remedy: str | None) -> Problem:
         path = file.relative_to(self._root) if file.is_relative_to(self._root) else file
         return Problem(message=message, location=Location(path=path.as_posix()), remedy=remedy)
-
-
-def _told(*, passed: bool | None, explanation: str, **more: Any) -> Outcome:
-    return Outcome(assertion="check", type="check", passed=passed, explanation=explanation, **more)
-
-
-def _trouble(explanation: str, evidence: str | None = None) -> Outcome:
-    return _told(passed=None, explanation=explanation, evidence=evidence or None, trouble="assert-hook")
-
-
-def _outcome(failure: dict[str, Any]) -> Outcome:
-    more = {
-        "location": _location(failure.get("location")),
-        "failure_class": _failure_class(failure.get("failureClass")),
-        "follow_ups": tuple(map(_follow_up, failure.get("questions") or ())),
-    }
-    if failure["kind"] == "assertion":
-        return _told(passed=False, explanation=failure["message"], **more)
-    explanation = f"the check raised {failure['name']}: {failure['message']}"
-    return _told(passed=None, explanation=explanation, evidence=failure.get("trace"), trouble="assert-hook", **more)
-
-
-def _follow_up(told: dict[str, Any]) -> FollowUp:
-    return FollowUp(question=str(told["question"]), source=_location(told.get("location")))
-
-
-def _failure_class(found: dict[str, Any] | None) -> FailureClass | None:
-    return FailureClass(id=found["id"], label=found["label"]) if found else None
-
-
-def _location(place: Any) -> Location | None:
-    if not isinstance(place, dict) or not isinstance(place.get("path"), str):
-        return None
-    return Location(path=place["path"], line=place.get("line"), column=place.get("column"))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from skillgym_action.effects.snapshot import digest, is_special
+from skillgym_action.effects.snapshot import digest
+from skillgym_action.effects.trees import copy_tree
+
+if TYPE_CHECKING:
+    from skillgym_action.effects.cancellation import Cancellation
 
 # Every agent looks for a project's skills in one of these.
 SKILLS = (".claude/skills", ".agents/skills")
@@ -20,22 +24,21 @@ class Template:
         self.root = root
         self._digests: dict[str, str | None] = {}
 
-    def copy_to(self, target: Path) -> None:
-        """A full copy: dotfiles and ``.git`` too, symlinks as symlinks; devices, sockets and FIFOs are left out."""
+    def copy_to(self, target: Path, cancelled: Cancellation) -> None:
+        """A full copy: dotfiles and ``.git`` too, symlinks as symlinks; devices, sockets and FIFOs are left out.
+
+        Raises OSError.
+        """
         if self.root is None:
             target.mkdir()
         else:
-            shutil.copytree(self.root, target, symlinks=True, ignore=_special)
+            copy_tree(self.root, target, cancelled)
 
     def digest(self, path: str) -> str | None:
         """The hash of a template's file."""
         if path not in self._digests:
             self._digests[path] = digest(self.root / path) if self.root else None
         return self._digests[path]
-
-
-def _special(folder: str, names: list[str]) -> list[str]:
-    return [name for name in names if is_special(Path(folder, name))]
 
 
 def linked_skills(workspace: Path) -> tuple[Path, ...]:

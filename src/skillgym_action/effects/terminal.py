@@ -1,9 +1,13 @@
-"""The terminal door: progress on stderr, machine output on stdout."""
+"""The terminal door: progress on stderr, machine output on stdout.
+
+A run does not end because nobody can read any more how it goes: its reports and its exit code tell.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from skillgym_action.reporters.terminal import finished_line
@@ -33,7 +37,8 @@ class Terminal:
 
     def __exit__(self, *error: object) -> None:
         if self._table:
-            self._table.__exit__(*error)
+            with suppress(OSError):
+                self._table.__exit__(*error)
             self._table = None
 
     def planned(self, total: int) -> None:
@@ -42,7 +47,8 @@ class Terminal:
         if self.live and not self.quiet and total:
             from skillgym_action.reporters.live import LiveTable
 
-            self._table = LiveTable(total, color=self.color).__enter__()
+            with suppress(OSError):
+                self._table = LiveTable(total, color=self.color).__enter__()
 
     def started(self, execution: Execution) -> None:
         """An execution has begun."""
@@ -61,20 +67,22 @@ class Terminal:
 
     def progress(self, line: str) -> None:
         """A line for people."""
-        sys.stderr.write(self._redactor.text(line) + "\n")
-        sys.stderr.flush()
+        self._tell(line + "\n")
 
     def show(self, pieces: Iterable[str]) -> None:
         """The end of a run, for people."""
         self.__exit__(None, None, None)
-        for piece in pieces:
-            sys.stderr.write(self._redactor.text(piece))
-        sys.stderr.flush()
+        self._tell("".join(pieces))
 
     def say(self, line: str) -> None:
-        """A line for machines. What it says has been escaped by whoever made it."""
+        """A line for machines. What it says has been escaped by whoever made it. Raises OSError."""
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
+
+    def _tell(self, text: str) -> None:
+        with suppress(OSError):
+            sys.stderr.write(self._redactor.text(text))
+            sys.stderr.flush()
 
     def untrusted(self, text: str) -> None:
         """Text of an agent, so that no line of it is a command to anybody."""

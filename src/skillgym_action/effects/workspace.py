@@ -6,28 +6,32 @@ An agent sees ``<temporary>/<number>/workspace``: a neutral path, since agents h
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import tempfile
 import threading
 from collections import deque
 from contextlib import contextmanager, suppress
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from skillgym_action.effects.agent_user import Caller, SessionUser
 from skillgym_action.effects.file_changes import changes_as_diff
 from skillgym_action.effects.files import WorkspaceFiles
-from skillgym_action.effects.snapshot import Changes, Entry, Snapshot, digest, entry_at, is_special, snapshot
+from skillgym_action.effects.kept import copy_changes, move
+from skillgym_action.effects.leftovers import remove, removed_meanwhile, temporary_folder
+from skillgym_action.effects.outputs import files_below
+from skillgym_action.effects.snapshot import Changes, Entry, Snapshot, digest, entry_at, snapshot
 from skillgym_action.effects.template import Template, linked_skills
+from skillgym_action.effects.trees import made_usable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from skillgym_action.domain import WorkspaceSpec
-    from skillgym_action.effects.agent_user import AgentUser
+    from skillgym_action.effects.cancellation import Cancellation
+    from skillgym_action.effects.processes import Processes
     from skillgym_action.effects.repository import Repository
-    from skillgym_action.effects.turns import Turns
 
 SAVED_BYTES = 16 * 1024 * 1024
 SAVED_FILES = 2000
@@ -35,36 +39,24 @@ SMALL_BYTES = 64 * 1024
 SMALL_FILES = 32
 
 
-def _remove(folder: Path) -> None:
-    """Remove a folder that an agent may have made deeper than recursion goes, or read-only."""
-    with suppress(RecursionError):
-        shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():
-        removal = ("/bin/sh", "-c", 'chmod -R u+rwX "$1"; rm -rf "$1"', "sh", folder)
-        subprocess.run(removal, check=False, capture_output=True)
-
-
 class Workspace:
     """One session's directory: ``path`` is where the agent works; around it lies its private home."""
 
-    def __init__(self, folder: Path, path: Path, template: Template | None, user: AgentUser | None = None) -> None:
+    def __init__(self, folder: Path, path: Path, template: Template | None, user: Caller | None = None) -> None:
         """``template`` None: the directory is not the session's own, hence neither watched nor removed.
 
         ``user``: whom all of it is to belong to.
         """
-        self.folder, self.path, self._user = folder, path, user
+        self.folder, self.path, self.user = folder, path, user or Caller()
         self.home, self.scratch = folder, folder / "tmp"
         self.files = WorkspaceFiles(self)
         self._template = template
         self._before: Snapshot = {}
         self._after: Snapshot = {}
         self._digests: dict[str, str | None] = {}
+        self.leading_out: Mapping[str, str] = {}
         self.scratch.mkdir(parents=True, exist_ok=True)
-        self._hand_over(self.folder)
-
-    def _hand_over(self, *paths: str | Path) -> None:
-        if self._user:
-            self._user.own(*paths)
+        self.user.enclose(self.folder)
 
     def agent_env(self) -> dict[str, str]:
         """A home that holds nothing of the operator's."""
@@ -73,7 +65,7 @@ class Workspace:
     def grader_env(self) -> dict[str, str]:
         """A new home, hence one that holds nothing the agent put there."""
         home = tempfile.mkdtemp(dir=self.folder, prefix="grader-home-")
-        self._hand_over(home)
+        self.user.own(home)
         return {"HOME": home, "TMPDIR": os.fspath(self.scratch)}
 
     def write(self, files: Mapping[Path, str]) -> None:
@@ -82,30 +74,27 @@ class Workspace:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
         if files:
-            self._hand_over(self.folder)
+            self.user.enclose(self.folder)
 
     def collected(self, patterns: tuple[str, ...]) -> tuple[Path, ...]:
         """Files below the private home that match; none that a symlink leads to."""
-        if not patterns:
-            return ()
-        home = self.home.resolve()
-        found = (path for pattern in patterns for path in sorted(home.glob(pattern)))
-        return tuple(path for path in found if path.is_file() and path.resolve() == path)
+        return files_below(self.home.resolve(), patterns)
 
     def settle(self) -> None:
-        """After the agent: where it removed or replaced the session's own directories, there are empty ones again."""
+        """After the agent: where it removed or replaced the session's own directories, there are empty ones again.
+
+        Those that it closed are open. Raises OSError.
+        """
         for place in (self.folder, self.scratch, *([self.path] if self._template is not None else [])):
-            if place.is_symlink() or not place.is_dir():
-                place.unlink(missing_ok=True)
-                place.mkdir(parents=True)
-                self._hand_over(place)
+            if made_usable(place):
+                self.user.enclose(self.folder)
 
     # --- what it was before ---------------------------------------------------------------------
 
     def remember(self) -> None:
         """Take the state the agent starts from."""
         if self._template is not None:
-            self._hand_over(*linked_skills(self.path))
+            self.user.own(*linked_skills(self.path))
             self._before = snapshot(self.path)
 
     @contextmanager
@@ -136,8 +125,8 @@ class Workspace:
         if now.kind == "directory":
             return False
         before = self._before.get(path)
-        if before is None or before.kind != now.kind:
-            return True
+        if before is None or before.kind != now.kind or (now.kind == "file" and before.stamp[0] != now.stamp[0]):
+            return True  # nobody reads what is larger than it was
         return before.stamp != now.stamp and self._digest_before(path) != digest(self.path / path)
 
     def _digest_before(self, path: str) -> str | None:
@@ -170,16 +159,17 @@ class Workspace:
         )
 
     def save(self, changes: Changes, target: Path) -> bool:
-        """Copy what changed below ``target``, so that it can be played again; False when that is not all of it."""
-        paths = [path for path in (*changes.created, *changes.modified) if not is_special(self.path / path)]
-        if len(paths) > SAVED_FILES or sum(os.lstat(self.path / path).st_size for path in paths) > SAVED_BYTES:
+        """Copy what changed below ``target``, so that it can be played again; False when that is not all of it.
+
+        Links that lead out are not made; they are in ``leading_out``.
+        """
+        known = {path: self._after[path] for path in (*changes.created, *changes.modified)}
+        paths = [path for path, entry in known.items() if entry.kind != "other"]
+        if len(paths) > SAVED_FILES or sum(known[path].stamp[0] for path in paths) > SAVED_BYTES:
             return False
         try:
-            for path in paths:
-                copy = target / path
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(self.path / path, copy, follow_symlinks=False)
-        except (OSError, RecursionError):  # not readable, or deeper than a path may be
+            self.leading_out = copy_changes(self.path, paths, target)
+        except OSError:  # not readable, deeper than a path may be, or no room
             return False
         return True
 
@@ -197,39 +187,40 @@ class Workspace:
         sizes = [entry.stamp[0] for entry in self._after.values() if entry.stamp]
         return self._template is not None and len(self._after) <= SMALL_FILES and sum(sizes) <= SMALL_BYTES
 
-    def keep(self, target: Path) -> None:
-        """Move the workspace to ``target``, for people to look at."""
+    def keep(self, target: Path, cancelled: Cancellation) -> None:
+        """Move the workspace to ``target``, for people to look at. Raises OSError, and then nothing of it is there."""
         if self._template is not None:
-            with suppress(shutil.Error, OSError, RecursionError):
-                _remove(target)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.move(self.path, target)
+            move(self.path, target, cancelled)
 
 
 class Workspaces:
     """Makes workspaces below one temporary folder; a context manager, since that folder goes with the run."""
 
-    def __init__(self, repository: Repository, turns: Turns, user: AgentUser | None = None) -> None:
-        """``repository`` is what suites without a template work in a copy of; ``user``: who works there."""
-        self.repository, self._turns, self._user = repository, turns, user
+    def __init__(self, repository: Repository, processes: Processes) -> None:
+        """``repository`` is what suites without a template work in a copy of; ``processes`` say who works there.
+
+        Raises OutputError.
+        """
+        self.repository, self._processes, self._user = repository, processes, processes.user
+        self.cancelled = processes.cancelled
         self._hidden: list[str] = []
-        self.root = Path(tempfile.mkdtemp(prefix="skillgym-"))
-        if user:
+        self.root = temporary_folder(apart=self._user is not None)
+        self._groups = cycle(self._user.sessions if self._user else ())
+        if self._user:
             self.root.chmod(0o711)  # one's own folder can be reached, and no other one found
         self._numbers = count(1)
         self._unused: deque[Path] = deque()
         self._trash = self.root / "trash"
-        self._trash.mkdir(mode=0o700)
         self._sharing = threading.Lock()
         self._copying = threading.Lock()
         self._templates: dict[Path | str, Template] = {}
-        self._shared: dict[str, Path] = {}
+        self._shared: dict[str, Workspace] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        _remove(self.root)
+        remove(self.root)
 
     def hide(self, paths: Iterable[str]) -> None:
         """Leave paths of the repository out of its copies: an agent must not read its own checks."""
@@ -239,24 +230,25 @@ class Workspaces:
         """A directory for one session, as the suite wants it, before bootstrap. Raises OSError."""
         folder = self._folder()
         if spec.mode == "none":
-            return Workspace(folder, spec.cwd or self.repository.root, None, self._user)
+            return Workspace(folder, spec.cwd or self.repository.root, None, self._session_user())
         template = self._template_of(spec)
-        folder.mkdir(exist_ok=True)
-        template.copy_to(folder / "workspace")
-        return Workspace(folder, folder / "workspace", template, self._user)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        template.copy_to(folder / "workspace", self.cancelled)
+        return Workspace(folder, folder / "workspace", template, self._session_user())
 
     def shared(self, name: str, spec: WorkspaceSpec, prepare: Callable[[Workspace], None]) -> Workspace:
         """The one directory of that name, made and prepared by whoever comes first; homes are each session's own."""
-        with self._turns.waiting():
+        with self._processes.turns.waiting():
             self._sharing.acquire()
         try:
             if name not in self._shared:
                 first = self.fresh(spec)
                 prepare(first)
-                self._shared[name] = first.path
+                self._shared[name] = first
         finally:
             self._sharing.release()
-        return Workspace(self._folder(), self._shared[name], None, self._user)
+        shared = self._shared[name]
+        return Workspace(self._folder(), shared.path, None, self._session_user(shared.user.groups))
 
     def is_shared(self, name: str) -> bool:
         """Whether a directory of that name was made ready."""
@@ -273,7 +265,15 @@ class Workspaces:
         if workspace.home_is_unused:
             self._unused.append(workspace.folder)
         else:
-            _remove(workspace.folder)
+            remove(workspace.folder)
+        workspace.user.clear()
+
+    def discarded(self) -> AbstractContextManager[None]:
+        """After the last session: while the context lasts, what was discarded is removed."""
+        return removed_meanwhile(self._processes, self._trash)
+
+    def _session_user(self, shared: tuple[int, ...] = ()) -> Caller:
+        return SessionUser(self._user, next(self._groups), shared) if self._user else Caller()
 
     def _folder(self) -> Path:
         try:

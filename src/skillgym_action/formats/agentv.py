@@ -9,8 +9,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.domain import Invalid, Suite, WorkspaceSpec
+from skillgym_action.errors import LONGEST_ID
 from skillgym_action.formats.agentv_parts import Files
-from skillgym_action.formats.agentv_values import dotenv, references
+from skillgym_action.formats.agentv_values import dotenv, merged, references
 from skillgym_action.redaction import is_secret_name
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from skillgym_action.domain import Case, Runner
     from skillgym_action.errors import Problem
     from skillgym_action.formats import SuiteFile
-    from skillgym_action.formats.agentv_cases import Cases, Shared
+    from skillgym_action.formats.agentv_cases import Shared
+    from skillgym_action.formats.agentv_made import Cases
     from skillgym_action.formats.agentv_parts import Part
     from skillgym_action.formats.agentv_sources import Tests
 
@@ -77,6 +79,7 @@ class _Read:
 def suite(source: SuiteFile) -> Suite:
     """The suite. Raises SuiteError for what concerns the whole file; a test that cannot be used becomes an Invalid."""
     from skillgym_action.formats.agentv_cases import cases_of
+    from skillgym_action.formats.agentv_made import MOST_WARNINGS
     from skillgym_action.formats.agentv_targets import STAND_INS, runners_of
 
     files = _files(source)
@@ -85,7 +88,7 @@ def suite(source: SuiteFile) -> Suite:
     cases = cases_of(read.tests, shared)
     runners, dubious = runners_of(read.top, files, read.name)
     stand_ins = bool(runners) and all(runner.agent.type in STAND_INS for runner in runners)
-    warnings = [*_warnings(read.top, files), *dubious, *cases.warnings]
+    warnings = [*_warnings(read.top, files), *dubious, *cases.warnings][:MOST_WARNINGS]
     if shared.place is None and stand_ins:
         warnings.extend(_hooks_without_workspace(read.top, runners))
         runners = tuple(replace(runner, hooks=type(runner.hooks)()) for runner in runners)
@@ -147,7 +150,7 @@ def _read(source: SuiteFile, files: Files) -> _Read:
     if suffix == ".json":
         from skillgym_action.formats.agentv_skills import skill_tests
 
-        name = top.text("skill_name") or _name(top, source)
+        name = _name(top, source, "skill_name")
         return _Read(top=replace(top, value={}), tests=skill_tests(top, files), name=name)
     keys = set(top.value)  # type: ignore[call-overload]
     if keys & NEXT and not keys & (KNOWN - {"tests", "name", "description", "tags", "metadata"}):
@@ -158,9 +161,11 @@ def _read(source: SuiteFile, files: Files) -> _Read:
     return _Read(top=top, tests=tests_of(told, files), name=_name(top, source))
 
 
-def _name(top: Part, source: SuiteFile) -> str:
-    """``name``, else the file's without its ending."""
-    named = top.text("name")
+def _name(top: Part, source: SuiteFile, *keys: str) -> str:
+    """What the first of those keys says that is there, or ``name``; else the file's without its ending."""
+    named = top.text(*keys, "name")
+    if named and len(named) > LONGEST_ID:
+        raise top.error(f"the name is longer than {LONGEST_ID:,} characters")
     return named.strip() if named else ENDING.sub("", source.file.name)
 
 
@@ -177,7 +182,7 @@ def _nothing(read: _Read, cases: Cases) -> tuple[Invalid, ...]:
 
 def _shared(top: Part, files: Files) -> Shared:
     from skillgym_action.assertions.agentv import Task, assertions_of
-    from skillgym_action.formats.agentv_cases import THRESHOLD, Shared, merged, where
+    from skillgym_action.formats.agentv_cases import THRESHOLD, Shared, where
     from skillgym_action.formats.agentv_workspaces import place
 
     execution = top.get("execution")

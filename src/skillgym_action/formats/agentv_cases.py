@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from graphlib import CycleError, TopologicalSorter
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.assertions.agentv import Task, Where, assertions_of
-from skillgym_action.domain import Case, Invalid
-from skillgym_action.errors import SuiteError
+from skillgym_action.domain import Case
+from skillgym_action.errors import LONGEST_ID, Problem, SuiteError
+from skillgym_action.formats.agentv_dependencies import stuck
+from skillgym_action.formats.agentv_made import MOST_WARNINGS, Cases
 from skillgym_action.formats.agentv_messages import expected_messages, input_messages, prompt
 from skillgym_action.formats.agentv_sources import Unread
-from skillgym_action.formats.agentv_values import templated
+from skillgym_action.formats.agentv_values import merged, templated
 from skillgym_action.formats.agentv_workspaces import place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from skillgym_action.assertions import Assertion
     from skillgym_action.domain import WorkspaceSpec
-    from skillgym_action.errors import Problem
     from skillgym_action.formats.agentv_messages import Message, Prompt
     from skillgym_action.formats.agentv_parts import Files, Part
     from skillgym_action.formats.agentv_sources import Entry, Tests
+    from skillgym_action.formats.agentv_values import Growth
     from skillgym_action.formats.agentv_workspaces import Place
 
 THRESHOLD = 0.8
@@ -62,21 +64,6 @@ class Shared:
         return self.place.spec(compat=self.files.compat) if self.place else None
 
 
-@dataclass(slots=True)
-class Cases:
-    """What the tests of a suite became."""
-
-    cases: list[Case] = field(default_factory=list)
-    invalid: list[Invalid] = field(default_factory=list)
-    warnings: list[Problem] = field(default_factory=list)
-
-    def refuse(self, case_id: str, problems: Iterable[Problem]) -> None:
-        """A case that cannot be used, with everything that is wrong with it."""
-        first, *others = problems
-        also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
-        self.invalid.append(Invalid(problem=replace(first, message=first.message + also), case_id=case_id))
-
-
 def cases_of(tests: Tests, shared: Shared) -> Cases:
     """Every test, as a case or as an Invalid."""
     made = Cases(warnings=list(tests.warnings))
@@ -85,18 +72,24 @@ def cases_of(tests: Tests, shared: Shared) -> Cases:
         if isinstance(entry, Unread):
             made.refuse(entry.case_id, (entry.problem,))
             continue
-        name, part = _id(entry, made.warnings), entry.part
+        name, part = None, entry.part
         try:
+            name = _id(entry, made.warnings)
             if name is None:
                 raise part.error("the test has no id", "give it one: id: fix-null-check")
             if name in taken:
                 message = f"the id {name!r} is already that of the test at {taken[name].location}"
                 raise part.error(message, "rename one of them")
             taken[name] = part
-            made.cases.append(_case(name, entry, shared, made.warnings))
+            case, parts = _case(name, entry, shared, made.warnings)
         except SuiteError as error:
             made.refuse(name or (entry.folder.name if entry.folder else part.name), error.problems)
-    _without_what_cannot_come(made, taken)
+        else:
+            made.add(case, parts)
+    wrong = stuck(made.cases, taken)
+    for case_id, message in wrong.items():
+        made.refuse(case_id, (taken[case_id].problem(message, "see depends_on"),))
+    made.cases = [case for case in made.cases if case.id not in wrong]
     return made
 
 
@@ -106,10 +99,12 @@ def _id(entry: Entry, warnings: list[Problem]) -> str | None:
     if part is None:
         return entry.folder.name if entry.folder else None
     if isinstance(part.value, str):
+        if len(part.value) > LONGEST_ID:
+            raise part.error(f"is longer than {LONGEST_ID:,} characters")
         return part.value if part.value.strip() and not _UNUSABLE.search(part.value) else None
-    text = str(part.value).lower() if isinstance(part.value, bool) else str(part.value)
     if isinstance(part.value, dict | list):
         return None
+    text = str(part.value).lower() if isinstance(part.value, bool) else str(part.value)
     warnings.append(part.problem(f"the id {text} is no text", f'write id: "{text}"'))
     return text
 
@@ -117,9 +112,9 @@ def _id(entry: Entry, warnings: list[Problem]) -> str | None:
 # --- a case -----------------------------------------------------------------------------------------
 
 
-def _case(name: str, entry: Entry, shared: Shared, warnings: list[Problem]) -> Case:
-    """Raises SuiteError."""
-    part = _with_variables(entry.part)
+def _case(name: str, entry: Entry, shared: Shared, warnings: list[Problem]) -> tuple[Case, int]:
+    """The case, and of how many parts its input is. Raises SuiteError."""
+    part = _with_variables(entry.part, shared.files.growth)
     if (mode := part.text("mode")) == "conversation" or part.get("turns"):
         raise part.error("conversations of several turns are not supported yet", "ask for all of it in one input")
     if mode is not None:
@@ -132,9 +127,10 @@ def _case(name: str, entry: Entry, shared: Shared, warnings: list[Problem]) -> C
     task = replace(task, input_files=tuple(map(str, asked.files)), folder=entry.folder)
     own = place(part.get("workspace"), shared.files, entry.folder)
     spec = own.over(shared.place, compat=shared.files.compat) if own else None
-    warnings.extend((*part.unknown(KNOWN), *(own.warnings if own else ())))
+    warnings.extend(islice(part.unknown(KNOWN), max(0, MOST_WARNINGS - len(warnings))))
+    warnings.extend(own.warnings if own else ())
     tags = (*shared.tags, *_tags(part, "tags"), *_tags(part.get("metadata"), "tags"))
-    return Case(
+    case = Case(
         id=name,
         prompt=asked.text,
         location=part.location,
@@ -150,15 +146,18 @@ def _case(name: str, entry: Entry, shared: Shared, warnings: list[Problem]) -> C
         depends_on=part.texts("depends_on"),
         unmet=_unmet(part),
     )
+    contents = (message.get("content") for message in messages)
+    return case, sum(len(content) if isinstance(content, list) else 1 for content in contents)
 
 
-def _with_variables(part: Part) -> Part:
+def _with_variables(part: Part, growth: Growth) -> Part:
     variables = part.get("vars")
     if variables is None:
         return part
     values = variables.mapping().value
     told: dict[str, object] = part.value  # type: ignore[assignment]
-    return replace(part, value={**told, **{key: templated(told[key], values) for key in TEMPLATED if key in told}})  # type: ignore[arg-type]
+    filled = {key: templated(told[key], values, growth) for key in TEMPLATED if key in told}  # type: ignore[arg-type]
+    return replace(part, value={**told, **filled})
 
 
 def _messages(part: Part, shared: Shared, *, skips: bool) -> list[Message]:
@@ -174,7 +173,9 @@ def _messages(part: Part, shared: Shared, *, skips: bool) -> list[Message]:
         raise told.error("the input holds no message", "write text, or messages with role and content")
     suite = None if skips else shared.top.get("input")
     variables = part.get("vars")
-    common = templated(suite.value, variables.value) if suite and variables else suite.value if suite else None  # type: ignore[arg-type]
+    common = suite.value if suite else None
+    if suite and variables:
+        common = templated(common, variables.value, shared.files.growth)  # type: ignore[arg-type]
     return [*input_messages(common), *messages]
 
 
@@ -199,7 +200,8 @@ def _task(part: Part, shared: Shared, messages: list[Message]) -> Task:
 def _prompt(part: Part, task: Task, entry: Entry, shared: Shared, warnings: list[Problem]) -> Prompt:
     first = (entry.folder,) if entry.folder else ()
     asked = prompt(task.input, lambda name: shared.files.found(name, *first))  # type: ignore[arg-type]
-    warnings.extend(part.problem(f"there is no file {name}: the input goes without it") for name in asked.missing)
+    missing = islice(asked.missing, max(0, MOST_WARNINGS - len(warnings)))
+    warnings.extend(part.problem(f"there is no file {name}: the input goes without it") for name in missing)
     if not asked.text.strip():
         raise part.error("the input is empty", "say what the agent is to do")
     if found := _UNUSABLE.search(asked.text):
@@ -233,6 +235,7 @@ def where(part: Part, entry: Entry | None, shared: Shared, task: Task) -> Where:
         task=task,
         compat=shared.files.compat,
         read=lambda file, _: shared.files.interpolated(shared.files.read(file)).value,
+        patterns=shared.files.so_far.patterns,
     )
 
 
@@ -254,45 +257,3 @@ def _unmet(part: Part) -> Literal["skip", "fail", "run"]:
     if word not in UNMET:
         raise part.error("on_dependency_failure must be skip, fail or run")
     return UNMET[word]
-
-
-def merged(suite: Mapping[str, object], case: Mapping[str, object]) -> dict[str, object]:
-    """Metadata: lists are put together without doubles, mappings key by key; else the case wins."""
-    told = dict(suite)
-    for key, value in case.items():
-        before = told.get(key)
-        if isinstance(before, dict) and isinstance(value, dict):
-            told[key] = merged(before, value)
-        elif isinstance(before, list) and isinstance(value, list):
-            told[key] = [*before, *(item for item in value if item not in before)]
-        else:
-            told[key] = value
-    return told
-
-
-# --- dependencies -----------------------------------------------------------------------------------
-
-
-def _without_what_cannot_come(made: Cases, taken: Mapping[str, Part]) -> None:
-    """Cases that depend on nothing there is, on themselves, or on a case that cannot be used, are invalid, too."""
-    while wrong := _stuck(made.cases, taken):
-        for case_id, message in wrong.items():
-            made.refuse(case_id, (taken[case_id].problem(message, "see depends_on"),))
-        made.cases = [case for case in made.cases if case.id not in wrong]
-
-
-def _stuck(cases: list[Case], taken: Mapping[str, Part]) -> dict[str, str]:
-    usable = {case.id for case in cases}
-    wrong: dict[str, str] = {}
-    for case in cases:
-        for other in case.depends_on:
-            if other not in taken:
-                wrong[case.id] = f"depends on {other!r}, which is no test of this suite"
-            elif other not in usable and case.unmet != "run":
-                wrong[case.id] = f"depends on {other!r}, which cannot be used"
-    try:
-        TopologicalSorter({case.id: case.depends_on for case in cases}).prepare()
-    except CycleError as error:
-        circle: list[str] = error.args[1]
-        wrong |= {case_id: f"depends on itself: {' -> '.join(reversed(circle))}" for case_id in circle}
-    return wrong

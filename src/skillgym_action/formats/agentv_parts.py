@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.documents import Document, part_of, read_document
-from skillgym_action.errors import Location, Problem, SkillgymError, SuiteError
-from skillgym_action.formats.agentv_values import folders_up, interpolated
-from skillgym_action.notations import key_path_text
+from skillgym_action.errors import Location, Problem, SkillgymError, SuiteError, closest
+from skillgym_action.formats.agentv_values import Growth, folders_up, interpolated
+from skillgym_action.js_regex import Patterns
+from skillgym_action.notations import MOST_VALUES, key_path_text
+from skillgym_action.user_files import kind_of, read_text, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
 
     from skillgym_action.notations import KeyPath
 
-LARGEST = 32 * 1024 * 1024
-"""Bytes of a file beside the suite."""
+_WRITTEN_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
+MOST_FILES = 50_000
+"""Files that a suite names, each test its own."""
+MOST_WARNINGS = 100
+"""Unknown keys of one mapping that are told one by one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,11 +117,27 @@ class Part:
 
     def unknown(self, known: Collection[str]) -> Iterator[Problem]:
         """A warning for every member nobody reads, but for ``$schema`` and ``x-*``."""
+        told = 0
         for key in self.value if isinstance(self.value, dict) else ():
-            if key not in known and not key.startswith(("x-", "$")):
-                member = Part(document=self.document, value=None, key_path=(*self.key_path, key))
-                close = get_close_matches(key, sorted(known), n=1, cutoff=0.7)
-                yield member.problem(f"unknown key {key!r}", f"did you mean {close[0]!r}?" if close else None)
+            if key in known or key.startswith(("x-", "$")):
+                continue
+            told += 1
+            if told > MOST_WARNINGS:
+                yield self.problem("and more unknown keys")
+                return
+            member = Part(document=self.document, value=None, key_path=(*self.key_path, key))
+            meant = closest(key, known, 0.7)
+            yield member.problem(f"unknown key {key!r}", f"did you mean {meant!r}?" if meant else None)
+
+
+@dataclass(slots=True)
+class Read:
+    """What was read for a suite, and how much: several small files can be as much as a large one."""
+
+    values: int = 0
+    looked_for: int = 0
+    files: dict[Path, Part] = field(default_factory=dict)
+    patterns: Patterns = field(default_factory=Patterns)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +152,8 @@ class Files:
     environment: Mapping[str, str]
     secrets: Mapping[str, str]
     compat: bool = False
+    so_far: Read = field(default_factory=Read)
+    growth: Growth = field(default_factory=Growth)
 
     def shown(self, file: Path) -> str:
         """How messages call a file."""
@@ -142,49 +165,50 @@ class Files:
         return tuple(dict.fromkeys((*folders_up(self.folder, self.root), self.root)))
 
     def found(self, name: str, *first: Path) -> Path | None:
-        """A file or folder, looked for in ``first`` and then in the roots."""
+        """A file or folder, looked for in ``first`` and then in the roots. Raises SuiteError after very many."""
+        self.so_far.looked_for += 1
+        if self.so_far.looked_for > MOST_FILES:
+            raise SuiteError(f"the suite names more than {MOST_FILES:,} files", remedy="split the suite")
         places = (place / name.lstrip("/\\") for place in (*first, *self.roots))
         candidates = ((self.folder / name), *places) if name.startswith("/") else tuple(places)
-        return next((place.resolve() for place in candidates if place.exists()), None)
+        return next((resolved(place) for place in candidates if kind_of(place)), None)
 
     def read(self, file: Path, text: str | None = None) -> Part:
         """A YAML or JSON file as it is, its references not yet replaced. Raises SuiteError."""
         kind: Literal["json", "yaml"] = "json" if file.suffix.lower() == ".json" else "yaml"
-        path = self.shown(file)
+        if text is None and file in self.so_far.files:
+            return self.so_far.files[file]
         content = self._text(file) if text is None else text
-        document = read_document(content, path=path, kind=kind, error=SuiteError)
-        return Part(document=document, value=document.value)
+        part = self._part(read_document(content, path=self.shown(file), kind=kind, error=SuiteError))
+        if text is None:
+            self.so_far.files[file] = part
+        return part
 
-    def lines(self, file: Path, text: str | None = None) -> list[Part | Problem]:
+    def lines(self, file: Path, text: str | None = None) -> Iterator[Part | Problem]:
         """Each line of a JSONL file that has something in it, or what is wrong with it. Raises SuiteError."""
-        parts: list[Part | Problem] = []
-        for number, line in enumerate((self._text(file) if text is None else text).split("\n"), 1):
-            if not line.strip():
-                continue
+        path = self.shown(file)
+        number, end = 1, 0
+        whole = self._text(file) if text is None else text
+        for line in _WRITTEN_LINE.finditer(whole):
+            number, end = number + whole.count("\n", end, line.start()), line.start()
             try:
-                document = read_document(line, path=self.shown(file), kind="json", error=SuiteError)
+                document = read_document(line[0], path=path, kind="json", error=SuiteError, line=number)
             except SuiteError as error:
-                place = replace(error.problems[0].location or Location(path=self.shown(file)), line=number)
-                parts.append(replace(error.problems[0], location=place))
-                continue
-            document = replace(document, line_starts=lambda number=number: [0] * number)  # type: ignore[misc]
-            parts.append(Part(document=document, value=document.value))
-        return parts
+                problem = error.problems[0]
+                yield replace(problem, location=problem.location or Location(path=path, line=number))
+            else:
+                yield self._part(document)
 
     def interpolated(self, part: Part) -> Part:
-        """The part with what the environment says."""
-        return replace(part, value=interpolated(part.value, self.environment))
+        """The part with what the environment says. Raises SuiteError."""
+        return replace(part, value=interpolated(part.value, self.environment, self.growth))
+
+    def _part(self, document: Document) -> Part:
+        part = Part(document=document, value=document.value)
+        self.so_far.values += document.reading.values + 1
+        if self.so_far.values > MOST_VALUES:
+            raise part.error(f"the suite and its files have more than {MOST_VALUES:,} values", "split the suite")
+        return part
 
     def _text(self, file: Path) -> str:
-        place = Location(path=self.shown(file))
-        try:
-            if (size := file.stat().st_size) > LARGEST:
-                message = f"the file has {size:,} bytes; files of suites have at most {LARGEST:,}"
-                raise SuiteError.of(Problem(message=message, location=place))
-            return file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-        except OSError as error:
-            message = f"cannot be read: {error.strerror}"
-            raise SuiteError.of(Problem(message=message, location=place)) from error
-        except UnicodeDecodeError as error:
-            message = f"not UTF-8 at byte {error.start}"
-            raise SuiteError.of(Problem(message=message, location=place, remedy="save the file as UTF-8")) from error
+        return read_text(file, path=self.shown(file), error=SuiteError)

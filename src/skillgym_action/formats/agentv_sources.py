@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.errors import Location, Problem, SuiteError
+from skillgym_action.globs import paths_matching
+from skillgym_action.hosts import MOST_CASES
+from skillgym_action.user_files import kind_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from skillgym_action.formats.agentv_parts import Files, Part
 
+MOST_ALTERNATIVES, MOST_BRACES = 100, 20
 CASE_FILES = ("case.yaml", "case.yml")
 
 
@@ -42,13 +49,18 @@ class Tests:
     def add(self, part: Part, folder: Path | None = None) -> None:
         """A test, which has to be a mapping."""
         if isinstance(part.value, dict):
-            self.entries.append(Entry(part=part, folder=folder))
+            self._append(Entry(part=part, folder=folder))
         else:
             self.unread(part.problem("a test must be a mapping of keys to values"), part.name)
 
     def unread(self, problem: Problem, case_id: str) -> None:
         """A test that cannot be read."""
-        self.entries.append(Unread(problem=problem, case_id=case_id))
+        self._append(Unread(problem=problem, case_id=case_id))
+
+    def _append(self, entry: Entry | Unread) -> None:
+        if len(self.entries) == MOST_CASES:
+            raise SuiteError(f"the suite has more than {MOST_CASES:,} tests", remedy="split it into several files")
+        self.entries.append(entry)
 
 
 def tests_of(said: Part, files: Files) -> Tests:
@@ -65,7 +77,7 @@ def tests_of(said: Part, files: Files) -> Tests:
     if name is None:
         raise said.error("must be a list of tests, or the path of a file or folder that holds them")
     target = files.folder / name.removeprefix("file://")
-    if target.is_dir():
+    if kind_of(target) == "folder":
         _folder(target, files, tests)
     else:
         _file(target, said, files, tests)
@@ -78,8 +90,8 @@ def tests_of(said: Part, files: Files) -> Tests:
 def _folder(folder: Path, files: Files, tests: Tests) -> None:
     """Each folder in it that has a ``case.yaml`` is a test; sorted as JavaScript sorts names."""
     tests.hidden.append(folder)
-    for case in sorted((path for path in folder.iterdir() if path.is_dir()), key=_code_units):
-        found = next((case / name for name in CASE_FILES if (case / name).is_file()), None)
+    for case in sorted(_folders_in(folder), key=_code_units):
+        found = next((case / name for name in CASE_FILES if kind_of(case / name) == "file"), None)
         if found is None:
             place = Location(path=files.shown(case))
             tests.warnings.append(Problem(message=_skipped(case), location=place, remedy=f"add {CASE_FILES[0]}"))
@@ -91,9 +103,16 @@ def _folder(folder: Path, files: Files, tests: Tests) -> None:
 
 
 def _skipped(case: Path) -> str:
-    inner = any((path / name).is_file() for path in case.iterdir() if path.is_dir() for name in CASE_FILES)
+    inner = any(kind_of(path / name) == "file" for path in _folders_in(case) for name in CASE_FILES)
     hint = ": folders inside of it are not searched" if inner else ""
     return f"skipped: the folder {case.name} has no {CASE_FILES[0]}{hint}"
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    """None of one that cannot be listed."""
+    with suppress(OSError):
+        return [path for path in folder.iterdir() if kind_of(path) == "folder"]
+    return []
 
 
 def _code_units(path: Path) -> bytes:
@@ -114,27 +133,40 @@ def _file_entry(item: Part, files: Files, tests: Tests) -> None:
     if not any(sign in pattern for sign in "*?{"):
         _file(files.folder / pattern, item, files, tests)
         return
-    found = sorted({path for one in _alternatives(pattern) for path in files.folder.glob(one) if path.is_file()})
+    alternatives = list(islice(_alternatives(pattern), MOST_ALTERNATIVES + 1))
+    if len(alternatives) > MOST_ALTERNATIVES:
+        tests.unread(item.problem(f"{{}} gives more than {MOST_ALTERNATIVES} patterns", "use * instead"), item.name)
+        return
+    found = sorted({path for one in alternatives for path in _matching(files.folder, one)})
     if not found:
         tests.warnings.append(item.problem(f"no file matches {pattern}"))
     for path in found:
         _file(path, item, files, tests)
 
 
-def _alternatives(pattern: str) -> list[str]:
-    """``{a,b}`` written out; a pattern does not begin with ``./``."""
-    pattern = pattern.removeprefix("./")
+def _alternatives(pattern: str) -> Iterator[str]:
+    """``{a,b}`` written out."""
     before, opening, rest = pattern.partition("{")
     inner, closing, after = rest.partition("}")
-    if not opening or not closing:
-        return [pattern]
-    return [one for word in inner.split(",") for one in _alternatives(before + word + after)]
+    if not opening or not closing or pattern.count("{") > MOST_BRACES:
+        yield pattern
+        return
+    for word in inner.split(","):
+        yield from _alternatives(before + word + after)
+
+
+def _matching(folder: Path, pattern: str) -> Iterator[Path]:
+    """Files that match; a pattern may begin with ``../``."""
+    while pattern.startswith(("./", "../")):
+        step, _, pattern = pattern.partition("/")
+        folder = folder.parent if step == ".." else folder
+    return (path for path in paths_matching(folder, pattern) if path.is_file())
 
 
 def _file(file: Path, said: Part, files: Files, tests: Tests) -> None:
     """A YAML file with a list of tests, or with one; a JSONL file with one a line."""
     suffix = file.suffix.lower()
-    if not file.exists():
+    if kind_of(file) is None:
         raise said.error(f"there is no {files.shown(file)}", "name a folder with cases, or a .yaml or .jsonl file")
     if suffix not in {".yaml", ".yml", ".jsonl"}:
         raise said.error(f"tests cannot be read from {file.name}", "write them as .yaml or .jsonl")
@@ -153,7 +185,7 @@ def _file(file: Path, said: Part, files: Files, tests: Tests) -> None:
         tests.warnings.append(said.problem(f"{files.shown(file)} holds no tests"))
 
 
-def lines(read: list[Part | Problem], files: Files, tests: Tests) -> None:
+def lines(read: Iterable[Part | Problem], files: Files, tests: Tests) -> None:
     """The lines of a JSONL file."""
     for line in read:
         if isinstance(line, Problem):

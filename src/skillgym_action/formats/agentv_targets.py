@@ -13,6 +13,7 @@ from skillgym_action.formats.agentv_workspaces import hooks_of
 from skillgym_action.hooks import NO_HOOKS, Hooks
 from skillgym_action.session import AgentConfig
 from skillgym_action.text import path_key
+from skillgym_action.user_files import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 DEEPEST = 5
 """How often ``use_target`` may lead on."""
+MOST_TARGETS = 100
+"""Targets that a suite names."""
 NAMES = ("targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/targets.yml")
 
 KINDS = {
@@ -66,7 +69,9 @@ def wanted_targets(top: Part, files: Files) -> list[Wanted]:
     """The targets that a suite names, once each. Raises SuiteError."""
     execution = top.get("execution")
     if execution and (several := execution.get("targets")):
-        wanted = [one for item in several.items() if (one := _wanted(item, files))]
+        if len(items := several.items()) > MOST_TARGETS:
+            raise several.error(f"more than {MOST_TARGETS} targets", "split the suite")
+        wanted = [one for item in items if (one := _wanted(item, files))]
         return list({one.name: one for one in wanted}.values())
     single = (execution and execution.get("target")) or top.get("target")
     return [Wanted(name=single.as_text(), part=single)] if single else []
@@ -165,9 +170,9 @@ def _resolved(wanted: Wanted, targets: Targets, files: Files) -> tuple[str, Part
         use = told.get("use_target")
         if use is None:
             if provider := told.text("provider"):
-                return str(interpolated(provider, files.secrets)), told
+                return str(interpolated(provider, files.secrets, files.growth)), told
             raise told.error("has neither provider nor use_target", "provider: claude")
-        name, said, place = str(interpolated(use.value, files.secrets)), use.value, use
+        name, said, place = str(interpolated(use.value, files.secrets, files.growth)), use.value, use
     raise wanted.part.error(f"use_target leads on more than {DEEPEST} times")
 
 
@@ -215,7 +220,7 @@ def _with_environment(part: Part, files: Files) -> Part:
         if whole and not files.secrets.get(whole[1]):
             place = part.get(key) or part
             raise place.error(f"{whole[1]} is not set in the environment", f"set {whole[1]}")
-        told[key] = interpolated(value, files.secrets) if whole else value
+        told[key] = interpolated(value, files.secrets, files.growth) if whole else value
     return replace(part, value=told)
 
 
@@ -227,7 +232,7 @@ def _env(said: Part, files: Files) -> dict[str, str]:
     if isinstance(told.value, list):
         return {name: files.secrets.get(name, "") for name in said.texts("env")}
     values: dict[str, object] = told.mapping().value  # type: ignore[assignment]
-    return {name: str(interpolated(f"{value}", files.secrets)) for name, value in values.items()}
+    return {name: str(interpolated(f"{value}", files.secrets, files.growth)) for name, value in values.items()}
 
 
 # --- stand-ins for agents ---------------------------------------------------------------------------
@@ -256,7 +261,7 @@ def _replay(said: Part, files: Files, suite: str) -> dict[str, object]:
     if name is None:
         raise said.error("a replay target needs fixtures", "fixtures: ./recorded.jsonl")
     file: Path = files.folder / name
-    if not file.is_file():
+    if kind_of(file) != "file":
         raise said.error(f"there is no {files.shown(file)}", "fixtures is a JSONL file, relative to the suite")
     settings = {key: said.text(key) for key in ("source_target", "eval_path", "variant")}
     given = {key: value for key, value in settings.items() if value}

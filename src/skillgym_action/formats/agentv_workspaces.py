@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.domain import WorkspaceSpec
 from skillgym_action.hooks import NO_HOOKS, Hook, Hooks
+from skillgym_action.user_files import kind_of, resolved
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +72,7 @@ def place(said: Part | None, files: Files, case_folder: Path | None = None) -> P
     Raises SuiteError.
     """
     beside = case_folder / "workspace" if case_folder else None
-    own = beside.resolve() if beside and beside.is_dir() else None
+    own = resolved(beside) if beside and beside.is_dir() else None
     if said is None or said.value in ("", False):
         return Place(template=own) if own else None
     first = (case_folder,) if case_folder else ()
@@ -99,7 +100,7 @@ def _place(said: Part, folder: Path, first: tuple[Path, ...]) -> Place:
     directory = said.text("path")
     return Place(
         template=_template(said, folder, first),
-        directory=(folder / directory).resolve() if directory else None,
+        directory=resolved(folder / directory) if directory else None,
         shared=shared,
         hooks=replace_before(hooks_of(hooks, folder, lines=False), _preflight(said)),
         disabled=hooks is not None and hooks.get("enabled") is not None and not hooks.flag("enabled"),
@@ -111,10 +112,10 @@ def _template(said: Part, folder: Path, first: tuple[Path, ...]) -> Path | None:
     name = said.text("template")
     if name is None:
         return None
-    found = next((place / name for place in (*first, folder) if (place / name).exists()), None)
+    found = next((place / name for place in (*first, folder) if kind_of(place / name)), None)
     if found is None:
         raise said.error(f"there is no template {name}", "template is a folder, relative to the suite file")
-    return (found.parent if found.suffix == ".code-workspace" else found).resolve()
+    return resolved(found.parent if found.suffix == ".code-workspace" else found)
 
 
 def replace_before(hooks: Hooks, first: tuple[Hook, ...]) -> Hooks:

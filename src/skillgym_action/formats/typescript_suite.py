@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.told_suite import suite_told
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from skillgym_action.domain import Suite
     from skillgym_action.formats import SuiteFile
 
+TYPES = Path(__file__).parent.parent / "hosts" / "skillgym" / "index.d.ts"
 NAME = re.compile(r"(^|[/_.-])suite\.(ts|mts|cts|js|mjs|cjs)$", re.IGNORECASE)
 
 
@@ -22,3 +24,8 @@ def accepts(path: str, head: str) -> bool:
 def suite(source: SuiteFile) -> Suite:
     """The suite. Raises SuiteError."""
     return suite_told(source, "typescript")
+
+
+def types() -> str:
+    """Types of what suites import, for editors and compilers."""
+    return TYPES.read_text(encoding="utf-8").rstrip()

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from difflib import get_close_matches
-from functools import cache
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents import Document, checked, read_document
+from skillgym_action.documents import MOST_PROBLEMS, Document, checked, read_document
 from skillgym_action.domain import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
-from skillgym_action.errors import Problem, SuiteError
-from skillgym_action.formats.xbench_grammar import GrammarError, expectation, inside, object_expectation
+from skillgym_action.errors import LONGEST_ID, Problem, SuiteError, closest
+from skillgym_action.formats.xbench_grammar import Expectations, GrammarError, inside
 from skillgym_action.formats.xbench_sections import SuiteSection
-from skillgym_action.notations import key_path_text
+from skillgym_action.hosts import MOST_CASES
+from skillgym_action.notations import MOST_VALUES, key_path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from skillgym_action.assertions import Assertion
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from skillgym_action.formats.xbench_sections import BootstrapSection, CaseSection, WorkspaceSection
     from skillgym_action.notations import KeyPath
 
+MOST_TOLD = 20
+"""Expectations of a case that are told to be wrong."""
 DEFAULT_BUDGET = 5.0
 """US dollars for a case, where neither it nor the suite says."""
 DEFAULT_TIMEOUT = 600.0
@@ -66,7 +68,7 @@ def accepts(path: str, head: str) -> bool:
 
 def _has_expectations(case: dict[str, object]) -> bool:
     """A misspelt ``expect`` counts, so that its case is reported; ``expected`` is a word of other formats."""
-    return bool(get_close_matches("expect", case.keys() - {"expected"}, n=1, cutoff=0.8))
+    return closest("expect", case.keys() - {"expected"}, 0.8) is not None
 
 
 # --- the suite --------------------------------------------------------------------------------------
@@ -77,16 +79,17 @@ def suite(source: SuiteFile) -> Suite:
     document = read_document(source.text(), path=source.path, kind="json", error=SuiteError)
     section, indexes, wrong = _sections(document)
     workspace = _workspace(document, section.workspace, source)
-    read = cache(expectation)
+    expectations = Expectations()
     cases: list[Case] = []
     warnings: list[Problem] = []
     for index, case in zip(indexes, section.cases, strict=True):
-        readings, problems = _readings(document, index, case, read)
+        readings, problems = _readings(document, index, case, expectations)
         if problems := list(_unusable(document, index, case)) or problems:
             wrong[index] = problems
             continue
         cases.append(_case(document, index, case, section, tuple(reading.assertion for reading in readings)))
-        warnings.extend(_warnings(document, index, readings))
+        warnings.extend(islice(_warnings(document, index, readings), MOST_PROBLEMS - len(warnings)))
+    _refuse_many(document, wrong)
     return Suite(
         path=source.path,
         file=source.file,
@@ -102,10 +105,14 @@ def suite(source: SuiteFile) -> Suite:
 
 def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, list[Problem]]]:
     """The file with its usable cases only, their indexes, and what is wrong with the other cases."""
-    section, misfits = checked(document, SuiteSection, extensions=True)
     raw = document.value if isinstance(document.value, dict) else {}
+    if isinstance(name := raw.get("name"), str) and len(name) > LONGEST_ID:
+        raise SuiteError.of(_problem(document, ("name",), f"is longer than {LONGEST_ID:,} characters"))
     cases = raw.get("cases")
     cases = cases if isinstance(cases, list) else []
+    if len(cases) > MOST_CASES:
+        raise SuiteError.of(_problem(document, ("cases",), f"more than {MOST_CASES:,} cases", remedy="split the suite"))
+    section, misfits = checked(document, SuiteSection, extensions=True)
     own: list[Problem] = []
     wrong = _doubles(document, cases)
     for key_path, problem in misfits:
@@ -113,6 +120,7 @@ def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, li
         (wrong.setdefault(index, []) if isinstance(index, int) else own).append(problem)
     if not cases and not own:
         own.append(_problem(document, ("cases",), "must not be empty", remedy="a suite without cases judges nothing"))
+    _refuse_many(document, wrong)
     if own:
         raise SuiteError.of(*own, *(problem for index in sorted(wrong) for problem in wrong[index]))
     indexes = [index for index in range(len(cases)) if index not in wrong]
@@ -121,7 +129,17 @@ def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, li
         section, misfits = checked(usable, SuiteSection, extensions=True)
     if section is None:
         raise SuiteError.of(*(problem for _, problem in misfits))
+    if (len(section.tags) + len(section.runners)) * len(cases) > MOST_VALUES:
+        problem = _problem(document, (), "too many tags and runners for that many cases", remedy="split the suite")
+        raise SuiteError.of(problem)
     return section, indexes, wrong
+
+
+def _refuse_many(document: Document, wrong: dict[int, list[Problem]]) -> None:
+    """Raises SuiteError for a suite that is not worth being told of case by case."""
+    if len(wrong) > MOST_PROBLEMS:
+        top = _problem(document, ("cases",), f"{len(wrong):,} cases cannot be used; these are the first")
+        raise SuiteError.of(top, *(problem for index in sorted(wrong)[:MOST_TOLD] for problem in wrong[index]))
 
 
 def _doubles(document: Document, cases: list[object]) -> dict[int, list[Problem]]:
@@ -129,7 +147,7 @@ def _doubles(document: Document, cases: list[object]) -> dict[int, list[Problem]
     wrong: dict[int, list[Problem]] = {}
     for index, case in enumerate(cases):
         case_id = case.get("id") if isinstance(case, dict) else None
-        if isinstance(case_id, str) and first.setdefault(case_id, index) != index:
+        if isinstance(case_id, str) and len(case_id) <= LONGEST_ID and first.setdefault(case_id, index) != index:
             place = document.locate(("cases", first[case_id], "id"))
             message = f"the id {case_id!r} is already that of cases[{first[case_id]}] at {place}"
             wrong[index] = [_problem(document, ("cases", index, "id"), message, remedy="rename one of them")]
@@ -154,16 +172,18 @@ def _case(
 
 
 def _readings(
-    document: Document, index: int, case: CaseSection, read: Callable[[str], Reading]
+    document: Document, index: int, case: CaseSection, expectations: Expectations
 ) -> tuple[list[Reading], list[Problem]]:
     readings: list[Reading] = []
     problems: list[Problem] = []
     for number, written in enumerate(case.expect):
+        place = ("cases", index, "expect", number)
         try:
-            readings.append(read(written) if isinstance(written, str) else object_expectation(written))
+            readings.append(expectations.reading(written, key_path_text(place)))
         except GrammarError as error:
-            place = ("cases", index, "expect", number)
             problems.append(_problem(document, place, error.message, remedy=error.remedy))
+            if len(problems) == MOST_TOLD:
+                break
     return readings, problems
 
 
@@ -174,7 +194,9 @@ def _warnings(document: Document, index: int, readings: list[Reading]) -> Iterat
 
 
 def _unusable(document: Document, index: int, case: CaseSection) -> Iterator[Problem]:
-    """Characters that no program can be given."""
+    """Characters that no program can be given, and ids without an end."""
+    if len(case.id) > LONGEST_ID:
+        yield _problem(document, ("cases", index, "id"), f"is longer than {LONGEST_ID:,} characters")
     texts: list[tuple[KeyPath, str | None]] = [(("id",), case.id), (("prompt",), case.prompt), (("model",), case.model)]
     for number, written in enumerate(case.expect):
         objects = () if isinstance(written, str) else (written.file, written.test, written.diff, written.no_file)
@@ -191,7 +213,7 @@ def _invalid(document: Document, index: int, problems: list[Problem]) -> Invalid
     also = "".join(f"; also {problem.key_path}: {problem.message}{_in_brackets(problem.remedy)}" for problem in others)
     raw = document.value["cases"][index]  # type: ignore[index]
     case_id = raw.get("id") if isinstance(raw, dict) else None
-    usable = isinstance(case_id, str) and case_id and not _UNUSABLE.search(case_id)
+    usable = isinstance(case_id, str) and 0 < len(case_id) <= LONGEST_ID and not _UNUSABLE.search(case_id)
     named = case_id if usable else f"cases[{index}]"
     return Invalid(problem=replace(first, message=first.message + also), case_id=named)
 

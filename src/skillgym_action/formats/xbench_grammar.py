@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.assertions.commands import CommandPasses
 from skillgym_action.assertions.files import FileAbsent, FileChanged, FileContains, FileExists, FileMatches
-from skillgym_action.js_regex import compiled
+from skillgym_action.errors import closest
+from skillgym_action.js_regex import Patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 LONGEST = 10_000
 """Characters of an expectation; the time to read one is bounded with it."""
+_MOST_RULES = 10
+"""Words of an expectation that may be its rule."""
 
 _PATH_REMEDY = "paths are relative to the workspace, and stay inside"
 _RULES = ("exists", "contains", "matches")
@@ -59,32 +62,54 @@ class Reading:
     warning: str | None = None
 
 
+class Expectations:
+    """Reads the expectations of a suite."""
+
+    def __init__(self) -> None:
+        """None is read yet."""
+        self._known: dict[str, Reading] = {}
+        self._patterns = Patterns()
+
+    def reading(self, written: str | ExpectationSection, key_path: str) -> Reading:
+        """The assertion of an expectation that stands at ``key_path``. Raises GrammarError."""
+        if not isinstance(written, str):
+            reading = object_expectation(written, self._patterns)
+        elif (known := self._known.get(written)) is None:
+            reading = self._known[written] = expectation(written, self._patterns)
+        else:
+            reading = known
+        if isinstance(reading.assertion, FileMatches):
+            return replace(reading, assertion=replace(reading.assertion, key_path=key_path))
+        return reading
+
+
 # --- strings ----------------------------------------------------------------------------------------
 
 
-def expectation(text: str) -> Reading:
+def expectation(text: str, patterns: Patterns | None = None) -> Reading:
     """The assertion of an expectation string, which becomes its name. Raises GrammarError."""
     if len(text) > LONGEST:
         raise GrammarError(f"the expectation is longer than {LONGEST:,} characters")
     prefix, colon, rest = text.partition(":")
     if not colon or prefix not in _KINDS:
-        close = get_close_matches(prefix.strip().lower(), _KINDS, n=1)
+        meant = closest(prefix.strip().lower(), _KINDS)
         known = ", ".join(f"{kind}:" for kind in _KINDS)
-        remedy = f"did you mean {close[0]}:?" if close else f"an expectation starts with one of {known}"
+        remedy = f"did you mean {meant}:?" if meant else f"an expectation starts with one of {known}"
         raise GrammarError(f"unknown kind of expectation: {text[:60]!r}", remedy)
     if not (rest := rest.strip()):
         raise GrammarError(f"nothing follows {prefix}:", _RULES_REMEDY if prefix == "file" else None)
-    return _KINDS[prefix](text, rest)
+    return _KINDS[prefix](text, rest, patterns or Patterns())
 
 
-def _file(name: str, rest: str) -> Reading:
+def _file(name: str, rest: str, patterns: Patterns) -> Reading:
     path, rule, operand = _ruled(rest)
     warning = None
     if rule == "contains" and not _QUOTED.fullmatch(operand):
         warning = f"the text after contains is not in quotes; it is taken as it is: {operand!r}"
     elif rest.startswith(path) and _RULE.search(path):
         warning = f"the path is taken to be {path!r}; put it in quotes if that is meant"
-    return Reading(_file_assertion(name, path, rule, _literal(operand) if rule == "contains" else operand), warning)
+    operand = _literal(operand) if rule == "contains" else operand
+    return Reading(_file_assertion(name, path, rule, operand, patterns), warning)
 
 
 def _ruled(rest: str) -> tuple[str, str, str]:
@@ -94,7 +119,7 @@ def _ruled(rest: str) -> tuple[str, str, str]:
     if exists := _EXISTS.search(rest):
         return rest[: exists.start()], "exists", ""
     last = None
-    for rule in _RULE.finditer(rest):
+    for rule in islice(_RULE.finditer(rest), _MOST_RULES):
         operand = rest[rule.end() :].strip()
         if (_QUOTED if rule[1] == "contains" else _REGEX).fullmatch(operand):
             return rest[: rule.start()], rule[1], operand
@@ -109,9 +134,9 @@ def _no_rule(words: list[str]) -> GrammarError:
         return GrammarError("contains needs a text", _RULES_REMEDY)
     if "matches" in words[1:]:
         return GrammarError("matches needs a regular expression between slashes", _RULES_REMEDY)
-    for word in reversed(words[1:]):
-        if close := get_close_matches(word, _RULES, n=1, cutoff=0.75):
-            return GrammarError(f"unknown rule {word!r}", f"did you mean {close[0]!r}?")
+    for word in reversed(words[1:][-_MOST_RULES:]):
+        if meant := closest(word, _RULES, 0.75):
+            return GrammarError(f"unknown rule {word!r}", f"did you mean {meant!r}?")
     return GrammarError("says nothing about the file", _RULES_REMEDY)
 
 
@@ -126,7 +151,7 @@ def _unescaped(escape: re.Match[str]) -> str:
     return {"n": "\n", "t": "\t"}.get(escape[1], escape[1])
 
 
-def _test(name: str, rest: str) -> Reading:
+def _test(name: str, rest: str, _: Patterns) -> Reading:
     command = _PASSES.sub("", rest)
     if command[0] in "'\"" and command.find(command[0], 1) == len(command) - 1:
         command = command[1:-1]
@@ -135,11 +160,11 @@ def _test(name: str, rest: str) -> Reading:
     return Reading(CommandPasses(name=name, command=command))
 
 
-def _diff(name: str, rest: str) -> Reading:
+def _diff(name: str, rest: str, _: Patterns) -> Reading:
     return Reading(FileChanged(name=name, path=inside(_plain_path(rest))))
 
 
-def _no_file(name: str, rest: str) -> Reading:
+def _no_file(name: str, rest: str, _: Patterns) -> Reading:
     return Reading(FileAbsent(name=name, path=inside(_plain_path(rest))))
 
 
@@ -148,7 +173,12 @@ def _plain_path(path: str) -> str:
     return quoted[2] if quoted and quoted[3] is None else path
 
 
-_KINDS: dict[str, Callable[[str, str], Reading]] = {"file": _file, "test": _test, "diff": _diff, "no-file": _no_file}
+_KINDS: dict[str, Callable[[str, str, Patterns], Reading]] = {
+    "file": _file,
+    "test": _test,
+    "diff": _diff,
+    "no-file": _no_file,
+}
 
 
 # --- objects ----------------------------------------------------------------------------------------
@@ -162,7 +192,7 @@ _GOES_WITH = {
 }
 
 
-def object_expectation(section: ExpectationSection) -> Reading:
+def object_expectation(section: ExpectationSection, patterns: Patterns | None = None) -> Reading:
     """The assertion of an expectation object; its name is the string that says the same. Raises GrammarError."""
     given = {name for name in section.model_fields_set if getattr(section, name) is not None}
     kinds = [kind for kind in _GOES_WITH if kind in given]
@@ -172,7 +202,7 @@ def object_expectation(section: ExpectationSection) -> Reading:
         raise GrammarError(f"{surplus[0]} does not go with {kinds[0].replace('_', '-')}")
     fail_fast = section.fail_fast
     if section.file:
-        return Reading(_file_object(section, section.file, given))
+        return Reading(_file_object(section, section.file, given, patterns or Patterns()))
     if section.test:
         return Reading(_test_object(section, section.test))
     if section.diff:
@@ -182,14 +212,15 @@ def object_expectation(section: ExpectationSection) -> Reading:
     return Reading(FileAbsent(name=f"no-file:{section.no_file}", path=path, glob=section.glob, fail_fast=fail_fast))
 
 
-def _file_object(section: ExpectationSection, path: str, given: set[str]) -> Assertion:
+def _file_object(section: ExpectationSection, path: str, given: set[str], patterns: Patterns) -> Assertion:
     rules = [rule for rule in _RULES if rule in given]
     if len(rules) != 1:
         raise GrammarError("file needs exactly one of exists, contains, matches")
     operand = section.contains if section.contains is not None else section.matches or ""
     shown = {"contains": f" {json.dumps(operand, ensure_ascii=False)}", "matches": f" {operand}"}.get(rules[0], "")
     name = f"file:{path} {rules[0]}{shown}"
-    return _file_assertion(name, path, rules[0], operand, glob=section.glob, fail_fast=section.fail_fast)
+    made = _file_assertion(name, path, rules[0], operand, patterns)
+    return replace(made, glob=section.glob, fail_fast=section.fail_fast)
 
 
 def _test_object(section: ExpectationSection, command: str) -> Assertion:
@@ -210,21 +241,21 @@ def _test_object(section: ExpectationSection, command: str) -> Assertion:
 
 
 def _file_assertion(
-    name: str, path: str, rule: str, operand: str, *, glob: bool = False, fail_fast: bool = False
-) -> Assertion:
+    name: str, path: str, rule: str, operand: str, patterns: Patterns
+) -> FileExists | FileContains | FileMatches:
     path = inside(path)
     if rule == "exists":
-        return FileExists(name=name, path=path, glob=glob, fail_fast=fail_fast)
+        return FileExists(name=name, path=path)
     if not operand:
         raise GrammarError(f"{rule} needs something to look for: every file has the empty text")
     if rule == "contains":
-        return FileContains(name=name, path=path, text=operand.replace("\r\n", "\n"), glob=glob, fail_fast=fail_fast)
+        return FileContains(name=name, path=path, text=operand.replace("\r\n", "\n"))
     slashed = _REGEX.fullmatch(operand)
     source, flags = (slashed[1], slashed[2]) if slashed else (operand, "")
     if not source:
         raise GrammarError("the regular expression is empty: every file matches it")
     try:
-        return FileMatches(name=name, path=path, pattern=compiled(source, flags), glob=glob, fail_fast=fail_fast)
+        return FileMatches(name=name, path=path, pattern=patterns.compiled(source, flags))
     except ValueError as error:
         raise GrammarError(f"not a regular expression: {error}") from error
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.effects.github_exchange import GitHubError
+from skillgym_action.effects.github_patience import LAST_WORDS
 from skillgym_action.errors import ConfigError, Problem
 from skillgym_action.github.comment import StickyComment
 from skillgym_action.github.live import Progress
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from skillgym_action.redaction import Redactor
 
 TWO_PHASES = "let a second workflow report what this one ran (mode: report)"
-LAST_WORDS = 5.0  # seconds for GitHub once the run is cancelled; its runner kills soon after
 
 
 class Conversation:
@@ -88,8 +88,6 @@ class Conversation:
 
     def tell(self, report: RunReport) -> Told:
         """Write what there is to say. The comment comes first: it is what people look at."""
-        if report.cancelled:
-            self._api.hurry(LAST_WORDS)
         self._ended = True
         self._progress.end()
         self._api.patience.waits = True

@@ -62,8 +62,13 @@ class GitHubEvent:
 
     @property
     def untrusted(self) -> bool:
-        """Whether a stranger's commit meets the repository's secrets."""
-        return self.name in WITH_SECRETS and self.from_fork
+        """Whether a stranger's commit may meet the repository's secrets.
+
+        The payload of a comment on a pull request does not tell whose commit that is about.
+        """
+        if self.name == "issue_comment":
+            return self.pull is not None
+        return self.name in WITH_SECRETS and (self.head is None or self.from_fork)
 
     @property
     def detached(self) -> bool:
@@ -187,6 +192,8 @@ def _about(
     if (issue := payload.issue) and issue.pull_request is not None:
         return None, issue.number
     sha, ref = environment.get("GITHUB_SHA", ""), environment.get("GITHUB_REF", "")
+    if name in WITH_SECRETS:
+        sha = ""  # whose commit it is, nobody says
     if not re.fullmatch(r"[0-9a-f]{40,64}", sha):
         return None, None
     branch = ref.removeprefix("refs/heads/") if name == "push" and ref.startswith("refs/heads/") else None

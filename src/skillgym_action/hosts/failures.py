@@ -21,6 +21,7 @@ Json = dict[str, Any]
 
 MESSAGE_LIMIT = 16_000
 TRACE_LINES = 8
+PARTS = 100  # of an exception group
 OURS = str(Path(__file__).parent.parent) + os.sep
 LIBRARY = sysconfig.get_path("stdlib") + os.sep
 KNOWN = ("id", "prompt", "check", *SETTINGS, "mode", "template_dir", "cwd", *BOOTSTRAP)
@@ -51,12 +52,11 @@ class Places:
         frames = list(_frames(error))
         return self.at(frames[-1].filename, frames[-1].lineno, frames[-1].colno) if frames else None
 
-    def failures(self, error: BaseException) -> Iterator[Json]:
-        """One failure per exception: an AssertionError is a verdict, anything else a crash of the check."""
+    def failure(self, error: BaseException) -> Json:
+        """An AssertionError is a verdict, anything else a crash of the check; a group is told with its parts."""
         if isinstance(error, BaseExceptionGroup):
-            for part in error.exceptions:
-                yield from self.failures(part)
-            return
+            whole = joined([self.failure(part) for part in error.exceptions[:PARTS]])
+            return {**whole, "message": f"{error.message}\n{whole['message']}".lstrip("\n"), **_class(error)}
         verdict = isinstance(error, AssertionError)
         location, question = self.of(error), getattr(error, QUESTION, None)
         failure: Json = {
@@ -65,12 +65,11 @@ class Places:
             "message": _message(error) or self._line(error),
             "location": location,
             "questions": [{"question": question, "location": location}] if question else [],
+            **_class(error),
         }
-        if failure_class := getattr(error, CLASS, None):
-            failure["failureClass"] = failure_class
         if not verdict:
             failure["trace"] = self.trace(error)
-        yield failure
+        return failure
 
     def load_error(self, error: BaseException) -> Json:
         """Why the suite file could not be imported, and what to do about it."""
@@ -94,26 +93,37 @@ class Places:
         return (frames[-1].line or "") if frames else ""
 
 
-def joined(soft: list[Json], hard: list[Json]) -> list[Json]:
-    """Soft failures and the hard one after them: one verdict; or a crash, which tells of the verdicts before it."""
-    failures = [*soft, *hard]
-    if not soft or len(failures) == 1:
-        return failures
-    for crash in hard:
-        if crash["kind"] == "crash":
-            return [{**crash, "message": f"{crash['message']}\n{_collected(soft)}"}]
+def joined(failures: list[Json]) -> Json:
+    """All failures as one: a verdict; or a crash, which tells of the others."""
+    if len(failures) == 1:
+        return failures[0]
+    for crash in filter(_is_crash, failures):
+        others = _collected([failure for failure in failures if failure is not crash])
+        return {**crash, "message": f"{crash['message']}\n{others}"}
     classes = [{"failureClass": each["failureClass"]} for each in failures if "failureClass" in each]
     questions = [question for each in failures for question in each["questions"]]
-    return [{**failures[0], "message": _collected(failures), **(classes or [{}])[0], "questions": questions}]
+    return {**failures[0], "message": _collected(failures), **(classes or [{}])[0], "questions": questions}
 
 
 def _collected(failures: list[Json]) -> str:
-    lines = [f"{len(failures)} assertion failure{'s' if len(failures) > 1 else ''} collected:"]
+    what = "failure" if any(map(_is_crash, failures)) else "assertion failure"
+    lines = [f"{len(failures)} {what}{'s' if len(failures) > 1 else ''} collected:"]
     for number, failure in enumerate(failures, start=1):
-        place, message = failure["location"], failure["message"].replace("\n", "\n   ")
-        where = ":".join(str(place[key]) for key in ("path", "line") if key in place) + ": " if place else ""
-        lines.append(f"{number}. {where}{message}")
+        place = failure["location"] or {}
+        where = ":".join(str(place[key]) for key in ("path", "line") if key in place)
+        name = failure["name"] if _is_crash(failure) else ""
+        told = ": ".join(filter(None, (where, name, failure["message"].replace("\n", "\n   "))))
+        lines.append(f"{number}. {told}")
     return cut("\n".join(lines), MESSAGE_LIMIT)
+
+
+def _is_crash(failure: Json) -> bool:
+    return bool(failure["kind"] == "crash")
+
+
+def _class(error: BaseException) -> Json:
+    found = getattr(error, CLASS, None)
+    return {"failureClass": found} if found else {}
 
 
 def _frames(error: BaseException) -> Iterator[traceback.FrameSummary]:

@@ -1,12 +1,14 @@
 // The Node suite host: a child process in which one suite file runs. It speaks the protocol of python_host.py, on
-// descriptors of its own: requests come on 3, replies go to 4, and what the suite prints goes to stderr. One call more:
+// descriptors of its own: requests come on 3, replies go to 4, and what the suite prints goes to stderr. One call more,
+// and one value more in it and in `load`: the sources of TypeScript files whose types eraser.mjs has erased.
 //     {"call": "config", "file": …, "root": …} -> {"ok": true, "config": {… what a configuration file holds …}}
+//     {"sources": {file: JavaScript}}
 
 import { readSync, writeSync } from "node:fs";
 
 import { configOf } from "./node/config.mjs";
-import { failuresOf, joined, loadError } from "./node/failures.mjs";
-import { exportsOf, watchImports } from "./node/imports.mjs";
+import { failureOf, joined, loadError } from "./node/failures.mjs";
+import { Imports } from "./node/imports.mjs";
 import { Places } from "./node/places.mjs";
 import { SuiteProgram, SuiteProgramError } from "./node/program.mjs";
 import { failureClass } from "./skillgym/classes.mjs";
@@ -69,37 +71,39 @@ class NodeHost {
     }
   }
 
-  async #load({ file, root }) {
-    this.#program = new SuiteProgram(await this.#exports(file, root), file, this.#places);
+  async #load({ file, root, sources }) {
+    this.#program = new SuiteProgram(await this.#exports(file, root, sources), file, this.#places);
     return this.#program.told();
   }
 
-  async #config({ file, root }) {
-    return { config: configOf(await this.#exports(file, root), file, this.#places) };
+  async #config({ file, root, sources }) {
+    return { config: configOf(await this.#exports(file, root, sources), file, this.#places) };
   }
 
-  #exports(file, root) {
+  #exports(file, root, sources) {
     this.#places = new Places(root);
-    watchImports(this.#places);
-    return this.#finished(() => exportsOf(file, this.#places));
+    const imports = new Imports(this.#places, sources);
+    return this.#finished(() => imports.exportsOf(file));
   }
 
   async #judge({ case: id, report: told }) {
     const found = this.#case(id);
     const report = reportOf(told);
     const soft = [];
-    let hard = [];
+    const hard = [];
     try {
       await this.#finished(() => collecting(soft, () => found.assert(report, contextOf(report))));
     } catch (error) {
-      hard = failuresOf(error, this.#places);
+      hard.push(error);
     }
-    return { failures: joined(soft.flatMap((error) => failuresOf(error, this.#places)), hard) };
+    const failures = [...soft, ...hard].map((error) => failureOf(error, this.#places));
+    return { failures: failures.length ? [joined(failures)] : [] };
   }
 
   async #classify({ case: id, result }) {
     const found = this.#case(id);
-    const known = { ...result, runner: result.report.runner, report: reportOf(result.report) };
+    const told = Object.fromEntries(Object.entries(result).filter(([, value]) => value !== null));
+    const known = { ...told, runner: result.report.runner, report: reportOf(result.report) };
     const answer = await this.#finished(() => found.classifyFailure?.(known));
     return { failureClass: answer === undefined || answer === null ? null : failureClass(answer) };
   }

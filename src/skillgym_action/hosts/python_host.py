@@ -103,14 +103,14 @@ class PythonHost:
         """Run the check of a case."""
         check = self._case(request["case"]).check
         report = from_json(SessionReport, request["report"])
-        hard: list[Json] = []
+        hard: list[BaseException] = []
         with expect.collected as collected:
             try:
                 _call(check, report, Context(report))
             except BaseException as error:  # noqa: BLE001 - whatever a check raises is its answer
-                hard.extend(self.places.failures(error))
-        soft = [failure for error in collected for failure in self.places.failures(error)]
-        return {"failures": joined(soft, hard)}
+                hard.append(error)
+        failures = [self.places.failure(error) for error in (*collected, *hard)]
+        return {"failures": [joined(failures)] if failures else []}
 
     def classify(self, request: Json) -> Json:
         """Run the classifier of a case."""

@@ -7,7 +7,7 @@ Standard library only. Exit codes: 66 no such recording, 65 a recording that can
 """
 
 # pathlib would add to the time this takes to start, and it starts once for each session.
-# ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH112, PTH113, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH211
+# ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH112, PTH113, PTH114, PTH115, PTH116, PTH118, PTH119, PTH120, PTH123, PTH211
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 NO_RECORDING, UNPLAYABLE = 66, 65
+LARGEST = 16 * 1024 * 1024  # characters of a file
+MOST_CONTAINERS, MOST_VALUES = 500_000, 1_000_000  # brackets and commas in it
 
 
 def main(argv: list[str]) -> int:
@@ -30,13 +32,16 @@ def main(argv: list[str]) -> int:
         folder = recording(sessions, key)
         report = read_report(folder)
         apply(os.path.join(folder, "changes"), deleted_in(folder), os.path.realpath(workspace))
+        link(links_in(folder), os.path.realpath(workspace))
+        told = json.dumps(moved(report, report.get("cwd"), workspace), indent=0)
     except LookupError as error:
         sys.stderr.write(f"{error.args[0]}\n")
         return NO_RECORDING
-    except (OSError, ValueError) as error:
-        sys.stderr.write(f"the recording cannot be played: {error}\n")
+    except (OSError, ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        sys.stderr.write(f"the recording cannot be played: {reason}\n")
         return UNPLAYABLE
-    sys.stdout.write(json.dumps(moved(report, report.get("cwd"), workspace), indent=0) + "\n")
+    sys.stdout.write(told + "\n")
     return 0
 
 
@@ -80,11 +85,30 @@ def folders(path: str, pattern: str = ".+") -> list[str]:
 
 def deleted_in(folder: str) -> list[str]:
     """What the session deleted. Raises ValueError when not all of its changes were kept."""
-    summary = os.path.join(folder, "workspace.json")
-    told = read_json(summary) if os.path.isfile(summary) else {}
+    told = summary_of(folder)
     if not told.get("complete", True):
         raise ValueError("the session changed more files than are kept")
-    return list(told.get("deleted", ()))
+    deleted = told.get("deleted", [])
+    if not isinstance(deleted, list) or not all(isinstance(path, str) for path in deleted):
+        raise ValueError("workspace.json: deleted is no list of paths")
+    return deleted
+
+
+def links_in(folder: str) -> dict[str, str]:
+    """The links out of the workspace that the session made: where they are, and where they lead."""
+    links = summary_of(folder).get("links", {})
+    if not isinstance(links, dict) or not all(isinstance(target, str) for target in links.values()):
+        raise ValueError("workspace.json: links is no object of paths")
+    return links
+
+
+def summary_of(folder: str) -> Any:
+    """What became of the session's workspace, if that is told. Raises OSError, ValueError."""
+    summary = os.path.join(folder, "workspace.json")
+    told = read_json(summary) if os.path.isfile(summary) else {}
+    if isinstance(told, dict):
+        return told
+    raise ValueError("workspace.json holds no object")
 
 
 def apply(changes: str, deleted: list[str], workspace: str) -> None:
@@ -96,6 +120,15 @@ def apply(changes: str, deleted: list[str], workspace: str) -> None:
         for name in sorted([*others, *links]):
             source = os.path.join(folder, name)
             copy(source, inside(workspace, os.path.relpath(source, changes)))
+
+
+def link(links: dict[str, str], workspace: str) -> None:
+    """Make links, in place of whatever is there. Raises ValueError for a place outside of the workspace."""
+    for path, target in links.items():
+        place = inside(workspace, path)
+        remove(place)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        os.symlink(target, place)
 
 
 def inside(workspace: str, path: str) -> str:
@@ -147,9 +180,12 @@ def moved(value: object, before: object, after: str) -> object:
 
 
 def read_json(path: str) -> Any:
-    """The value a file holds. Raises OSError, ValueError."""
+    """The value a file holds. Raises OSError, ValueError; RecursionError for what is nested too deeply."""
     with open(path, encoding="utf-8") as file:
-        return json.load(file)
+        text = file.read(LARGEST + 1)
+    if len(text) > LARGEST or sum(map(text.count, "[{")) > MOST_CONTAINERS or text.count(",") > MOST_VALUES:
+        raise ValueError(f"{os.path.basename(path)} is too large")
+    return json.loads(text)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from skillgym_action.hosts import MOST_CASES
 from skillgym_action.hosts.expectations import shown
 from skillgym_action.hosts.suite import SETTINGS, Case, Suite, Workspace
 
@@ -41,7 +42,10 @@ class SuiteProgram:
         suite = getattr(module, "suite", MISSING)
         self.name = str(suite.name) if isinstance(suite, Suite) else ""
         self.workspace = _workspace(module)
-        for number, (key, case) in enumerate(_items(suite), start=1):
+        items = _items(suite)
+        if len(items) > MOST_CASES:
+            raise SuiteProgramError(f"the suite has more than {MOST_CASES:,} cases", "split it into several files")
+        for number, (key, case) in enumerate(items, start=1):
             self._add(case, key, number)
 
     def told(self) -> Json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.links import in_repository
 from skillgym_action.text import clipped, one_line, workflow_message, workflow_property
 from skillgym_action.verdicts import Status
-from skillgym_action.wording import RED, cause, counted, place, runner_id
+from skillgym_action.wording import RED, cause, counted, leaks, place, runner_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,14 +22,14 @@ _ELSEWHERE = "the job summary and the results file list all of them"
 
 
 def render(report: RunReport) -> Iterator[str]:
-    """One line each: what is red as errors, failed before errored; warnings as warnings."""
+    """One line each: what is red as errors, failed before errored; leaked keys and warnings as warnings."""
     red = sorted(
         (result for result in report.results if result.status in RED), key=lambda result: RED.index(result.status)
     )
     yield from map(_red, red[: _shown(len(red))])
     if rest := len(red) - _shown(len(red)):
         yield _command("error", None, f"{rest:,} more", f"{counted(rest, 'more execution')} not green: {_ELSEWHERE}")
-    warnings = report.warnings
+    warnings = (*leaks(report), *report.warnings)
     yield from map(_warning, warnings[: _shown(len(warnings))])
     if rest := len(warnings) - _shown(len(warnings)):
         yield _command("warning", None, f"{rest:,} more", f"{counted(rest, 'more warning')}: {_ELSEWHERE}")

@@ -15,7 +15,7 @@ from junit_xml import TestCase, TestSuite
 from skillgym_action.scores import shown
 from skillgym_action.text import clipped, tail, xml_text
 from skillgym_action.verdicts import GREEN, Status
-from skillgym_action.wording import cause, score
+from skillgym_action.wording import cause, leaked, score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,6 +145,7 @@ def _properties(result: Result) -> Iterator[tuple[str, object]]:
     yield "agent", result.runner.agent.type if result.runner else None
     yield "attempts", len(result.attempts)
     yield "session", result.session_id
+    yield "leaks", leaked(result) or None
 
 
 def _retried(result: Result) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.domain import Attempt, Outcome, Result, Runner, RunReport, Suite
     from skillgym_action.errors import Location, Problem
+    from skillgym_action.findings import Finding
     from skillgym_action.session_report import Usage
     from skillgym_action.totals import Totals
     from skillgym_action.verdicts import FailureClass
@@ -33,25 +34,28 @@ _encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 def render(report: RunReport) -> Iterator[str]:
     """JSON text, a piece for each execution."""
     yield '{"schema": 1,\n'
-    yield f'"tool": {_json({"name": "skillgym-action", "version": report.version})},\n'
-    yield f'"run": {_json(_run(report))},\n"totals": {_json(_totals(report.totals()))},\n'
+    yield f'"tool": {json_line({"name": "skillgym-action", "version": report.version})},\n'
+    yield f'"run": {json_line(_run(report))},\n"totals": {json_line(_totals(report.totals()))},\n'
     own: dict[str, list[Result]] = {}
     for result in report.results:
         own.setdefault(result.runner.id if result.runner else "", []).append(result)
     yield '"runners": '
-    yield from _rows(_json(_runner(runner, own.get(runner.id, []))) for runner in report.runners)
+    yield from _rows(json_line(_runner(runner, own.get(runner.id, []))) for runner in report.runners)
     yield ',\n"suites": ['
     for number, (suite, results) in enumerate(_by_suite(report)):
-        head = _json({"path": suite.path, "name": suite.name, "format": suite.format, **_given(digest=suite.digest)})
+        head = json_line(
+            {"path": suite.path, "name": suite.name, "format": suite.format, **_given(digest=suite.digest)}
+        )
         yield f'{"," if number else ""}\n{head[:-1]}, "results": '
-        yield from _rows(_json(_result(result)) for result in results)
+        yield from _rows(json_line(row(result)) for result in results)
         yield "}"
     yield '],\n"warnings": '
-    yield from _rows(_json(_warning(problem)) for problem in report.warnings)
+    yield from _rows(json_line(_warning(problem)) for problem in report.warnings)
     yield "}\n"
 
 
-def _json(value: dict[str, object]) -> str:
+def json_line(value: dict[str, object]) -> str:
+    """JSON without line ends, which every reader of JSON takes."""
     text = _encoded(value)
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
@@ -123,7 +127,8 @@ def _runner(runner: Runner, own: list[Result]) -> dict[str, object]:
     }
 
 
-def _result(result: Result) -> dict[str, object]:
+def row(result: Result) -> dict[str, object]:
+    """A result, as the file has it."""
     judgement = result.judgement
     failure, error = judgement.failure, None
     if failure:
@@ -150,6 +155,7 @@ def _result(result: Result) -> dict[str, object]:
         "model": result.model,
         **_given(version=result.version, sessionId=result.session_id),
         "attempts": [_attempt(attempt) for attempt in result.attempts],
+        **_given(findings=[_finding(finding) for finding in result.findings] or None),
         "artifactDir": result.directory,
         **_given(prompt=result.prompt, finalOutput=result.final_output and tail(result.final_output, FINAL_OUTPUT)),
     }
@@ -180,6 +186,10 @@ def _attempt(attempt: Attempt) -> dict[str, object]:
         "durationMs": attempt.duration_ms,
         "artifactDir": attempt.directory,
     }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    return {"id": finding.id, "kind": finding.kind, "where": finding.where}
 
 
 def _usage(usage: Usage) -> dict[str, object]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skillgym_action.links import Links
 
 NAME, MESSAGE, DETAIL = 120, 400, 1_500  # characters
+PLACES = 5  # of one execution's leaked keys
 NOTHING = Markup()
 _EXPECTATIONS = {
     "x-bench": '"expectedFail": true',
@@ -115,6 +116,13 @@ class Rows:
         line = _EXPECTATIONS.get(result.suite.format, "the expectation")
         edit = ours(code_fence(f"- {line}", "diff"))
         return replace(self.brief(result), place=self.place(place(result)), edit=edit)
+
+    def leaked(self, result: Result) -> Markup:
+        """A line: whose session it was, which kinds of keys are in it, and where."""
+        places = [inline(f"{one.kind} in ", NAME) + ours(" ") + code(one.where) for one in result.findings[:PLACES]]
+        more = len(result.findings) - len(places)
+        told = ours(", ").join([*places, ours(f"{more:,} more")] if more else places)
+        return ours(" · ").join((self.case(result), code(runner_id(result)), told))
 
     def case(self, result: Result) -> Markup:
         """The case's name, with its suite's where there are several."""

@@ -53,7 +53,7 @@ class Edit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Warnings:
-    """What users should mend. ``title`` counts all of it, ``left_out`` what is without room."""
+    """What users should mend, or know. ``title`` counts all of it, ``left_out`` what is without room."""
 
     title: Markup = NOTHING
     lines: tuple[Markup, ...] = ()
@@ -121,6 +121,19 @@ def warnings_of(problems: Sequence[Problem], rows: Rows, room: Room) -> Warnings
         title=ours(counted(len(problems), "warning")),
         lines=lines,
         left_out=left_out(len(problems) - len(lines), "warning"),
+    )
+
+
+def leaks_of(results: Sequence[Result], rows: Rows, room: Room) -> Warnings:
+    """As many executions with keys in what their agent wrote as there is room for."""
+    leaking = [result for result in results if result.findings]
+    if not leaking:
+        return NO_WARNINGS
+    lines = while_room(map(rows.leaked, leaking), room, _ROW, lambda line: (line,))
+    return Warnings(
+        title=ours(f"{counted(len(leaking), 'execution')} leaked a key"),
+        lines=lines,
+        left_out=left_out(len(leaking) - len(lines), "line"),
     )
 
 

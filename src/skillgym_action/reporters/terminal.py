@@ -12,6 +12,7 @@ from skillgym_action.wording import (
     cost,
     counted,
     duration,
+    leaks,
     money,
     retries,
     runner_id,
@@ -56,9 +57,10 @@ def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
         for result in report.results:
             if result.status is status:
                 yield from _red(result, color=color)
-    for problem in report.warnings:
+    warnings = (*leaks(report), *report.warnings)
+    for problem in warnings:
         yield f"{_styled('warning', '33', color=color)} {plain(str(problem))}\n"
-    if report.warnings:
+    if warnings:
         yield "\n"
     yield _verdict_line(report, color=color)
 

@@ -16,6 +16,7 @@ from skillgym_action.reporters.sections import (
     Warnings,
     edits_of,
     groups_of,
+    leaks_of,
     left_out,
     lengthened,
     section_of,
@@ -68,6 +69,7 @@ class View:
     facts: Markup = NOTHING
     reasons: tuple[Markup, ...] = ()
     runners: Table = Table()
+    leaks: Warnings = NO_WARNINGS
     failed: Section = NO_ROWS
     unexpected: Section = NO_ROWS
     edits: tuple[Edit, ...] = ()
@@ -98,6 +100,8 @@ def view_of(figures: Figures, room: Room) -> View:
         reasons = while_room(figures.reasons(), some, _REASON, lambda reason: (reason,))
         runners = _runners(figures, some)
     with room.part(1 / 4) as some:
+        leaks = leaks_of(report.results, rows, some)
+    with room.part(1 / 4) as some:
         changes = changes_of(report.comparison, rows, some)
     failed = section(Status.FAILED, rows.brief)
     unexpected = section(Status.UNEXPECTED_PASSED, rows.unexpected)
@@ -115,6 +119,7 @@ def view_of(figures: Figures, room: Room) -> View:
         facts=figures.facts(),
         reasons=reasons,
         runners=runners,
+        leaks=leaks,
         failed=failed,
         unexpected=unexpected,
         edits=tuple(edits_of(unexpected)),
@@ -135,7 +140,8 @@ def view_of(figures: Figures, room: Room) -> View:
 def _left_out(view: View, details: str) -> Markup:
     sections = (view.failed, view.unexpected, view.errored, view.skipped, view.expected, view.passed)
     absent = [section.title for section in sections if not section.rows]
-    absent += [NOTHING if view.warnings.lines else view.warnings.title, ours(details)]
+    absent += [NOTHING if some.lines else some.title for some in (view.leaks, view.warnings)]
+    absent += [ours(details)]
     return ours(", ").join(filter(None, absent))
 
 

@@ -97,6 +97,14 @@ const failed: Case[] = [
     },
   },
   {
+    id: "wrong in several ways",
+    prompt: WORKS,
+    async assert() {
+      const checks = await Promise.allSettled([assert.rejects(async () => 1), assert.rejects(async () => 2)]);
+      throw new AggregateError(checks.map((check) => check.status === "rejected" && check.reason));
+    },
+  },
+  {
     id: "softly wrong, then broken",
     prompt: WORKS,
     assert() {

@@ -8,38 +8,40 @@ import { cut, shown } from "../skillgym/matching.mjs";
 
 const MESSAGE_LIMIT = 16_000;
 const TRACE_LINES = 8;
+const PARTS = 100; // of an AggregateError
+const DEEPEST = 5;
 
-/** One failure per error: an AssertionError is a verdict, anything else a crash of the check. */
-export function failuresOf(error, places) {
-  if (error instanceof AggregateError && error.errors.length) {
-    return error.errors.flatMap((each) => failuresOf(each, places));
-  }
+/** An AssertionError is a verdict, anything else a crash of the check; an AggregateError is told with its parts. */
+export function failureOf(error, places, depth = 0) {
   const [name, message] = told(error);
+  const parts = error instanceof AggregateError && depth < DEEPEST ? [error.errors].flat().slice(0, PARTS) : [];
+  if (parts.length) {
+    const whole = joined(parts.map((part) => failureOf(part, places, depth + 1)));
+    const shown = [message, whole.message].filter(Boolean).join("\n");
+    return { ...whole, message: shown, failureClass: classOf(error) ?? whole.failureClass };
+  }
   const verdict = error instanceof AssertionError;
   const location = places.of(error);
   const question = questionOf(error);
-  return [
-    {
-      kind: verdict ? "assertion" : "crash",
-      name,
-      message,
-      location,
-      failureClass: classOf(error),
-      questions: question ? [{ question, location }] : [],
-      trace: verdict ? undefined : trace(error, places),
-    },
-  ];
+  return {
+    kind: verdict ? "assertion" : "crash",
+    name,
+    message,
+    location,
+    failureClass: classOf(error),
+    questions: question ? [{ question, location }] : [],
+    trace: verdict ? undefined : trace(error, places),
+  };
 }
 
-/** Soft failures and the hard one after them: one verdict; or a crash, which tells of the verdicts before it. */
-export function joined(soft, hard) {
-  const all = [...soft, ...hard];
-  if (!soft.length || all.length === 1) return all;
-  const crash = hard.find(({ kind }) => kind === "crash");
-  if (crash) return [{ ...crash, message: `${crash.message}\n${collected(soft)}` }];
-  const failureClass = all.find((failure) => failure.failureClass)?.failureClass;
-  const questions = all.flatMap((failure) => failure.questions);
-  return [{ ...all[0], message: collected(all), failureClass, questions }];
+/** All failures as one: a verdict; or a crash, which tells of the others. */
+export function joined(failures) {
+  if (failures.length === 1) return failures[0];
+  const crash = failures.find(isCrash);
+  if (crash) return { ...crash, message: `${crash.message}\n${collected(failures.filter((each) => each !== crash))}` };
+  const failureClass = failures.find((failure) => failure.failureClass)?.failureClass;
+  const questions = failures.flatMap((failure) => failure.questions);
+  return { ...failures[0], message: collected(failures), failureClass, questions };
 }
 
 /** Why the suite file could not be loaded, and what to do about it. */
@@ -50,12 +52,17 @@ export function loadError(error, places) {
   return { message: said, location: places.of(error), remedy: remedy(error) };
 }
 
+const isCrash = ({ kind }) => kind === "crash";
+
 function collected(failures) {
-  const one = ({ message, location }, index) => {
-    const place = location ? `${[location.path, location.line].filter(Boolean).join(":")}: ` : "";
-    return `${index + 1}. ${place}${message.replaceAll("\n", "\n   ")}`;
+  const one = (failure, index) => {
+    const { path, line } = failure.location ?? {};
+    const place = [path, line].filter(Boolean).join(":");
+    const message = failure.message.replaceAll("\n", "\n   ");
+    return `${index + 1}. ${[place, isCrash(failure) && failure.name, message].filter(Boolean).join(": ")}`;
   };
-  const count = failures.length === 1 ? "1 assertion failure" : `${failures.length} assertion failures`;
+  const what = failures.some(isCrash) ? "failure" : "assertion failure";
+  const count = `${failures.length} ${what}${failures.length === 1 ? "" : "s"}`;
   return cut([`${count} collected:`, ...failures.map(one)].join("\n"), MESSAGE_LIMIT);
 }
 

@@ -8,47 +8,81 @@ import { compileFunction } from "node:vm";
 const SKILLGYM = new URL("../skillgym/index.mjs", import.meta.url).href;
 // What the closest package.json makes of a file that does not say itself what it is.
 const FORMATS = { commonjs: "module", "commonjs-typescript": "module-typescript" };
+// Before 24.14 an imported CommonJS module requires past all hooks, unless it has the format that Node itself gives to one
+// that is required. Node 26 needs no such help.
+const REQUIRES_UNHOOKED = Number.parseInt(process.versions.node) < 26;
 
-/** Watches imports from now on: `places` learns which files are read, and where an import is written that fails. */
-export function watchImports(places) {
-  registerHooks({
-    resolve(specifier, context, next) {
-      if (specifier === "skillgym") return { url: SKILLGYM, format: "module", shortCircuit: true };
-      try {
-        return next(specifier, context);
-      } catch (error) {
-        if (isFile(context.parentURL)) places.blameImport(error, fileURLToPath(context.parentURL), specifier);
-        throw error;
-      }
-    },
-    load(url, context, next) {
-      if (!isFile(url) || url.includes("/node_modules/")) return next(url, context);
-      const file = fileURLToPath(url);
-      places.read(file);
-      const format = FORMATS[context.format];
-      if (!format || file.endsWith(".cjs") || isScript(file, places.text(file))) return next(url, context);
-      return next(url, { ...context, format });
-    },
-  });
+/** The imports of a suite. `places` learns which files are read, and where an import is written that fails. */
+export class Imports {
+  #places;
+  #sources;
+
+  /** `sources`: JavaScript by file, of TypeScript whose types are erased already. It is used from now on. */
+  constructor(places, sources = {}) {
+    this.#places = places;
+    this.#sources = new Map(Object.entries(sources));
+    registerHooks({ resolve: this.#resolve.bind(this), load: this.#load.bind(this) });
+  }
+
+  /** The exports of a suite file. What can be a CommonJS module is required: Node 22 hooks no require of one it imports. */
+  async exportsOf(file) {
+    if (/\.m[jt]s$/i.test(file) || !this.#isScript(file)) return import(pathToFileURL(file));
+    const exports = createRequire(file)(file);
+    if (types.isModuleNamespaceObject(exports)) return exports;
+    if (exports?.__esModule) return exports; // written by a compiler
+    return { default: exports, workspace: Array.isArray(exports) ? exports.workspace : undefined };
+  }
+
+  #resolve(specifier, context, next) {
+    if (specifier === "skillgym") return { url: SKILLGYM, format: "module", shortCircuit: true };
+    try {
+      return next(specifier, context);
+    } catch (error) {
+      if (isFile(context.parentURL)) this.#places.blameImport(error, fileURLToPath(context.parentURL), specifier);
+      throw error;
+    }
+  }
+
+  #load(url, context, next) {
+    return requiring(this.#loaded(url, context, next), context);
+  }
+
+  /** A module as it looks. */
+  #loaded(url, context, next) {
+    if (!isFile(url) || url.includes("/node_modules/")) return next(url, context);
+    const file = fileURLToPath(url);
+    this.#places.read(file);
+    const format = this.#format(file, context.format);
+    const source = this.#sources.get(file);
+    if (source === undefined) return next(url, { ...context, format });
+    return { format: format.replace("-typescript", ""), source, shortCircuit: true };
+  }
+
+  /** `told` is what Node makes of the name and the closest package.json; null where it would look into the file. */
+  #format(file, told) {
+    if (told === null && this.#sources.has(file)) return this.#isScript(file) ? "commonjs" : "module";
+    return FORMATS[told] && !file.endsWith(".cjs") && !this.#isScript(file) ? FORMATS[told] : told;
+  }
+
+  /** Whether the source can be a CommonJS module: import and export statements cannot be in one. */
+  #isScript(file) {
+    try {
+      compileFunction(this.#sources.get(file) ?? javascript(file, this.#places.text(file)));
+      return true;
+    } catch {
+      return false;
+    }
+  }
 }
 
-/** The exports of a suite file. What can be a CommonJS module is required: Node 22 hooks no require of one it imports. */
-export async function exportsOf(file, places) {
-  if (/\.m[jt]s$/i.test(file) || !isScript(file, places.text(file))) return import(pathToFileURL(file));
-  const exports = createRequire(file)(file);
-  if (types.isModuleNamespaceObject(exports)) return exports;
-  if (exports?.__esModule) return exports; // written by a compiler
-  return { default: exports, workspace: Array.isArray(exports) ? exports.workspace : undefined };
+/** The module; what it requires, although it is a CommonJS module that was imported, is resolved as above. */
+function requiring(module, { conditions }) {
+  const imported = [...conditions].includes("import");
+  if (!REQUIRES_UNHOOKED || !imported || !/^commonjs/.test(module.format)) return module;
+  const source = module.format === "commonjs" ? module.source : stripTypeScriptTypes(String(module.source));
+  return { ...module, format: "commonjs-sync", source };
 }
 
 const isFile = (url) => Boolean(url?.startsWith("file:"));
 
-/** Whether the source can be a CommonJS module: import and export statements cannot be in one. */
-function isScript(file, source) {
-  try {
-    compileFunction(/\.c?ts$/i.test(file) ? stripTypeScriptTypes(source) : source);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const javascript = (file, source) => (/\.c?ts$/i.test(file) ? stripTypeScriptTypes(source) : source);

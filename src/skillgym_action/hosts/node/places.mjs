@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
-import { relative, sep } from "node:path";
+import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const OURS = fileURLToPath(new URL("..", import.meta.url));
@@ -46,7 +46,7 @@ export class Places {
   }
 
   at(file, line, column) {
-    const path = file.startsWith(this.#root) ? relative(this.#root, file).replaceAll(sep, "/") : file;
+    const path = file.startsWith(this.#root) ? file.slice(this.#root.length).replaceAll(sep, "/") : file;
     return { path, line, column };
   }
 

@@ -7,6 +7,7 @@ import { shown } from "../skillgym/matching.mjs";
 const FIELDS = ["id", "prompt", "tags", "timeoutMs", "expectedFail", "classifyFailure", "assert"];
 const WORKSPACE = ["mode", "cwd", "templateDir", "bootstrap"];
 const BOOTSTRAP = ["command", "args", "timeoutMs", "env"];
+const MOST_CASES = 20_000;
 const MODES = ["none", "shared", "isolated"];
 
 /** The file ran, but is no suite. `remedy` says what to write. */
@@ -32,7 +33,12 @@ export class SuiteProgram {
     this.#file = file;
     this.#places = places;
     this.#workspace = workspaceOf(module.workspace, places.ofExport(file, "workspace"));
-    itemsOf(module.default, places.at(file)).forEach(([key, found], index) => this.#add(found, key, index + 1));
+    const items = itemsOf(module.default, places.at(file));
+    if (items.length > MOST_CASES) {
+      const many = `the suite has more than ${MOST_CASES.toLocaleString("en")} cases`;
+      throw new SuiteProgramError(many, "split it into several files", places.at(file));
+    }
+    items.forEach(([key, found], index) => this.#add(found, key, index + 1));
   }
 
   /** The answer to `load`. */

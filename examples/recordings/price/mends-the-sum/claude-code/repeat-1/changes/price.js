@@ -1,0 +1,6 @@
+/** What all items cost together, in cents. */
+export function sum(items) {
+  let cents = 0;
+  for (const item of items) cents += item.cents * item.count;
+  return cents;
+}

@@ -1,0 +1,7 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sum } from "./price.js";
+
+test("items are added up", () => {
+  assert.equal(sum([{ cents: 250, count: 2 }, { cents: 99, count: 1 }]), 599);
+});

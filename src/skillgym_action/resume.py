@@ -1,0 +1,146 @@
+"""Stage: a plan -> what the journal of an earlier start of its run tells. Nothing is taken over that does not fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from skillgym_action import restore
+from skillgym_action.around import place_of
+from skillgym_action.attempt import Attempted
+from skillgym_action.errors import Problem
+from skillgym_action.journal import Journal, Spent
+from skillgym_action.journal_lines import read
+from skillgym_action.session_report import Cost, Trouble
+from skillgym_action.verdicts import GREEN, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from skillgym_action.domain import Execution
+    from skillgym_action.journal import Beginning
+    from skillgym_action.journal_lines import Began, Held, Key, Told
+    from skillgym_action.plan import Plan
+    from skillgym_action.world import World
+
+NAMED = 5  # executions in a warning
+
+
+def resumed(world: World, plan: Plan, journal: Journal, now: Beginning) -> Journal:
+    """``journal`` with what was done before; where nothing was, the run begins ``now``.
+
+    Raises UsageError for a file that is no journal of ours.
+    """
+    found = read(world.directory.journal.lines())
+    world.directory.go_on()
+    if found.began is None:
+        world.directory.begin(now.line())
+        return replace(journal, warnings=tuple(found.warnings))
+    held = {sessions[-1].digest: sessions for sessions in found.sessions.values()}
+    sessions = {
+        one.index: tuple(_attempted(one, told) for told in _finished(held.get(journal.digests[one.index], ())))
+        for one in plan.executions
+    }
+    world.observer.progress(f"resumed: {sum(map(len, sessions.values()))} sessions were finished before")
+    warnings = (
+        *found.warnings,
+        *_differences(found.began, now),
+        *_left_out(found, plan, set(journal.digests.values())),
+        *_gone(plan, sessions),
+    )
+    return replace(
+        journal,
+        began=datetime.fromisoformat(found.began.started_at),
+        sessions=sessions,
+        spent=tuple(map(_spent, found.all)),
+        warnings=warnings,
+    )
+
+
+def _finished(sessions: Iterable[Held]) -> Iterator[Held]:
+    """Those of an execution that need not be held again, each of which follows the one before."""
+    follower = 1, 1
+    for one in sessions:
+        if not one.is_finished or one.place != follower:
+            return
+        yield one
+        repetition, number = one.place
+        follower = (repetition + 1, 1) if one.result.status in GREEN else (repetition, number + 1)
+
+
+def _attempted(execution: Execution, told: Held) -> Attempted:
+    """What the suite says of the case is told by the suite, as it is today."""
+    case, result = execution.case, restore.result(told.result, execution.index, execution.suite, execution.runner)
+    return Attempted(
+        result=replace(
+            result,
+            case_id=case.id,
+            judgement=replace(result.judgement, cost_usd=told.judge_usd),
+            location=case.location,
+            tags=case.tags,
+            expected_fail=case.expected_fail,
+            prompt=case.prompt,
+        ),
+        agent_cost=Cost(usd=told.agent_usd, source=told.result.cost_source),
+        trouble=Trouble(kind=told.trouble.kind, message=told.trouble.message) if told.trouble else None,
+    )
+
+
+def _spent(one: Held) -> Spent:
+    """Nobody knows what sessions cost that were interrupted; most of those have no line at all, hence no say."""
+    costs = one.agent_usd, one.judge_usd
+    if one.result.status is Status.SKIPPED:
+        costs = one.agent_usd or 0.0, one.judge_usd or 0.0
+    return Spent(suite=one.suite, runner=one.result.runner_id or "", costs=costs)
+
+
+# --- what people should know ------------------------------------------------------------------------
+
+
+def _differences(before: Began, now: Beginning) -> Iterator[Problem]:
+    if before.tool.version != now.version:
+        version = before.tool.version[:60]
+        yield Problem(message=f"the run began with skillgym-action {version}, and goes on with {now.version}")
+    if before.commit != now.commit:
+        yield Problem(message=f"the run began on commit {before.commit}, and goes on with {now.commit}")
+    changed = [
+        f"--{name} was {_given(before.settings.get(name))} and is {_given(value)}"
+        for name, value in now.settings.items()
+        if before.settings.get(name) != value
+    ]
+    if changed:
+        yield Problem(
+            message=f"the run goes on with other options: {', '.join(changed)}",
+            remedy="sessions that were finished stay as they are",
+        )
+
+
+def _given(value: float | None) -> str:
+    return "not given" if value is None else f"{value:g}"
+
+
+def _left_out(found: Told, plan: Plan, digests: set[str]) -> Iterator[Problem]:
+    """Sessions of executions that are others now, or are not asked for."""
+    today = {(one.suite.path, one.case.id, one.runner.id) for one in plan.executions}
+    gone = [key for key, sessions in found.sessions.items() if sessions[-1].digest not in digests]
+    if changed := [key for key in gone if key in today]:
+        yield Problem(message=f"begun anew, since suite, prompt, agent or model changed: {_listed(changed)}")
+    if unasked := [key for key in gone if key not in today]:
+        yield Problem(
+            message=f"in the journal and not in the report, since they are not asked for: {_listed(unasked)}",
+            remedy="resume with the arguments that the run began with",
+        )
+
+
+def _gone(plan: Plan, sessions: Mapping[int, tuple[Attempted, ...]]) -> Iterator[Problem]:
+    """Suites that work in one directory, where some of it was done: the directory went with the earlier start."""
+    shared = [one for one in plan.executions if place_of(one).mode == "shared"]
+    done = {one.suite.path for one in shared if sessions[one.index]}
+    for path in sorted(done & {one.suite.path for one in shared if not sessions[one.index]}):
+        yield Problem(message=f"{path}: what earlier sessions left in the shared workspace is gone")
+
+
+def _listed(keys: Sequence[Key]) -> str:
+    more = f" and {len(keys) - NAMED:,} more" if len(keys) > NAMED else ""
+    return ", ".join(f"{suite} {case} [{runner}]" for suite, case, runner in keys[:NAMED]) + more

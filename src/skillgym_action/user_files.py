@@ -1,0 +1,75 @@
+"""Files of users, read with caution: regular ones, of bounded size, in UTF-8. Anything else is an error that names it.
+
+A FIFO would keep us waiting for ever, ``/dev/zero`` would fill the memory, and both can be called like a suite.
+"""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING, Literal
+
+from skillgym_action.errors import Location, Problem, SkillgymError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LARGEST = 16 * 1024 * 1024
+"""Bytes of a file of a suite."""
+LARGEST_CONFIG = 1024 * 1024
+"""Bytes of a configuration file."""
+LARGEST_SCRIPT = 1024 * 1024
+"""Bytes of a suite in TypeScript or JavaScript."""
+LARGEST_PYTHON = 256 * 1024
+"""Bytes of a suite in Python, of which each takes a kilobyte of memory to be compiled."""
+
+Kind = Literal["file", "folder", "other"]
+
+
+def read_bytes(file: Path, *, path: str, error: type[SkillgymError], largest: int = LARGEST) -> bytes:
+    """The content; messages call the file ``path``. Raises ``error``."""
+    place = Location(path=path)
+    try:
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise error.of(Problem(message="is not a regular file", location=place))
+        with file.open("rb") as opened:
+            content = opened.read(largest + 1)
+    except OSError as trouble:
+        raise error.of(Problem(message=f"cannot be read: {trouble.strerror}", location=place)) from trouble
+    if len(content) > largest:
+        message = f"too large: {max(found.st_size, len(content)):,} bytes; the limit is {largest:,}"
+        raise error.of(Problem(message=message, location=place, remedy="split it into several files"))
+    return content
+
+
+def decoded(content: bytes, *, path: str, error: type[SkillgymError]) -> str:
+    """The text, with a line feed as the only line end and without a byte order mark. Raises ``error``."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as trouble:
+        message = f"not UTF-8 at byte {trouble.start}"
+        problem = Problem(message=message, location=Location(path=path), remedy="save the file as UTF-8")
+        raise error.of(problem) from trouble
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_text(file: Path, *, path: str, error: type[SkillgymError], largest: int = LARGEST) -> str:
+    """The text of a file. Raises ``error``."""
+    return decoded(read_bytes(file, path=path, error=error, largest=largest), path=path, error=error)
+
+
+def kind_of(file: Path) -> Kind | None:
+    """What a path leads to; None: nothing, or the path is one that no file can have."""
+    try:
+        mode = file.stat().st_mode
+    except (OSError, ValueError):
+        return None
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
+
+
+def resolved(file: Path) -> Path:
+    """The path without symbolic links; as it is, where they lead nowhere."""
+    try:
+        return file.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return file

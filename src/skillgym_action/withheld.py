@@ -1,0 +1,77 @@
+"""Part of execute: what agents with a user of their own cannot read while they run.
+
+The whole checkout, where none of them has something to do in it; else the folders of suites, or at least their files.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillgym_action.agents import AGENTS
+from skillgym_action.around import place_of
+from skillgym_action.effects.agent_user import closed_but_to
+from skillgym_action.effects.guardian import reopened
+from skillgym_action.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from skillgym_action.domain import Execution
+    from skillgym_action.world import World
+
+
+@contextmanager
+def withheld(world: World, executions: tuple[Execution, ...]) -> Iterator[None]:
+    """Suites are closed to their agents as long as the context lasts. Raises UsageError where that cannot be."""
+    user, root = world.processes.user, world.repository.root
+    if user is None or not executions:
+        yield
+        return
+    needed = {place: who for who, place in _needed(world, executions) if place.is_relative_to(root)}
+    suites = {path for execution in executions for path in _of_suite(root, execution)}
+    closed = {root, *(path for path in suites if not path.is_relative_to(root))}
+    if needed:
+        place, who = next(iter(needed.items()))
+        world.observer.progress(f"agents can read the checkout, but not the suites: {who} needs {place}")
+        closed = set(_folders_or_files(root, suites, frozenset(needed)))
+    with ExitStack() as stack:
+        try:
+            before = stack.enter_context(closed_but_to(user.suites, filter(Path.exists, closed)))
+        except OSError as error:
+            message = f"the suites cannot be closed to agents: {error}"
+            raise UsageError(message, remedy="run where groups of files can be changed") from error
+        stack.enter_context(reopened(world.processes, before))
+        yield
+
+
+def _needed(world: World, executions: Iterable[Execution]) -> Iterator[tuple[str, Path]]:
+    """Who needs what, by absolute paths."""
+    yield "every agent", world.workspaces.root
+    for execution in executions:
+        agent, spec = execution.runner.agent, place_of(execution)
+        if AGENTS[agent.type].plays:
+            continue
+        who = f"{execution.case.id} [{execution.runner.id}]"
+        if spec.mode == "none":
+            yield who, spec.cwd or world.repository.root
+        words = (Path(word) for part in (*agent.command, *agent.command_args) for word in part.split())
+        yield from ((who, path) for path in (*execution.case.files, *words))
+
+
+def _of_suite(root: Path, execution: Execution) -> tuple[Path, ...]:
+    suite = execution.suite
+    return (suite.file, *(root / path for path in suite.hidden))
+
+
+def _folders_or_files(root: Path, suites: Iterable[Path], needed: frozenset[Path]) -> Iterator[Path]:
+    """The folders that suites are in, with all that their checks import; the file where a folder is needed."""
+    for path in suites:
+        folder = path.parent
+        holds = any(place.is_relative_to(folder) for place in needed)
+        inside = any(folder.is_relative_to(place) for place in needed)
+        if folder.is_relative_to(root) and folder != root and not holds and not inside:
+            yield folder
+        elif not any(place.is_relative_to(path) for place in needed):
+            yield path

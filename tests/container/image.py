@@ -1,0 +1,35 @@
+"""The action's image, built once from the Dockerfile as it is published."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+
+from docs_tables import ROOT
+
+DOCKERFILE = ROOT / "Dockerfile"
+BASE = re.compile(r"^FROM ((\S+)@sha256:[0-9a-f]{64}) AS base$", re.MULTILINE)
+NAME = "skillgym-action:test"
+
+
+def docker(*arguments: str, given: str | None = None) -> str:
+    """What the engine's command line prints."""
+    finished = subprocess.run(["docker", *arguments], input=given, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return finished.stdout
+
+
+def buildable(dockerfile: str) -> str:
+    """The Dockerfile; where no registry has its base, with the stand-in that engine.sh made under the tag's name."""
+    (found,) = BASE.finditer(dockerfile)
+    inspected = subprocess.run(["docker", "image", "inspect", found[1]], capture_output=True, check=False)
+    return dockerfile if inspected.returncode == 0 else BASE.sub(f"FROM {found[2]} AS base", dockerfile)
+
+
+@cache
+def built() -> str:
+    """The image's name."""
+    dockerfile = buildable(DOCKERFILE.read_text(encoding="utf-8"))
+    docker("build", "--quiet", "--tag", NAME, "--file", "-", str(ROOT), given=dockerfile)
+    return NAME

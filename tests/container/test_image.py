@@ -1,0 +1,119 @@
+"""What the image holds: what its SBOM says, and no secret. Needs a Docker engine: ``make test-container``."""
+
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+from packageurl import PackageURL
+
+from container.image import DOCKERFILE, buildable, built, docker
+from skillgym_action.redaction import is_secret_name, leaks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from proofs import Proved
+
+pytestmark = pytest.mark.container
+
+SBOM = "/usr/share/sbom/skillgym-action.cdx.json"
+# Files whose names alone say that they are not for others.
+PRIVATE = {".env", ".git", ".git-credentials", ".netrc", ".npmrc", ".pypirc", "id_ed25519", "id_rsa", ".docker"}
+OF_NPM = "/node_modules/npm/.npmrc"  # as npm is published
+LARGEST = 4 * 1024 * 1024  # bytes of a file that is searched; the larger ones are programs
+KEY = re.compile(r"PRIVATE KEY(?: BLOCK)?-----[\r\n]+[\w+/=:. ,\r\n-]{64,}-----END ")  # programs know how one begins
+
+
+@pytest.fixture(scope="module")
+def image() -> str:
+    return built()
+
+
+def inside(image: str, *command: str) -> str:
+    return docker("run", "--rm", "--entrypoint", command[0], image, *command[1:])
+
+
+@pytest.fixture(scope="module")
+def sbom(image: str) -> str:
+    return inside(image, "cat", SBOM)
+
+
+def told(sbom: str, kind: str) -> set[tuple[str, str]]:
+    """Names and versions of one kind of package, as its package URLs say."""
+    urls = [PackageURL.from_string(component["purl"]) for component in json.loads(sbom)["components"]]
+    found = [url for url in urls if url.type == kind]
+    scoped = kind == "npm"
+    return {(f"{url.namespace}/{url.name}" if scoped and url.namespace else url.name, url.version) for url in found}
+
+
+def npm_packages(tree: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, package in tree.get("dependencies", {}).items():
+        if "version" in package:
+            yield name, package["version"]
+        yield from npm_packages(package)
+
+
+def test_the_sbom_is_what_its_format_demands(sbom):
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(sbom) is None
+
+
+def test_the_sbom_lists_what_the_package_managers_list_and_nothing_else(image, sbom, proved: Proved):
+    debian = inside(image, "dpkg-query", "--show", "-f", "${Package}\t${Version}\n").splitlines()
+    python = json.loads(inside(image, "pip", "list", "--format", "json"))
+    npm = json.loads(inside(image, "npm", "ls", "--global", "--all", "--json"))
+    node = inside(image, "node", "--version").strip().removeprefix("v")
+    interpreter = inside(image, "python3", "--version").split()[1]
+
+    assert told(sbom, "deb") == {tuple(line.split("\t")) for line in debian}
+    assert told(sbom, "pypi") == {(one["name"].lower().replace("_", "-"), one["version"]) for one in python}
+    assert told(sbom, "npm") == set(npm_packages(npm))
+    assert told(sbom, "generic") == {("node", node), ("python", interpreter)}
+    proved("image", "packages of the image that its SBOM names", len(json.loads(sbom)["components"]))
+
+
+def test_what_python_installed_is_what_was_locked(image):
+    locked = (DOCKERFILE.parent / "docker" / "requirements.txt").read_text(encoding="utf-8")
+    pinned = {line.split()[0] for line in locked.splitlines() if "==" in line and not line.startswith((" ", "#"))}
+    installed = json.loads(inside(image, "pip", "list", "--format", "json"))
+    found = {f"{one['name'].lower().replace('_', '-')}=={one['version']}" for one in installed}
+    given = {one.partition("==")[0] for one in found - pinned}
+    assert (pinned - found, given - {"setuptools", "wheel"}) == (set(), {"pip", "skillgym-action"})
+    inside(image, "pip", "check")
+
+
+def test_no_layer_holds_a_secret(image, tmp_path, proved: Proved):
+    """Of every layer that is not the base's, the files that a later layer removes as well."""
+    base = buildable(DOCKERFILE.read_text(encoding="utf-8")).partition("\nFROM ")[2].split()[0]
+    below = int(docker("image", "inspect", base, "--format", "{{len .RootFS.Layers}}"))
+    docker("save", "--output", str(tmp_path / "image.tar"), image)
+    searched, found = 0, []
+    with tarfile.open(tmp_path / "image.tar") as saved:
+        (manifest,) = json.load(saved.extractfile("manifest.json"))
+        for layer in manifest["Layers"][below:]:
+            with tarfile.open(fileobj=saved.extractfile(layer)) as files:
+                for file in files:
+                    if PRIVATE.intersection(file.name.split("/")) and not file.name.endswith(OF_NPM):
+                        found.append((file.name, "its name"))
+                    if file.isfile() and file.size <= LARGEST:
+                        searched += 1
+                        text = files.extractfile(file).read().decode("utf-8", "surrogateescape")
+                        kinds = [kind for kind in leaks(text) if kind != "private-key" or KEY.search(text)]
+                        found += [(file.name, kind) for kind in kinds]
+    assert found == []
+    assert searched > 1000
+    proved("image", "files of its layers without a secret", searched)
+
+
+def test_neither_the_history_nor_the_settings_of_the_image_hold_a_secret(image, proved: Proved):
+    history = docker("history", "--no-trunc", "--format", "{{.CreatedBy}}", image)
+    (settings,) = json.loads(docker("image", "inspect", image))
+    assert leaks(history) == leaks(json.dumps(settings)) == ()
+    names = {line.partition("=")[0] for line in settings["Config"]["Env"]}
+    assert {name for name in names if is_secret_name(name)} <= {"GPG_KEY"}, "whose signature Python's sources have"
+    proved("image", "steps and settings of the image without a secret", len(history.splitlines()) + len(names))

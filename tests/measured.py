@@ -1,0 +1,80 @@
+"""The tool in a process of its own, and what that took: seconds of processors, and memory of it and its children."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scratch import PROGRAM, environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Starts the program from a small process, whose own memory would count otherwise; adds the children's up as it goes.
+WATCH = r"""
+import json, os, sys, time
+
+def family(pid):
+    yield pid
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                for child in file.read().split():
+                    yield from family(int(child))
+    except OSError:
+        pass
+
+def resident(pid):
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except OSError:
+        return 0
+
+told, limit, *argv = sys.argv[1:]
+os.set_inheritable(int(told), False)
+began = time.monotonic()
+pid = os.posix_spawn(argv[0], argv, os.environ)
+ended, peak = 0, 0
+while not ended:
+    ended, status, used = os.wait4(pid, os.WNOHANG)
+    if not ended:
+        peak = max(peak, sum(map(resident, family(pid))))
+        if time.monotonic() - began > float(limit):
+            for one in reversed(list(family(pid))):
+                os.kill(one, 9)
+        time.sleep(0.02)
+found = [os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, max(peak, used.ru_maxrss * 1024)]
+os.write(int(told), json.dumps(found).encode())
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A run that has ended. ``seconds`` are those of processors: what else the machine does makes no difference.
+
+    ``megabytes`` is the most that it and its children had at one time. A run of more than a minute is ended, code -9.
+    """
+
+    code: int
+    seconds: float
+    megabytes: float
+    out: str
+    err: str
+
+
+def measured(*args: str | Path, cwd: Path, program: str | Path = PROGRAM, limit: float = 60) -> Measured:
+    """The tool, or another program, with its arguments."""
+    read, write = os.pipe()
+    argv = (sys.executable, "-S", "-E", "-c", WATCH, str(write), str(limit), *map(os.fspath, (program, *args)))
+    with os.fdopen(read) as told:
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        done = subprocess.run(argv, cwd=cwd, env=environment(), pass_fds=(write,), check=True, **streams)
+        os.close(write)
+        code, seconds, size = json.loads(told.read())
+    out, err = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
+    return Measured(code=code, seconds=seconds, megabytes=size / 1e6, out=out, err=err)

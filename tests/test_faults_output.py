@@ -1,0 +1,290 @@
+"""Where a run writes, and what may be wrong there: no room, no permission, no file, nobody who reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import action_step
+from faults import REPORTS, bound_by_permissions, whole
+from scratch import PROGRAM, case, config, environment, repository, runner, suite, written
+from skillgym_action.effects.github_files import append_outputs, append_summary
+
+SECRET = "k-1234567890-very-secret"
+
+
+def run(root: Path, *args: str, limit: int | None = None, **more: Any) -> subprocess.CompletedProcess[str]:
+    """``run`` where no file may have more than ``limit`` bytes, as on a disk that is full by then."""
+
+    def prepare() -> None:
+        bound_by_permissions()
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    argv = args or ("run", "--output", "out")
+    streams = {"capture_output": True, "text": True} | more.pop("streams", {})
+    done = subprocess.run(
+        argv if Path(argv[0]).is_absolute() else (PROGRAM, *argv),
+        cwd=root,
+        env=environment(**more),
+        preexec_fn=prepare,
+        check=False,
+        timeout=60,
+        **streams,
+    )
+    for said in (done.stdout, done.stderr):
+        assert "Traceback" not in (said or "")
+        assert "this is a bug" not in (said or "")
+    return done
+
+
+# --- no room ----------------------------------------------------------------------------------------
+
+LIMITS = (0, 1, 150, 300, 500, 900, 2_000, 3_000, 4_000, 100_000)
+
+
+def test_at_whatever_point_the_disk_is_full_that_is_told_and_no_half_of_anything_is_left(tmp_path, proved):
+    script = (
+        "echo done > out.txt; echo $API_TOKEN; head -c 4000 /dev/zero | tr '\\0' x >> out.txt; echo $API_TOKEN > key"
+    )
+    agent = runner(script, env={"API_TOKEN": "${{ API_TOKEN }}"})
+    cases = suite(case("a"), case("b", ("no-file:out.txt",)))
+    files = {"bench/core.json": cases, "skillgym.config.yaml": config(agent)}
+    codes = {}
+    for limit in LIMITS:
+        root = repository(tmp_path / str(limit), files)
+        args = ("run", "--output", "out", "--record", "rec", "--report", "x-bench=x.json")
+        done = run(root, *args, limit=limit, API_TOKEN=SECRET)
+        codes[limit] = done.returncode
+        there = whole(root / "out") | whole(root / "rec")
+        if done.returncode != 1:
+            assert done.returncode == 3, done.stderr
+            assert re.search(
+                r"error: cannot write .*: File too large; free space|error: no workspaces can", done.stderr
+            )
+        else:
+            assert there == REPORTS
+        kept = [path for path in (root / "out").rglob("*") if path.is_file()]
+        assert [path for path in kept if SECRET.encode() in path.read_bytes()] == []
+    assert (codes[0], codes[100_000]) == (3, 1)
+    proved("faults", "points at which the disk was full: told, exit code 3, nothing half-written", len(LIMITS) - 1)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        pytest.param({"junit-path": "bench/core.json/x.xml"}, id="a file in the way"),
+        pytest.param({"junit-path": "full.xml"}, id="no room"),
+    ],
+)
+def test_a_step_whose_report_cannot_be_written_is_not_green(tmp_path, inputs, proved):
+    root = repository(tmp_path / "r")
+    (root / "full.xml").symlink_to("/dev/full")
+    step = action_step.step(root, None, {"report-dir": "out", "comment": "off"} | inputs)
+    assert step.code == 3, step.said
+    assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("inconclusive", "3")
+    assert step.said.splitlines()[-1].startswith(f"error: cannot write {root}/")
+    assert "1 passed of 1" in step.said
+    assert Path("/dev/full").is_char_device()
+    proved("faults", "outputs that could not be written, told with exit code 3")
+
+
+@pytest.mark.parametrize("name", ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"])
+def test_a_step_whose_own_files_are_full_is_not_green(tmp_path, name, proved):
+    (tmp_path / "full").symlink_to("/dev/full")
+    inputs, job = {"report-dir": "out", "comment": "off"}, {name: str(tmp_path / "full")}
+    step = action_step.step(repository(tmp_path / "r"), None, inputs, **job)
+    assert step.code == 3, step.said
+    assert f"error: cannot write {tmp_path}/full: No space left on device" in step.said
+    assert step.outputs.get("verdict", "inconclusive") == "inconclusive"
+    proved("faults", "outputs that could not be written, told with exit code 3")
+
+
+@pytest.mark.parametrize(
+    "append",
+    [
+        pytest.param(lambda file: append_outputs(file, {"a": "x" * 100}), id="outputs"),
+        pytest.param(lambda file: append_summary(file, "x" * 100), id="summary"),
+    ],
+)
+def test_what_does_not_fit_into_a_file_of_the_job_leaves_it_as_it_was(tmp_path, append):
+    (tmp_path / "file").write_text("before<<x\n1\nx\n")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            append(tmp_path / "file")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (tmp_path / "file").read_text() == "before<<x\n1\nx\n"
+
+
+# --- no place ---------------------------------------------------------------------------------------
+
+
+def dangling(root: Path) -> None:
+    (root / "out").symlink_to("nowhere/at/all")
+
+
+def to_proc(root: Path) -> None:
+    (root / "out").symlink_to("/proc/self")
+
+
+def looping(root: Path) -> None:
+    (root / "out").symlink_to("out")
+
+
+def a_pipe(root: Path) -> None:
+    os.mkfifo(root / "out")
+
+
+def read_only(root: Path) -> None:
+    (root / "out").mkdir(mode=0o555)
+
+
+def not_ours_to_enter(root: Path) -> None:
+    (root / "out").mkdir(mode=0o000)
+
+
+def a_folder_for_the_journal(root: Path) -> None:
+    (root / "out" / "journal.jsonl").mkdir(parents=True)
+
+
+def a_link_for_the_journal(root: Path) -> None:
+    (root / "out").mkdir()
+    (root / "out" / "journal.jsonl").symlink_to(root / "bench" / "core.json")
+
+
+PLACES = (dangling, to_proc, looping, a_pipe, read_only, not_ours_to_enter, a_folder_for_the_journal)
+
+
+@pytest.mark.parametrize("there", [*PLACES, a_link_for_the_journal], ids=lambda there: there.__name__)
+def test_a_place_that_takes_no_reports_is_told_before_anything_is_started(tmp_path, there, proved):
+    root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
+    before = (root / "bench/core.json").read_text()
+    there(root)
+    done = run(root)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert re.fullmatch(rf"error: cannot write {root}/out\S*: .*; free space there, or choose .*\n", done.stderr)
+    assert not (tmp_path / "started").exists()
+    assert (root / "bench/core.json").read_text() == before
+    proved("faults", "outputs that could not be written, told with exit code 3")
+
+
+def test_reports_that_are_folders_cost_themselves_only(tmp_path, proved):
+    root = repository(tmp_path / "r")
+    for name in ("a.xml", "b.json"):
+        (root / name).mkdir()
+    done = run(root, "run", "--output", "out", "--report", "junit=a.xml", "--report", "x-bench=b.json")
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-2:] == [
+        f"error: cannot write {root}/{name}: Is a directory; free space there, or choose another folder with --output"
+        for name in ("a.xml", "b.json")
+    ]
+    assert whole(root / "out") == REPORTS
+    proved("faults", "outputs that could not be written, told with exit code 3")
+
+
+def test_a_report_may_go_to_what_is_no_file(tmp_path):
+    root = repository(tmp_path / "r")
+    done = run(root, "run", "--output", "out", "--report", "junit=/dev/stdout", "--report", "results=/dev/null")
+    assert (done.returncode, done.stdout) == (0, (root / "out/junit.xml").read_text())
+    assert Path("/dev/null").is_char_device()
+    assert Path("/dev/stdout").is_symlink()
+
+
+def test_reports_of_an_earlier_run_do_not_pass_for_those_of_one_that_breaks(tmp_path):
+    root = repository(tmp_path / "r")
+    assert run(root).returncode == 0
+    done = run(root, limit=400)
+    assert done.returncode == 3
+    assert not (root / "out/results.json").exists()
+
+
+def test_a_temporary_folder_without_room_costs_sessions_and_is_told(tmp_path, proved):
+    """The folder is there and takes nothing: each session says so, and the run is not green."""
+    script = 'touch "$HOME/x"; chmod 500 "$HOME/.."; echo > out.txt'
+    files = {"bench/core.json": suite(case("a"), case("b")), "skillgym.config.yaml": config(runner(script))}
+    root = repository(tmp_path / "r", files)
+    (tmp_path / "tmp").mkdir()
+    done = run(root, TMPDIR=str(tmp_path / "tmp"))
+    results = json.loads((root / "out/results.json").read_text())
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert done.returncode == 3, done.stderr
+    told = [result.get("error", {}).get("message", "") for part in results["suites"] for result in part["results"]]
+    assert (told[0], "Permission denied" in told[1]) == ("", True)
+    proved("faults", "outputs that could not be written, told with exit code 3")
+
+
+# --- nobody who reads -------------------------------------------------------------------------------
+
+
+def gone() -> int:
+    """The writing end of a pipe that nobody reads any more."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("where", [gone, lambda: os.open("/dev/full", os.O_WRONLY)], ids=["gone", "full"])
+def test_a_run_that_nobody_can_read_of_is_reported_all_the_same(tmp_path, stream, where, proved):
+    root, place = repository(tmp_path / "r"), where()
+    other = {"stdout", "stderr"} - {stream}
+    streams = {"capture_output": False, stream: place} | dict.fromkeys(other, subprocess.PIPE)
+    done = run(root, "run", "--output", "out", "--verbose", streams=streams)
+    os.close(place)
+    assert done.returncode == 0
+    assert whole(root / "out") == REPORTS
+    proved("faults", "streams closed, full or without a reader, and all reports there")
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def test_closed_streams_are_taken_by_no_file_of_ours(tmp_path, closed, proved):
+    script = "links=$(readlink /proc/$$/fd/1 /proc/$$/fd/2); echo said; echo said >&2; echo $links > out.txt"
+    root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner(script))})
+    done = run(root, "/bin/sh", "-c", f'exec "{PROGRAM}" run --output out --verbose {closed}', streams={})
+    assert done.returncode == 0
+    assert whole(root / "out") == REPORTS
+    told = (root / "out/core/one/sh/repeat-1/changes/out.txt").read_text()
+    assert told.count("/out/core/one/sh/repeat-1/std") == 2
+    proved("faults", "streams closed, full or without a reader, and all reports there")
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "said"),
+    [
+        pytest.param(gone, 141, "", id="gone"),
+        pytest.param(lambda: os.open("/dev/full", os.O_WRONLY), 3, "No space left on device", id="full"),
+    ],
+)
+@pytest.mark.parametrize("args", [("list", "--json"), ("schema", "results"), ("list",), ("doctor",)], ids=" ".join)
+def test_a_command_whose_answer_cannot_be_written_does_not_succeed(tmp_path, args, where, code, said, proved):
+    many = suite(*(case(str(number)) for number in range(200)))
+    root, place = repository(tmp_path / "r", {"bench/core.json": many}), where()
+    done = run(root, *args, streams={"capture_output": False, "stdout": place, "stderr": subprocess.PIPE})
+    os.close(place)
+    assert (done.returncode, said in done.stderr) == (code, True)
+    proved("faults", "answers that could not be written, and no success")
+
+
+def test_annotations_that_cannot_be_written_are_told(tmp_path, proved):
+    root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner("true"))})
+    files = written(tmp_path / "f", {"outputs": "", "summary": ""})
+    env = action_step.variables(None, "push", files, {"report-dir": "out", "comment": "off"})
+    place = gone()
+    done = subprocess.run(
+        [action_step.ENTRYPOINT], cwd=root, env=env, stdout=place, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(place)
+    assert done.returncode == 3
+    assert "error: cannot write standard output: Broken pipe" in done.stderr
+    assert whole(root / "out") == REPORTS
+    proved("faults", "streams closed, full or without a reader, and all reports there")

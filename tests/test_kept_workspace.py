@@ -1,0 +1,76 @@
+"""A workspace that is kept for people: without secrets, and with the history that the agent found."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from planted_keys import made
+from scratch import IDENTITY, case, config, git_in, repository, runner, skillgym, suite, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = made(1)["github"]
+GIT = " ".join(("git", *IDENTITY))
+KEPT = "results/workspaces/core/one/sh/repeat-1"
+
+
+def kept(folder: Path, script: str) -> Path:
+    """What was kept of a session that failed."""
+    written(folder, {"agent.sh": script})
+    files = {
+        "skillgym.config.yaml": config(runner(f"sh {folder}/agent.sh")),
+        "bench/core.json": suite(case("one", ("file:nothing exists",))),
+        "a.txt": "a\n",
+    }
+    root = repository(folder / "repo", files, git=True)
+    ran = skillgym("run", "--output", "results", cwd=root)
+    assert ran.code == 1, ran.err
+    return root / KEPT
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("echo b >> a.txt; git status --short", id="nothing"),
+        pytest.param(f"echo b >> a.txt; {GIT} commit --all --quiet -m {KEY}", id="a commit"),
+        pytest.param(f"echo b >> a.txt; echo {KEY} > .git/note", id="a file of its own"),
+        pytest.param(f"echo b >> a.txt; {GIT} tag {KEY[:20]}; echo {KEY} > .git/description", id="a tag"),
+        pytest.param("echo b >> a.txt; rm -rf .git", id="its end"),
+        pytest.param("echo b >> a.txt; rm -rf .git; ln -s /etc .git", id="a link in its place"),
+        pytest.param("echo b >> a.txt; rm -rf .git; echo 'gitdir: /etc' > .git", id="a file in its place"),
+    ],
+)
+def test_whatever_an_agent_does_to_the_history_its_changes_can_be_seen(tmp_path, script):
+    workspace = kept(tmp_path, script)
+    assert git_in(workspace, "log", "--format=%s").splitlines() == ["workspace"]
+    assert git_in(workspace, "diff", "--unified=0", "--", "a.txt").splitlines()[-1] == "+b"
+    assert git_in(workspace, "tag") == ""
+    assert not any(KEY[:20].encode() in path.read_bytes() for path in workspace.rglob("*") if path.is_file())
+
+
+def test_a_history_of_the_agent_s_own_is_not_kept(tmp_path):
+    workspace = kept(tmp_path, f"mkdir -p d/e; cd d/e; git init --quiet; echo {KEY} > x; {GIT} add x")
+    assert (workspace / "d/e/x").read_text() == "***\n"
+    assert not (workspace / "d/e/.git").exists()
+    assert json.loads((tmp_path / "repo/results/core/one/sh/repeat-1/workspace.json").read_text())["created"] == [
+        "d/e/x"
+    ]
+
+
+@pytest.mark.parametrize("mode", ["000", "200", "400"])
+def test_what_may_not_be_read_or_written_is_redacted_as_well(tmp_path, mode):
+    workspace = kept(tmp_path, f"mkdir d; echo {KEY} > d/x; chmod {mode} d/x; chmod 500 d")
+    assert (workspace / "d/x").read_text() == "***\n"
+
+
+def test_a_name_with_a_secret_is_kept_nowhere_and_the_recording_says_that_it_is_not_complete(tmp_path):
+    workspace = kept(tmp_path, f"mkdir {KEY}; echo x > {KEY}/x; echo y > y")
+    session = tmp_path / "repo/results/core/one/sh/repeat-1"
+    assert [(workspace / "y").exists(), (session / "changes/y").exists()] == [True, True]
+    assert not any(KEY in path.as_posix() for path in (tmp_path / "repo/results").rglob("*"))
+    told = json.loads((session / "workspace.json").read_text())
+    assert (told["created"], told["complete"]) == (["***/x", "y"], False)

@@ -1,0 +1,228 @@
+"""Programs that do not want to end: whatever they do, nothing of them is left, and nothing else is harmed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import psutil
+import pytest
+
+from scratch import PROGRAM, case, config, environment, repository, runner, suite
+from skillgym_action.effects.agent_user import SessionUser, agent_user
+from skillgym_action.effects.cancellation import Cancellation
+from skillgym_action.effects.processes import Processes
+from skillgym_action.session import Ending, Invocation
+
+IS_ROOT = os.geteuid() == 0
+MIB, GIB = 1024**2, 1024**3
+
+# Each is a program that is given a mark as an argument, and finds it in its environment as well.
+IMPORTS = "import os, signal, sys, time\n"
+STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+DAEMON = """
+def daemon():
+    if os.fork(): return
+    os.setsid()
+    if os.fork(): os._exit(0)
+    os.chdir("/"); os.closerange(0, 1024)
+    time.sleep(300)
+"""
+PROGRAMS = {
+    "a double fork in a session of its own, then the end": f"{DAEMON}\ndaemon()",
+    "a double fork whose parent has ended before": f"{DAEMON}\nif os.fork(): sys.exit()\ntime.sleep(0.2); daemon()",
+    "three daemons that ignore SIGTERM": f"{STUBBORN}{DAEMON}\nfor _ in range(3): daemon()\ntime.sleep(300)",
+    "a stopped process in a session of its own": """
+if not os.fork(): os.setsid(); os.kill(os.getpid(), signal.SIGSTOP)
+time.sleep(300)
+""",
+    "children that hold the pipes open, and read none": """
+for _ in range(3):
+    if not os.fork(): time.sleep(300)
+""",
+    "a chain of two hundred processes, each the child of the one before": """
+for _ in range(200):
+    if os.fork(): break
+time.sleep(300)
+""",
+    "another name, and no descriptors": """
+if os.fork(): sys.exit()
+os.setsid()
+open("/proc/self/comm", "w").write("kworker/0:1")
+os.closerange(0, 1024)
+time.sleep(300)
+""",
+    "a child that has a child and ends, over and over": f"""{STUBBORN}
+for _ in range(20_000):
+    if os.fork(): os._exit(0)
+    os.setsid()
+""",
+    "the same twice, with some that stay": f"""{STUBBORN}
+os.fork()
+for _ in range(20_000):
+    if os.fork(): os._exit(0)
+    os.setsid()
+    if not os.getpid() % 200 and not os.fork(): time.sleep(300)
+""",
+}
+
+
+@contextmanager
+def opened(**settings: object):
+    cancelled = Cancellation()
+    with Processes(environment=dict(os.environ), cancelled=cancelled, **settings) as door:
+        yield door
+    cancelled.close()
+
+
+@contextmanager
+def neighbour(door: Processes, folder: Path, **settings: object):
+    """Another program, which runs all the time; it ends as it wants to."""
+    folder.mkdir(exist_ok=True)
+    script = "until test -e stop; do sleep 0.05; done; exit 7"
+    invocation = Invocation(argv=("sh", "-c", script), cwd=folder, timeout=60, **settings)
+    captures = []
+    logs = {"stdout": folder / "neighbour.out", "stderr": folder / "neighbour.err"}
+    thread = threading.Thread(target=lambda: captures.append(door.run(invocation, **logs)))
+    thread.start()
+    yield
+    (folder / "stop").touch()
+    thread.join()
+    assert [(capture.ending, capture.exit_code) for capture in captures] == [(Ending.EXITED, 7)]
+
+
+def left(mark: str) -> list[str]:
+    """Processes that have the mark in their arguments or their environment."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            seen = [*process.cmdline(), *process.environ().values()]
+            if any(mark in text for text in seen) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(f"{process.pid} {process.status()} {process.name()}")
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_nothing_is_left_of_a_program_that_does_not_want_to_end(tmp_path, what, proved):
+    mark, before = uuid4().hex, psutil.Process().memory_info().rss
+    argv = (sys.executable, "-I", "-S", "-c", IMPORTS + PROGRAMS[what], mark)
+    invocation = Invocation(argv=argv, cwd=tmp_path, timeout=0.7, env={"OWN": mark}, stdin="x" * MIB)
+    with opened() as door, neighbour(door, tmp_path):
+        began = time.monotonic()
+        door.run(invocation, stdout=tmp_path / "out", stderr=tmp_path / "err")
+        took = time.monotonic() - began
+        assert left(mark) == []
+    assert took < 15
+    assert psutil.Process().memory_info().rss - before < 50 * MIB
+    proved("processes", "kinds of programs that do not want to end, of which nothing was left")
+
+
+# Each of them starts others as fast as it can, in sessions of their own, as long as the limit lets it.
+STORM = 'trap "" TERM; while :; do setsid sh "$0" "$1" & done'
+
+
+@pytest.fixture
+def folder():
+    """A place that every user can reach."""
+    place = Path(tempfile.mkdtemp(prefix="skillgym-trees-"))
+    place.chmod(0o777)
+    yield place
+    shutil.rmtree(place)
+
+
+def test_a_fork_storm_ends_with_its_program(folder, proved):
+    """Under a limit for processes. Root has none, hence somebody else does it."""
+    user = agent_user("nobody") if IS_ROOT else None
+    already = 0 if IS_ROOT else sum(process.num_threads() for process in psutil.process_iter() if _is_ours(process))
+    (folder / "storm.sh").write_text(STORM)
+    mark = uuid4().hex
+    argv = ("prlimit", f"--nproc={already + 100}", "sh", str(folder / "storm.sh"), mark)
+    groups = SessionUser(user, user.sessions[0]).groups if user else ()
+    others = SessionUser(user, user.sessions[1]).groups if user else ()
+    with opened(user=user) as door, neighbour(door, folder / "neighbour", groups=others):
+        began = time.monotonic()
+        invocation = Invocation(argv=argv, cwd=folder, timeout=1.0, groups=groups)
+        door.run(invocation, stdout=folder / "out", stderr=folder / "err")
+        took = time.monotonic() - began
+        assert left(mark) == []
+    assert "fork" in (folder / "err").read_text()  # it cannot
+    assert took < 15
+    proved("processes", "kinds of programs that do not want to end, of which nothing was left")
+
+
+def _is_ours(process: psutil.Process) -> bool:
+    try:
+        return process.uids().real == os.getuid()
+    except psutil.Error:
+        return False
+
+
+def test_a_process_without_its_environment_is_known_by_its_group(folder, proved):
+    """Without a user of its own it goes with the run: see ``test_processes``."""
+    user = agent_user("nobody") if IS_ROOT else None
+    mark = uuid4().hex
+    with opened(user=user) as door:
+        script = f"env -i setsid sh -c 'sleep 300; :' {mark} & sleep 0.3"
+        groups = SessionUser(user, user.sessions[0]).groups if user else ()
+        invocation = Invocation(argv=("sh", "-c", script), cwd=folder, timeout=10, groups=groups)
+        door.run(invocation, stdout=folder / "out", stderr=folder / "err")
+        assert left(mark) == [] or not IS_ROOT
+    assert left(mark) == []
+    proved("processes", "kinds of programs that do not want to end, of which nothing was left")
+
+
+class Heard:
+    """Watches without a reason to stop anything."""
+
+    def __init__(self) -> None:
+        self.longest, self.finished = 0, False
+
+    def __call__(self, line: str) -> None:
+        self.longest = max(self.longest, len(line))
+
+
+def test_a_gigabyte_in_one_line_is_watched_in_little_memory(tmp_path, proved):
+    heard, before = Heard(), psutil.Process().memory_info().rss
+    invocation = Invocation(argv=("sh", "-c", f"head -c {GIB} /dev/zero; echo"), cwd=tmp_path, timeout=60)
+    with opened() as door:
+        capture = door.run(invocation, stdout=tmp_path / "out", stderr=tmp_path / "err", watch=heard)
+    assert (capture.ending, capture.exit_code) == (Ending.EXITED, 0)
+    assert (tmp_path / "out").stat().st_size == GIB + 1
+    assert heard.longest < 8 * MIB
+    assert psutil.Process().memory_info().rss - before < 50 * MIB
+    (tmp_path / "out").unlink()
+    proved("processes", "agents that wrote much, with less than 150 MiB of our memory")
+
+
+LOUD = {
+    "32 MiB on stdout, in lines": f"yes 'a line of an agent that has much to tell' | head -c {32 * MIB}",
+    "a gigabyte in a file of the workspace": f"head -c {GIB} /dev/zero >large",
+}
+
+
+@pytest.mark.parametrize("what", LOUD)
+def test_what_an_agent_writes_takes_no_memory_and_harms_no_other(tmp_path, what, proved):
+    files = {
+        "skillgym.config.yaml": config(runner(f'if [ "{{case_id}}" = loud ]; then {LOUD[what]}; fi; echo x >out.txt')),
+        "bench/core.json": suite(case("loud"), case("quiet")),
+    }
+    repository(tmp_path, files)
+    argv = (str(PROGRAM), "run", "--jobs", "2", "--output", "results")
+    child = subprocess.Popen(argv, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    said = child.stdout.read().decode()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    child.stdout.close()
+    assert child.returncode == 0, said
+    assert usage.ru_maxrss * 1024 < 150 * MIB
+    proved("processes", "agents that wrote much, with less than 150 MiB of our memory")

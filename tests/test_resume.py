@@ -1,0 +1,577 @@
+"""A run that was interrupted goes on: nothing is lost, nothing is held twice, and the report is that of one run."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from scratch import Ran, Watched, case, committed, config, repository, run_in, runner, skillgym, started, suite, written
+from skillgym_action.errors import OutputError
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from proofs import Proved
+
+TIMES = {"id", "startedAt", "endedAt", "durationMs"}
+SPENT = """printf '{"type": "session", "cost": {"usd": 0.25}}\\n'"""
+CRASH = """printf '{"type": "error", "class": "runner-crash", "message": "oh", "retryAfter": 0}\\n'"""
+KEY = "printf '%s RSA PRIVATE KEY-----\\nMIIE\\n' -----BEGIN"
+# What the prompt says is done; who is at work is remembered outside of the workspace.
+AGENT = f"""
+read -r _ task; echo $task >> $LOG/begun
+[ -e $LOG/slow ] && sleep 0.$(($$ % 10))
+case $task in
+  *crashes) {CRASH};;
+  *fails) {KEY};;
+  *) {SPENT}; echo $task > out.txt;;
+esac
+"""
+EIGHT = ("a", "b-fails", "c", "d-crashes", "e", "f-fails", "g", "h")
+
+
+def cases(*names: str, **more: Any) -> list[dict[str, Any]]:
+    return [case(name, expectedFail=name.startswith("f"), **more) for name in names]
+
+
+class Scene:
+    """A repository below ``folder`` with a suite of several cases, and what its agents remember."""
+
+    def __init__(self, folder: Path, *names: str, script: str = AGENT, **agent: Any) -> None:
+        self.root, self.log, self.temporary = folder / "repo", folder / "log", folder / "tmp"
+        self.log.mkdir(parents=True)
+        self.temporary.mkdir()
+        agent = {"output": "events", "env": {"LOG": str(self.log)}} | agent
+        self.files = {"skillgym.config.yaml": config(runner(script, **agent)), "bench/core.json": None}
+        repository(self.root, self.files | {"bench/core.json": suite(*cases(*(names or EIGHT)))})
+
+    def run(self, **given: Any):
+        """In this process, into ``results``."""
+        self.watched = Watched()
+        return run_in(self.root, self.watched, **given)
+
+    def resume(self, **given: Any):
+        return self.run(resume="results", **given)
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"TMPDIR": str(self.temporary)}
+
+    def tool(self, *args: str, **env: str) -> Ran:
+        """In a process of its own."""
+        return skillgym(*args, cwd=self.root, **self.env, **env)
+
+    def left_running(self, *args: str) -> subprocess.Popen[str]:
+        return started(*args, cwd=self.root, **self.env)
+
+    @property
+    def begun(self) -> list[str]:
+        """The tasks that agents began with, in that order."""
+        file = self.log / "begun"
+        return file.read_text().split() if file.exists() else []
+
+    def forget(self) -> None:
+        (self.log / "begun").unlink(missing_ok=True)
+
+    def journal(self, output: str = "results") -> list[str]:
+        file = self.root / output / "journal.jsonl"
+        return file.read_text().splitlines(keepends=True) if file.exists() else []
+
+    def keep(self, lines: list[str]) -> None:
+        """The journal as it was when no more than that had been written, and nothing that comes at the end."""
+        written(self.root, {"results/journal.jsonl": "".join(lines)})
+        (self.root / "results/results.json").unlink(missing_ok=True)
+
+    def results(self, output: str = "results") -> dict[str, Any]:
+        return json.loads((self.root / output / "results.json").read_text())
+
+
+def lasting(value: Any) -> Any:
+    """Results without what is another one each time."""
+    if isinstance(value, dict):
+        return {key: lasting(item) for key, item in value.items() if key not in TIMES}
+    return [lasting(item) for item in value] if isinstance(value, list) else value
+
+
+def shown(report: Any) -> list[str]:
+    return [f"{one.case_id} {one.status} {len(one.attempts)}" for one in report.results]
+
+
+def warnings(report: Any) -> list[str]:
+    return [str(one) for one in report.warnings]
+
+
+def until(condition: Any, limit: float = 20.0) -> None:
+    deadline = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def scene(tmp_path):
+    return Scene(tmp_path)
+
+
+# --- nothing lost, nothing twice --------------------------------------------------------------------
+
+
+def test_after_any_of_its_sessions_a_run_goes_on_to_the_same_results(scene, proved: Proved):
+    settings = {"repeat": 2, "retry": 1}
+    scene.run(**settings)
+    whole, journal, tasks = scene.results(), scene.journal(), Counter(scene.begun)
+    assert len(journal) == 1 + tasks.total() == 17
+    for size in range(1, len(journal) + 1):
+        scene.forget()
+        scene.keep(journal[:size])
+        scene.resume(**settings)
+        done = Counter(json.loads(line)["result"]["caseId"] for line in journal[1:size])
+        assert Counter(scene.begun) == tasks - done
+        assert lasting(scene.results()) == lasting(whole)
+        assert len(scene.journal()) == len(journal)
+    proved("faults", "sessions after which a run was interrupted, resumed without loss", len(journal))
+
+
+def test_a_finished_run_holds_nothing_again_and_writes_its_reports(scene):
+    code = scene.tool("run", "--output", "results").code
+    reports = {path: path.read_bytes() for path in (scene.root / "results").glob("*.*")}
+    before = lasting(scene.results())
+    scene.forget()
+    for path in reports:
+        if path.name != "journal.jsonl":
+            path.unlink()
+    ran = scene.tool("run", "--resume", "results")
+    assert (ran.code, scene.begun) == (code, [])
+    assert "resumed: 9 sessions were finished before" in ran.err
+    assert {path for path in reports if path.exists()} == reports.keys() - {scene.root / "results/.gitignore"}
+    assert lasting(scene.results()) == before
+
+
+def test_a_run_that_had_not_begun_begins(scene):
+    scene.run()
+    whole = scene.results()
+    for beginning in ([], scene.journal()[0][:30]):
+        scene.forget()
+        scene.keep(list(beginning))
+        report = scene.resume()
+        assert len(scene.begun) == 9
+        assert lasting(scene.results())["suites"] == lasting(whole)["suites"]
+        torn = ["journal.jsonl:1: is torn off; the run begins anew"]
+        assert warnings(report) == (torn if beginning else [])
+
+
+def test_a_torn_line_is_told_and_the_next_one_does_not_join_it(scene):
+    scene.run()
+    journal = scene.journal()
+    scene.keep([*journal[:4], journal[4][:50]])
+    report = scene.resume()
+    assert warnings(report) == ["journal.jsonl:5: is torn off; the session it tells of is held again"]
+    assert [json.loads(line).keys() for line in scene.journal()] == [json.loads(line).keys() for line in journal]
+
+
+def test_a_session_that_was_interrupted_leaves_nothing_of_itself(scene):
+    scene.run(retry=1)
+    journal = scene.journal()
+    place = next(number for number, line in enumerate(journal) if '"d-crashes"' in line)
+    written(
+        scene.root / "results",
+        {
+            "core/d-crashes/sh/repeat-1/session-2/half.log": "",
+            "workspaces/core/d-crashes/sh/repeat-1-session-2/half.txt": "",
+            "core/e/sh/repeat-1/half.log": "",
+            "core/e/sh/repeat-3/half.log": "",
+            "workspaces/core/e/sh/repeat-1/half.txt": "",
+            "workspaces/core/b-fails/sh/.0123456789abcdef/half.txt": "",
+            ".0123456789abcdef": "half of a report",
+        },
+    )
+    scene.keep(journal[: place + 1])
+    scene.resume(retry=1)
+    assert [*(scene.root / "results").rglob("half.*"), *(scene.root / "results").glob(".0*")] == []
+    assert (scene.root / "results/core/d-crashes/sh/repeat-1/session-2/stdout.log").exists()
+
+
+def test_a_workspace_that_was_being_kept_goes_when_the_session_succeeds(tmp_path):
+    scene = Scene(tmp_path, "a")
+    scene.run(repeat=2)
+    written(scene.root / "results", {"workspaces/core/a/sh/repeat-2/half.txt": ""})
+    scene.keep(scene.journal()[:2])
+    assert shown(scene.resume(repeat=2)) == ["a passed 2"]
+    assert list((scene.root / "results").rglob("half.txt")) == []
+
+
+def test_repetitions_can_be_added(scene):
+    scene.run()
+    scene.forget()
+    report = scene.resume(repeat=2)
+    assert shown(report)[:2] == ["a passed 2", "b-fails failed 1"]
+    assert Counter(scene.begun) == Counter(["a", "c", "e", "f-fails", "g", "h"])
+    assert warnings(report) == [
+        "the run goes on with other options: --repeat was 1 and is 2; sessions that were finished stay as they are"
+    ]
+
+
+def test_a_recording_holds_all_sessions_in_the_end(scene):
+    scene.run(record="whole")
+    scene.keep(scene.journal()[:3])
+    scene.resume(record="resumed")
+    names = [
+        sorted(path.relative_to(scene.root / one).as_posix() for path in (scene.root / one).rglob("report.json"))
+        for one in ("whole", "resumed")
+    ]
+    assert names[0] == names[1]
+    assert len(names[0]) == 8
+
+
+# --- what counts as missing -------------------------------------------------------------------------
+
+
+def test_what_a_cancelled_run_did_not_come_to_is_held(scene):
+    whole = scene.tool("run", "--output", "whole", "--repeat", "2")
+    scene.forget()
+    tool = scene.left_running("run", "--output", "results", "--repeat", "2")
+    until(lambda: len(scene.begun) >= 5)
+    tool.send_signal(signal.SIGTERM)
+    tool.communicate(timeout=20)
+    assert tool.returncode == 130
+    assert scene.results()["run"]["status"] == "cancelled"
+    ran = scene.tool("run", "--resume", "results", "--repeat", "2")
+    assert (ran.code, lasting(scene.results())) == (whole.code, lasting(scene.results("whole")))
+
+
+@pytest.mark.parametrize("kind", ["auth", "model-rejected", "agent-missing"])
+def test_a_runner_that_could_not_work_is_tried_again(tmp_path, kind):
+    broken = f"""printf '{{"type": "error", "class": "{kind}", "message": "no"}}\\n'; exit 1"""
+    scene = Scene(tmp_path, "a", "b", "c", script=f"[ -e $LOG/mended ] || {{ {broken}; }}\n{AGENT}")
+    assert shown(scene.run()) == ["a errored 1", "b errored 0", "c errored 0"]
+    assert shown(scene.resume()) == ["a errored 1", "b errored 0", "c errored 0"]
+    (scene.log / "mended").touch()
+    assert shown(scene.resume()) == ["a passed 1", "b passed 1", "c passed 1"]
+    assert scene.begun == ["a", "b", "c"]
+
+
+def test_other_trouble_is_an_end(scene):
+    assert shown(scene.run())[3] == "d-crashes errored 2"
+    scene.forget()
+    assert (shown(scene.resume())[3], scene.begun) == ("d-crashes errored 2", [])
+
+
+def test_money_that_was_spent_counts(scene):
+    scene.run()
+    journal = scene.journal()
+    scene.keep(journal[:3])  # a, which cost 0.25, and b, which nobody knows the cost of
+    scene.forget()
+    assert {one.judgement.origin for one in scene.resume(max_cost=9).results[2:]} == {"budget"}
+    scene.keep([*journal[:2], journal[3]])  # a and c
+    report = scene.resume(max_cost=0.5)
+    assert [str(one.status) for one in report.results[:3]] == ["passed", "skipped", "passed"]
+    assert report.results[1].judgement.reason == "the run's budget is spent: $0.50 of $0.50"
+    assert scene.begun == []
+
+
+def test_what_no_money_was_left_for_is_held_when_there_is_some(tmp_path):
+    scene = Scene(tmp_path, "a", "c", "e", "g")
+    assert shown(scene.run(max_cost=0.5)) == ["a passed 1", "c passed 1", "e skipped 0", "g skipped 0"]
+    assert shown(scene.resume(max_cost=0.75)) == ["a passed 1", "c passed 1", "e passed 1", "g skipped 0"]
+    assert shown(scene.resume()) == ["a passed 1", "c passed 1", "e passed 1", "g passed 1"]
+    assert scene.begun == ["a", "c", "e", "g"]
+
+
+# --- another plan -----------------------------------------------------------------------------------
+
+
+def test_a_suite_that_changed_is_begun_anew(tmp_path):
+    scene = Scene(tmp_path, "a", "b-fails")
+    written(scene.root, {"bench/other.json": json.dumps({"name": "other", "cases": cases("c", "e")})})
+    scene.run(repeat=2)
+    written(scene.root, {"bench/core.json": suite(*cases("a", "b-fails", budget=7))})
+    scene.forget()
+    report = scene.resume()
+    assert shown(report) == ["a passed 1", "b-fails failed 1", "c passed 2", "e passed 2"]
+    assert scene.begun == ["a", "b-fails"]
+    assert warnings(report)[1:] == [
+        "begun anew, since suite, prompt, agent or model changed: bench/core.json a [sh], bench/core.json b-fails [sh]"
+    ]
+    assert not (scene.root / "results/core/a/sh/repeat-2").exists()
+    assert (scene.root / "results/other/c/sh/repeat-2").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        pytest.param({"script": AGENT + "true"}, True, id="another command"),
+        pytest.param({"model": "m-2"}, True, id="another model"),
+        pytest.param({"output": "text"}, True, id="read in another way"),
+        pytest.param({"budget": 3}, False, id="a limit"),
+        pytest.param({"timeout": 30}, False, id="a time limit"),
+        pytest.param({"env": {"MORE": "1"}}, False, id="another variable"),
+    ],
+)
+def test_a_runner_that_changed_is_begun_anew_but_limits_and_keys_may_change(tmp_path, change, again):
+    scene = Scene(tmp_path, "a")
+    scene.run()
+    changed = {"output": "events", "env": {"LOG": str(scene.log)}} | change
+    timeout = changed.pop("timeout", None)
+    changed["env"] = {"LOG": str(scene.log)} | changed["env"]
+    written(scene.root, {"skillgym.config.yaml": config(runner(changed.pop("script", AGENT), **changed))})
+    scene.resume(timeout=timeout)
+    assert scene.begun == (["a", "a"] if again else ["a"])
+
+
+def test_what_is_not_asked_for_is_not_reported_and_not_lost(scene):
+    scene.run()
+    whole, journal = scene.results(), scene.journal()
+    scene.forget()
+    report = scene.resume(case="a,c")
+    assert shown(report) == ["a passed 1", "c passed 1"]
+    (warning,) = warnings(report)
+    assert warning.startswith(
+        "in the journal and not in the report, since they are not asked for: bench/core.json b-fails"
+    )
+    assert warning.endswith("and 1 more; resume with the arguments that the run began with")
+    scene.resume()
+    assert (lasting(scene.results()), scene.journal(), scene.begun) == (lasting(whole), journal, [])
+
+
+def test_a_commit_that_changed_is_told(scene):
+    shutil.rmtree(scene.root)
+    repository(scene.root, scene.files | {"bench/core.json": suite(*cases("a"))}, git=True)
+    scene.run()
+    committed(scene.root)
+    (warning,) = warnings(scene.resume())
+    assert warning.startswith("the run began on commit ")
+
+
+def test_a_shared_workspace_that_is_gone_is_told(tmp_path):
+    program = "from skillgym_action import Suite, Workspace\nworkspace = Workspace(mode='shared')\nsuite = Suite()\n"
+    for name in ("a", "c"):
+        program += f"@suite.case({name!r}, prompt='Do {name}')\ndef {name}(report, ctx): pass\n"
+    scene = Scene(tmp_path)
+    (scene.root / "bench/core.json").unlink()
+    written(scene.root, {"bench/own_suite.py": program})
+    scene.run()
+    scene.keep(scene.journal()[:2])
+    told = ["bench/own_suite.py: what earlier sessions left in the shared workspace is gone"]
+    assert warnings(scene.resume()) == told
+    assert warnings(scene.resume()) == []
+
+
+# --- places and times -------------------------------------------------------------------------------
+
+
+def test_a_run_directory_that_was_moved_goes_on_with_its_new_name(scene):
+    scene.run()
+    scene.keep(scene.journal()[:4])
+    (scene.root / "elsewhere").mkdir()
+    (scene.root / "results").rename(scene.root / "elsewhere/kept")
+    scene.forget()
+    ran = scene.tool("run", "--resume", "elsewhere/kept")
+    assert (ran.code, len(scene.begun)) == (1, 6)
+    assert scene.results("elsewhere/kept")["run"]["id"] == "kept"
+    assert not (scene.root / "results").exists()
+
+
+def test_a_repository_that_was_moved_is_the_same(tmp_path):
+    scene = Scene(tmp_path, "a", script="./agent.sh")
+    agent = {"type": "command", "command": ["./agent.sh"], "env": {"LOG": str(scene.log)}}
+    written(scene.root, {"skillgym.config.yaml": config({"agent": agent}), "agent.sh": "#!/bin/sh\necho > out.txt\n"})
+    (scene.root / "agent.sh").chmod(0o755)
+    assert shown(scene.run()) == ["a passed 1"]
+    scene.root = scene.root.rename(tmp_path / "moved")
+    scene.resume()
+    assert scene.watched.lines == ["resumed: 1 sessions were finished before"]
+
+
+def test_a_clock_that_was_set_back_makes_no_time_negative(scene):
+    scene.run()
+    first, *rest = scene.journal()
+    future = json.loads(first) | {"startedAt": "2999-01-02T03:04:05.678Z"}
+    scene.keep([json.dumps(future) + "\n", *rest[:3]])
+    scene.resume()
+    run = scene.results()["run"]
+    assert (run["startedAt"], run["endedAt"]) == ("2999-01-02T03:04:05.678Z",) * 2
+    assert run["durationMs"] == 0
+    order = [one["caseId"] for part in scene.results()["suites"] for one in part["results"]]
+    assert order == list(EIGHT)
+
+
+def test_a_resumed_run_lasts_from_its_first_start(scene):
+    scene.run()
+    first, *rest = scene.journal()
+    past = json.loads(first) | {"startedAt": "2025-01-02T03:04:05.678Z"}
+    scene.keep([json.dumps(past) + "\n", *rest])
+    scene.resume()
+    run = scene.results()["run"]
+    assert (run["startedAt"], run["durationMs"] > 1e9) == ("2025-01-02T03:04:05.678Z", True)
+
+
+# --- mistakes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "env", "message"),
+    [
+        pytest.param(
+            ["--resume", "bench"],
+            {},
+            "--resume: there is no journal.jsonl in bench; name the run directory of a run that was not finished; "
+            "--output begins a new one",
+            id="no run directory",
+        ),
+        pytest.param([], {"SKILLGYM_RESUME": "nowhere"}, "there is no journal.jsonl in nowhere", id="by its twin"),
+        pytest.param(
+            ["--resume", "results", "--output", "other"],
+            {},
+            "--resume and --output: a run goes on where it began; leave one of them out",
+            id="two directories",
+        ),
+        pytest.param(["--resume", "results", "--dry-run"], {}, "nothing would start", id="a dry run"),
+        pytest.param(["--resume", "foreign"], {}, "journal.jsonl:1: schema: must be 1, not 7", id="another schema"),
+        pytest.param(["--resume", "link"], {}, "cannot write", id="a journal that is a link"),
+    ],
+)
+def test_what_cannot_be_resumed_is_told_and_left_alone(scene, args, env, message):
+    written(scene.root, {"foreign/journal.jsonl": '{"schema": 7}\n', "link/target": "", "results/journal.jsonl": ""})
+    (scene.root / "link/journal.jsonl").symlink_to("target")
+    ran = scene.tool("run", *args, **env)
+    assert (ran.code, scene.begun) == (3 if "link" in args else 2, [])
+    assert message in ran.err
+    assert (scene.root / "foreign/journal.jsonl").read_text() == '{"schema": 7}\n'
+    assert (scene.root / "link/target").read_text() == ""
+
+
+def test_links_in_a_run_directory_lead_nowhere(scene, tmp_path):
+    outside = written(tmp_path / "outside", {"a/sh/repeat-1/mine.txt": "mine"})
+    scene.run()
+    scene.keep(scene.journal()[:1])
+    for name in ("core", "workspaces"):
+        shutil.rmtree(scene.root / "results" / name, ignore_errors=True)
+        (scene.root / "results" / name).symlink_to(outside)
+    scene.resume()
+    assert [path for path in outside.rglob("*") if path.is_file()] == [outside / "a/sh/repeat-1/mine.txt"]
+
+
+def test_a_link_in_place_of_sessions_that_were_finished_is_refused(tmp_path):
+    outside = written(tmp_path / "outside", {"a/sh/repeat-2/mine.txt": "mine"})
+    scene = Scene(tmp_path, "a")
+    scene.run(repeat=2)
+    scene.keep(scene.journal()[:2])
+    shutil.rmtree(scene.root / "results/core")
+    (scene.root / "results/core").symlink_to(outside)
+    with pytest.raises(OutputError, match=r"cannot write .*/results/core/a/sh/repeat-2"):
+        scene.resume(repeat=2)
+    assert (outside / "a/sh/repeat-2/mine.txt").exists()
+
+
+# --- killed -----------------------------------------------------------------------------------------
+
+
+def test_a_run_directory_is_for_one_tool_at_a_time_and_free_when_that_is_killed(scene):
+    (scene.log / "slow").touch()
+    tool = scene.left_running("run", "--output", "results")
+    until(lambda: scene.begun)
+    for option in ("--output", "--resume"):
+        ran = scene.tool("run", option, "results")
+        assert ran.code == 2
+        assert ran.err.endswith(
+            "results is in use by a run that has not ended; wait for it, end it, or choose another folder with "
+            "--output\n"
+        )
+    tool.kill()
+    tool.communicate()
+    (scene.log / "slow").unlink()
+    assert scene.tool("run", "--resume", "results").code == 1
+    assert len(scene.results()["suites"][0]["results"]) == 8
+
+
+def processes_below(folder: Path) -> list[int]:
+    """Processes that work below ``folder``."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if Path(process.cwd()).is_relative_to(folder) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_nothing_of_a_run_that_is_killed_goes_on(tmp_path, proved: Proved):
+    script = "echo x >> $LOG/begun; setsid sh -c \"trap '' TERM; sleep 300\" & sleep 300"
+    scene = Scene(tmp_path, "a", "c", script=script)
+    tool = scene.left_running("run", "--output", "results", "--jobs", "2")
+    until(lambda: len(scene.begun) == 2 and len(processes_below(scene.temporary)) >= 6)
+    running = len(processes_below(scene.temporary))
+    tool.kill()
+    tool.communicate()
+    until(lambda: not processes_below(scene.temporary) and not list(scene.temporary.iterdir()), 10)
+    proved("processes", "processes that a killed run left behind, ended", running)
+
+
+class Killed:
+    """What is known of a run that is killed again and again."""
+
+    def __init__(self, scene: Scene, seed: int) -> None:
+        self.scene, self.random = scene, random.Random(seed)
+        self.interrupted: Counter[str] = Counter()
+        self.kills = 0
+
+    def finished(self) -> Counter[str]:
+        """Sessions in the journal, by case; what was torn off is none."""
+        whole = [line for line in self.scene.journal()[1:] if line.endswith("\n")]
+        places = [json.loads(line)["result"]["artifactDir"] for line in whole]
+        assert len(set(places)) == len(places), "a session that had finished was held again"
+        return Counter(place.split("/")[1] for place in places)
+
+    def kill(self, *args: str, jobs: int) -> bool:
+        """Start the tool and kill it, at the latest when so many more sessions have begun; False: it had ended."""
+        before = len(self.scene.begun)
+        tool = self.scene.left_running("run", *args)
+        more, late = self.random.randrange(5), self.random.random() * 0.4
+        until(lambda: tool.poll() is not None or len(self.scene.begun) >= before + more)
+        time.sleep(late)
+        tool.kill()
+        tool.communicate()
+        ended = tool.returncode != -signal.SIGKILL
+        until(lambda: not processes_below(self.scene.temporary))
+        interrupted = Counter(self.scene.begun) - self.finished() - self.interrupted
+        assert interrupted.total() <= jobs
+        assert all(count == 1 for count in interrupted.values())
+        self.interrupted += interrupted
+        self.kills += not ended
+        return not ended
+
+
+KILLS = 8
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_run_that_is_killed_again_and_again_is_finished_in_the_end(tmp_path, seed, proved: Proved):
+    names = (*EIGHT, "i", "j-fails", "k", "l-crashes")
+    args, jobs = ("--retry", "1", "--jobs", "3"), 3
+    unbroken, scene = Scene(tmp_path / "unbroken", *names), Scene(tmp_path / "killed", *names)
+    code = unbroken.tool("run", "--output", "results", *args).code
+    sessions = Counter(unbroken.begun)
+    (scene.log / "slow").touch()
+    killed, where = Killed(scene, seed), "--output"
+    while killed.kills < KILLS and killed.kill(where, "results", *args, jobs=jobs):
+        where = "--resume" if scene.journal() or (scene.root / "results/journal.jsonl").exists() else "--output"
+    (scene.log / "slow").unlink()
+    assert scene.tool("run", where, "results", *args).code == code
+    assert killed.finished() == sessions
+    assert Counter(scene.begun) == sessions + killed.interrupted
+    expected, found = lasting(unbroken.results()), lasting(scene.results())
+    torn = [one for one in found.pop("warnings") if "torn off" not in one["message"]]
+    assert (found, torn) == ({key: value for key, value in expected.items() if key != "warnings"}, [])
+    until(lambda: not list(scene.temporary.iterdir()), 10)
+    assert killed.kills >= 5
+    proved("faults", "kills at random points, resumed without loss", killed.kills)
