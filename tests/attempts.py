@@ -56,6 +56,7 @@ memory = open(f"/proc/{sys.argv[1]}/mem", "rb", 0)
 memory.seek(start)
 sys.exit(not memory.read(16))
 """
+PLANT = ': >"$d/CLAUDE.md" && rm "$d/CLAUDE.md"'
 LIBC = "import ctypes, sys; libc = ctypes.CDLL(None, use_errno=True); pid = int(sys.argv[1])"
 SEIZE = f"{LIBC}; sys.exit(libc.ptrace(0x4206, pid, 0, 0) != 0)"
 # To whom nothing is forbidden, there is nothing at the address 1: EFAULT.
@@ -130,8 +131,7 @@ BY_AREA: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
         ("read another one's home", 'ls "$OTHERS_WORKSPACE/.."', True),
         ("put a file where another one works", ': >"$OTHERS_WORKSPACE/planted"', True),
         ("put instructions into a folder above that, where agents look for them",
-         'd=$OTHERS_WORKSPACE; while d=$(dirname "$d"); [ "$d" != / ]; do '
-         ': >"$d/CLAUDE.md" && rm "$d/CLAUDE.md" && exit; done; false', True),
+         f'd=$OTHERS_WORKSPACE; while d=$(dirname "$d"); [ "$d" != / ]; do {PLANT} && exit; done; false', True),
         ("read what an earlier one left in the folders for temporary files",
          'ls "/tmp/left-$MARK" || ls "/var/tmp/left-$MARK" || ls "/dev/shm/left-$MARK"', True),
         ("talk to a process that an earlier one left", 'grep -la "[s]tays-$MARK" /proc/*/cmdline', False),

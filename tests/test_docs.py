@@ -158,7 +158,9 @@ def keys(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("document", "schema", "prefix"),
     [
-        pytest.param("configuration", "config", r"(?:run|defaults|report|snapshots|prices|runners)\.", id="configuration"),
+        pytest.param(
+            "configuration", "config", r"(?:run|defaults|report|snapshots|prices|runners)\.", id="configuration"
+        ),
         pytest.param("x-bench", "x-bench", r"[a-zA-Z.\[\]]+$", id="x-bench suites"),
     ],
 )

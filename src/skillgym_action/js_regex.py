@@ -50,20 +50,22 @@ class SearchError(Exception):
 class Patience:
     """The time that all searches of a session have: what is searched is the agent's, and may make them endless."""
 
-    def __init__(self) -> None:
-        """All of it is left."""
-        self._left = ALL_SECONDS
+    def __init__(self, each: float = SECONDS, together: float = ALL_SECONDS) -> None:
+        """In seconds; all of it is left."""
+        self._each, self._together = each, together
+        self._left = together
 
     def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
         """The first match; other threads go on meanwhile. Raises SearchError."""
         if self._left <= 0:
-            raise SearchError(f"was not searched, since others of this session took {ALL_SECONDS:g} s")
+            raise SearchError(f"was not searched for, since others of this session took {self._together:g} s")
         find = pattern.match if at_start else pattern.search
+        seconds = min(self._each, self._left)
         began = time.monotonic()
         try:
-            return find(text, timeout=min(SECONDS, self._left), concurrent=True)
+            return find(text, timeout=seconds, concurrent=True)
         except TimeoutError as error:
-            raise SearchError(f"was searched for more than {min(SECONDS, self._left):.2g} s") from error
+            raise SearchError(f"was searched for more than {seconds:.2g} s") from error
         except MemoryError as error:
             raise SearchError("needs too much memory") from error
         finally:

@@ -22,6 +22,7 @@ MATCHES = ("exact", "numeric_tolerance", "date")
 AGGREGATIONS = ("weighted_average", "all_or_nothing")
 _NOTHING = object()
 _FENCE = re.compile(r"```json\n?|```")
+_INDEX = re.compile(r"[0-9]{1,9}")
 _STEP = re.compile(r"[^.\[\]]+")
 _SLASHED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})")
 _SHOWN = 80
@@ -143,7 +144,7 @@ def _at(value: object, path: str) -> object:
     for step in _STEP.findall(path):
         if isinstance(value, dict) and step in value:
             value = value[step]
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        elif isinstance(value, list) and _INDEX.fullmatch(step) and int(step) < len(value):
             value = value[int(step)]
         else:
             return _NOTHING

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from skillgym_action.judge_forms import Checklist, FreeForm, Points
     from skillgym_action.judge_prompts import Prompt
 
+_POINTS = re.compile(r"[0-9]{1,2}")
 MOST_CHECKS = 8
 SATISFYING = 7
 """Points, of ten, from which on a rubric with ranges is satisfied."""
@@ -88,8 +91,7 @@ def rubrics_of(entry: Entry, key: str) -> tuple[Rubric, ...]:
         if isinstance(item, str):
             item = {"outcome": item}  # noqa: PLW2901 - the same in its long form
         found.append(_rubric(Entry(item, entry.location, path), f"rubric-{place}"))
-    ids = [rubric.id for rubric in found]
-    if doubled := next((name for name in ids if ids.count(name) > 1), None):
+    if doubled := next((name for name, count in Counter(rubric.id for rubric in found).items() if count > 1), None):
         raise entry.error(f"two rubrics have the id {doubled!r}", key)
     if not found:
         raise entry.wrong(key, "a list of rubrics that is not empty")
@@ -147,7 +149,8 @@ def _ranges(item: Entry) -> Iterator[Range]:
 
 
 def _beginnings(item: Entry, written: Mapping[object, object]) -> list[Range]:
-    if not all(str(key).isdecimal() and isinstance(text, str) and text for key, text in written.items()):
+    keys = [key for key, text in written.items() if isinstance(text, str) and text and _POINTS.fullmatch(str(key))]
+    if not keys or len(keys) < len(written):
         raise item.wrong("score_ranges", "a mapping of points to texts, or a list of ranges")
     texts = {int(str(key)): str(text) for key, text in written.items()}
     starts = sorted(texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 MODES = ("any_order", "in_order", "exact", "subset", "superset")
 ARGUMENTS = ("exact", "superset", "subset", "ignore")
+_INDEX = re.compile(r"[0-9]{1,9}")
 _NOTHING = object()
 
 
@@ -240,7 +242,7 @@ def _at(value: object, path: str) -> object:
     for key in path.split("."):
         if isinstance(value, dict) and key in value:
             value = value[key]
-        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+        elif isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
             value = value[int(key)]
         else:
             return _NOTHING

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Message = dict[str, object]
 
+FILES = ("file", "image")
 ROLES = ("system", "user", "assistant", "tool")
 
 
@@ -73,7 +74,7 @@ def prompt(messages: Iterable[Message], found: Callable[[str], Path | None]) -> 
         if not isinstance(block, dict):
             return ""
         value = block.get("value")
-        if block.get("type") not in {"file", "image"}:
+        if block.get("type") not in FILES:
             return _text(value if value is not None else block.get("text"))
         name = value if isinstance(value, str) else ""
         if not (file := found(name)):
