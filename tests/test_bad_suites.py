@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,23 +26,35 @@ from bad_suites import (
 from heavy_suites import CONFIGURATIONS, HEAVY, RESULTS, WORKING
 from measured import measured
 from scratch import case, config, repository, runner, skillgym, suite, written
+from skillgym_action import documents, errors, globs, js_regex, stored, user_files, yaml_notation
+from skillgym_action import notations as notations_module
 from skillgym_action.agents.replay import PLAYER
 from skillgym_action.discover import discover
+from skillgym_action.effects import host_process
 from skillgym_action.effects.repository import Repository
 from skillgym_action.effects.snapshot_file import SnapshotFile
 from skillgym_action.effects.suite_host import SuiteHosts
 from skillgym_action.errors import ConfigError
+from skillgym_action.formats import (
+    agentv_made,
+    agentv_parts,
+    agentv_targets,
+    agentv_values,
+    xbench,
+    xbench_grammar,
+)
+from skillgym_action.hosts import MOST_CASES, replay
+from skillgym_action.hosts import suite_program as program
 from skillgym_action.load import load
 from skillgym_action.options import DiscoverOptions, LoadOptions
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from heavy_suites import Pieces, Table
     from measured import Measured
     from proofs import Proved
 
 SECONDS, MEGABYTES = 5, 300
+DOCUMENT = Path(__file__).parents[1] / "docs/reference/limits.md"
 LONGEST_LINE, MOST_TEXT = 8_000, 2_000_000
 
 
@@ -288,3 +301,49 @@ def test_a_recording_that_is_broken_is_not_played(tmp_path, files, says, proved:
     assert (ran.code, ran.out) == (65, "")
     is_bounded(ran)
     proved("suites", "broken snapshots and recordings, told")
+
+
+# --- what is promised -------------------------------------------------------------------------------
+
+LIMITS = {
+    "bytes of a file": user_files.LARGEST,
+    "bytes of a configuration": user_files.LARGEST_CONFIG,
+    "bytes of a suite in Python": user_files.LARGEST_PYTHON,
+    "bytes of a suite in TypeScript": user_files.LARGEST_SCRIPT,
+    "levels": notations_module.DEEPEST,
+    "values": notations_module.MOST_VALUES,
+    "digits": notations_module.MOST_DIGITS,
+    "characters of YAML": yaml_notation.MOST_CHARACTERS,
+    "cases": MOST_CASES,
+    "characters of an id": errors.LONGEST_ID,
+    "characters of an expectation": xbench_grammar.LONGEST,
+    "characters of a pattern": js_regex.LONGEST,
+    "characters of all patterns": js_regex.MOST_PATTERNS,
+    "seconds of a search": js_regex.SECONDS,
+    "seconds of all searches": js_regex.ALL_SECONDS,
+    "problems": documents.MOST_PROBLEMS,
+    "expectations that are wrong": xbench.MOST_TOLD,
+    "assertions of all tests": agentv_made.MOST_ASSERTIONS,
+    "parts of all tests": agentv_made.MOST_PARTS,
+    "characters of variables": agentv_values.MOST_CHARACTERS,
+    "files of a suite": agentv_parts.MOST_FILES,
+    "targets of a suite": agentv_targets.MOST_TARGETS,
+    "characters of a pattern of paths": globs.LONGEST,
+    "bytes of results": stored.LARGEST,
+    "lists and objects of results": stored.MOST.containers,
+    "values of results": stored.MOST.values,
+    "characters of a recording": replay.LARGEST,
+    "GiB of a suite program": host_process.MEMORY // 1024**3,
+    "MiB that it prints": host_process.LOG_LIMIT // 1024**2,
+    "MiB that it answers": host_process.REPLY_LIMIT // 1024**2,
+}
+
+
+@pytest.mark.parametrize("what", LIMITS)
+def test_every_limit_is_documented(what):
+    assert re.search(rf"(?<![\d,.]){LIMITS[what]:,.0f}(?![\d,.]*\d)", DOCUMENT.read_text(encoding="utf-8"))
+
+
+def test_the_node_suite_host_has_the_same_limit():
+    source = Path(program.__file__).with_name("node") / "program.mjs"
+    assert f"const MOST_CASES = {MOST_CASES:_};" in source.read_text(encoding="utf-8")

@@ -138,10 +138,10 @@ TYPESCRIPT_CHECKS = {
 @pytest.mark.parametrize("check", PYTHON_CHECKS)
 def test_a_check_in_python_that_searches_for_ever_is_ended(tmp_path, check, proved: Proved):
     file = program(tmp_path, one_case(f"import re\nENDLESS = re.compile('(a+)+$')\n{PYTHON_CHECKS[check]}"))
-    with suite_hosts(tmp_path, call_limit=1.0) as hosts:
+    with suite_hosts(tmp_path, call_limit=0.5) as hosts:
         (outcome,) = hosts.judge(file, "it", LONG)
     assert (outcome.passed, outcome.trouble) == (None, "assert-hook")
-    assert outcome.explanation == "the check did not answer within 1 s"
+    assert outcome.explanation == "the check did not answer within 0.5 s"
     proved("suites", "regular expressions that would run for ever, ended")
 
 
@@ -149,10 +149,10 @@ def test_a_check_in_python_that_searches_for_ever_is_ended(tmp_path, check, prov
 def test_a_check_in_typescript_that_searches_for_ever_is_ended(tmp_path, check, proved: Proved):
     file = tmp_path / "a-suite.mjs"
     file.write_text(TYPESCRIPT.format(TYPESCRIPT_CHECKS[check].format("(a+)+$")))
-    with suite_hosts(tmp_path, call_limit=1.0) as hosts:
+    with suite_hosts(tmp_path, call_limit=0.5) as hosts:
         (outcome,) = hosts.judge(file, "it", LONG)
     assert (outcome.passed, outcome.trouble) == (None, "assert-hook")
-    assert outcome.explanation == "the check did not answer within 1 s"
+    assert outcome.explanation == "the check did not answer within 0.5 s"
     proved("suites", "regular expressions that would run for ever, ended")
 
 
@@ -161,7 +161,7 @@ def test_a_classifier_that_searches_for_ever_is_ended(tmp_path, proved: Proved):
     case_with = "suite = [Case(id='it', prompt='p', check=print, classify_failure=classify_failure)]"
     file = program(tmp_path, f"import re\n{classify}\n{case_with}\n")
     result = {"caseId": "it", "status": "failed", "error": {"name": "x", "message": OUTPUT}}
-    with suite_hosts(tmp_path, call_limit=1.0) as hosts:
+    with suite_hosts(tmp_path, call_limit=0.5) as hosts:
         assert hosts.classify(file, "it", result) == CLASSIFY_CRASH
     proved("suites", "regular expressions that would run for ever, ended")
 
@@ -192,7 +192,7 @@ def test_a_pattern_of_paths_takes_one_walk(tmp_path, pattern, proved: Proved):
     proved("suites", "patterns of paths and names that would take ages, matched in time")
 
 
-PARTS = st.sampled_from(["a", "b", "*", "?", "**", "a*", "[ab]", ".", ".h", "a.b", "*.b"])
+PARTS = st.sampled_from(["a", "b", "*", "?", "**", "a*", "[ab]", ".h", "a.b", "*.b"])
 
 
 @pytest.fixture(scope="module")

@@ -174,10 +174,10 @@ def paths_of(value: object, at: KeyPath = ()) -> Iterator[KeyPath]:
 
 
 @st.composite
-def mutants(draw: st.DrawFn, value: object) -> object:
+def mutants(draw: st.DrawFn, value: object, paths: st.SearchStrategy[list[KeyPath]]) -> object:
     """The value with another one in some places, some of its keys replaced, and some left out."""
     mutant: Any = {"": copy.deepcopy(value)}
-    for path in draw(st.lists(st.sampled_from(list(paths_of(value))), min_size=1, max_size=3)):
+    for path in draw(paths):
         place: Any = mutant
         try:
             for key in ("", *path)[:-1]:
@@ -222,7 +222,8 @@ SIGNS = [sign.encode() for sign in "{}[]:,&*!|>'\"%@`-?#\n\t \\\0\r\u2028\ufeff"
 
 def contents(value: object, *texts: str) -> st.SearchStrategy[bytes]:
     """Files that began as that value, or as one of the texts, which are the value in their notations."""
-    as_json = mutants(value).map(lambda mutant: json.dumps(mutant).encode())
+    paths = st.lists(st.sampled_from(list(paths_of(value))), min_size=1, max_size=3)
+    as_json = mutants(value, paths).map(lambda mutant: json.dumps(mutant).encode())
     return as_json | st.one_of(*(torn(text) for text in (json.dumps(value, indent=1), *texts)))
 
 
@@ -339,3 +340,20 @@ def test_mutated_results_are_some_or_refused(tmp_path, proved: Proved):
     stored = json.loads("".join(reporter_named("results")(run_report("a passed\nb failed\nc errored\nd skipped"))))
     count = tried(contents(stored), tmp_path / "results.json", lambda: stored_reports(["results.json"], tmp_path))
     proved("suites", "mutated configurations, results and snapshots read without a crash", count)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        pytest.param(
+            {"input": [{"role": "user", "content": [{"type": [], "value": "x"}]}]}, id="a type that is a list"
+        ),
+        pytest.param({"rubrics": [{"id": "r", "score_ranges": {}}]}, id="no ranges of points"),
+        pytest.param({"rubrics": [{"id": "r", "score_ranges": {"7" * 5_000: "x"}}]}, id="very many points"),
+        pytest.param({"metadata": {"n": "${{ DIGITS }}"}}, id="a variable with very many digits"),
+    ],
+)
+def test_what_was_found_once_is_read_or_refused(tmp_path, test):
+    whole = {"tests": [{"id": "a", "input": "x", "criteria": "y"} | test]}
+    written(tmp_path, {"a.eval.yaml": json.dumps(whole)})
+    is_read(tmp_path, "a.eval.yaml", "agentv")

@@ -40,7 +40,7 @@ class Cases:
         also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
         self.invalid.append(Invalid(problem=replace(first, message=first.message + also), case_id=case_id))
         if len(self.invalid) > MOST_PROBLEMS:
-            raise SuiteError.of(*(one.problem for one in self.invalid[:SHOWN]), TOO_MANY)
+            raise SuiteError.of(TOO_MANY, *(one.problem for one in self.invalid[:SHOWN]))
 
     def add(self, case: Case, parts: int) -> None:
         """A case that can be used, and of how many parts its input is.
