@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -89,13 +90,13 @@ def filled(argv: list[str], number: str) -> list[str]:
 
 def held(root: psutil.Process) -> int:
     """Bytes that the process and all below it hold in memory; what several share counts once."""
-    total, own = 0, root.cmdline()
-    for process in (root, *root.children(recursive=True)):
-        try:
-            if process == root or process.cmdline() != own:  # before it is another program, a child has no memory
-                total += process.memory_full_info().pss
-        except psutil.Error:  # it has just ended
-            continue
+    total = 0
+    with suppress(psutil.Error):  # it has just ended
+        own = root.cmdline()
+        for process in (root, *root.children(recursive=True)):
+            with suppress(psutil.Error):
+                if process == root or process.cmdline() != own:  # before it is another program, a child has no memory
+                    total += process.memory_full_info().pss
     return total
 
 

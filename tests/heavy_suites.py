@@ -129,7 +129,6 @@ HEAVY: Table = {
     },
     "a-suite.ts": {
         "100 MB": (many("/", 100 * MIB, SKILLGYM), "the limit is 1,048,576"),
-        "output": (text(SKILLGYM, "for (;;) console.log('x'.repeat(1e6))"), "printed more than 64 MiB"),
     },
 }
 
@@ -182,8 +181,7 @@ RESULTS: Table = {
         "100 MB of spaces": (many(" ", 100 * MIB), "is larger than 100,663,296 bytes"),
         "lists": (many("[],", 390_000, '{"suites": [', "0]}"), "schema: is missing"),
         "more lists": (many("[],", 30 * MIB, '{"suites": [', "0]}"), "more than 400,000 lists and objects"),
-        "numbers": (many("0,", 2_990_000, '{"suites": [', "0]}"), "schema: is missing"),
-        "more numbers": (many("0,", 40 * MIB, '{"suites": [', "0]}"), "more than 3,000,000 values"),
+        "more numbers": (many("0,", 3_000_001, '{"suites": [', "0]}"), "more than 3,000,000 values"),
         "keys": (numbered('"k#":0,', MOST - 9, "{", '"x":0}'), "problems: no results of a run"),
         "more keys": (numbered('"k#":0,', 2 * MOST, "{", '"x":0}'), "an object with more than 1,000 members"),
         "a long text": (many("x", 90 * MIB, '{"schema": "', '"}'), "schema: must be 1"),

@@ -154,36 +154,34 @@ def told(entry: Small, lines: list[str]) -> str:
     return "\n".join(line.removeprefix(f"error: {entry.file}") for line in said)
 
 
-def are_said(entries: list[Small], folder: Path, proved: Proved) -> None:
-    """Every file has its say in one run, and in a listing those that are fine have their case."""
+def are_said(entries: list[Small], folder: Path, proved: Proved, *commands: str) -> None:
+    """Every file has its say, and in a listing those that are fine have their case."""
     written(folder, {entry.file: entry.content for entry in entries})
     (folder / "skillgym.config.json").write_text(config(runner()))
     names = [entry.file for entry in entries]
-    ran = measured("check", *names, cwd=folder)
-    lines = ran.err.split("\n")
-    assert ran.code == 2
-    assert "Traceback" not in ran.err
+    first, *more = (measured(*command.split(), *names, cwd=folder) for command in commands)
+    assert all((one.code, one.err) == (2, first.err) for one in (first, *more))
+    lines = first.err.split("\n")
+    assert "Traceback" not in first.err
     assert max(map(len, lines)) < LONGEST_LINE
     wrong = [entry for entry in entries if entry.says is not None]
     assert [entry.file for entry in wrong if not re.search(entry.says or ".", told(entry, lines))] == []
     fine = [entry.file for entry in entries if entry.says is None]
-    assert [file for file in fine if f"error: {file}" in ran.err] == []
-    listed = skillgym("list", "--json", *names, cwd=folder)
-    assert {row["suite"] for row in json.loads(listed.out)} >= set(fine)
-    assert listed.code == 2
+    assert [file for file in fine if f"error: {file}" in first.err] == []
+    assert {row["suite"] for row in json.loads(first.out)} >= set(fine)
     proved("suites", "broken suites told by file, the others unharmed", len(wrong))
 
 
 def test_every_broken_text_is_told_and_the_others_are_listed(tmp_path, proved: Proved):
     places(tmp_path)
     entries = list(notations())
-    are_said(entries, tmp_path, proved)
+    are_said(entries, tmp_path, proved, "list --json", "check")
     assert not (tmp_path / "pwned").exists()
 
 
 @pytest.mark.parametrize("ending", ["_suite.py", "-suite.ts"])
 def test_every_broken_program_is_told_and_the_others_are_listed(tmp_path, ending, proved: Proved):
-    are_said([entry for entry in programs() if entry.file.endswith(ending)], tmp_path, proved)
+    are_said([entry for entry in programs() if entry.file.endswith(ending)], tmp_path, proved, "list --json")
 
 
 def test_a_broken_line_costs_its_own_test(tmp_path, proved: Proved):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     KeyPath = tuple[str | int, ...]
 
-EXAMPLES = 250
+EXAMPLES = 200
 ENVIRONMENT = {"HOME": "/home/a", "N": "7", "LOOP": "${{ LOOP }}", "DIGITS": "7" * 5_000, "API_KEY": "secret"}
 
 # --- what is mutated --------------------------------------------------------------------------------
