@@ -99,7 +99,7 @@ HEAVY: Table = {
             "depends on 'c1', which cannot be used",
         ),
         "assertions for all": (
-            numbered(TEST, CASES, f"assertions: [{'{type: contains, value: c},' * 40_000}]\ntests:\n"),
+            numbered(TEST, CASES, f"assertions: [{'{type: contains, value: c},' * 10_000}]\ntests:\n"),
             "more than 100,000 assertions",
         ),
         "an input for all": (
@@ -122,9 +122,9 @@ HEAVY: Table = {
     },
     "a.jsonl": {"lines": (full("0\n"), "more than 20,000 tests; split it into several files")},
     "a_suite.py": {
-        "100 MB": (many("#", 100 * MIB, IMPORTING), "the limit is 262,144"),
-        "commas": (many("1,", 128_000, f"{IMPORTING}x=[", "]"), "no variable `suite`"),
-        "asserts": (many("assert x==1\n", 21_000, f"{IMPORTING}x=1\n"), "no variable `suite`"),
+        "100 MB": (many("#", 100 * MIB, IMPORTING), "the limit is 196,608"),
+        "commas": (many("1,", 96_000, f"{IMPORTING}x=[", "]"), "no variable `suite`"),
+        "asserts": (many("assert x==1\n", 16_000, f"{IMPORTING}x=1\n"), "no variable `suite`"),
         "output": (text(IMPORTING, "while True: print('x' * 10 ** 6)"), "printed more than 64 MiB"),
     },
     "a-suite.ts": {

@@ -19,7 +19,7 @@ LARGEST_CONFIG = 1024 * 1024
 """Bytes of a configuration file."""
 LARGEST_SCRIPT = 1024 * 1024
 """Bytes of a suite in TypeScript or JavaScript."""
-LARGEST_PYTHON = 256 * 1024
+LARGEST_PYTHON = 192 * 1024
 """Bytes of a suite in Python, of which each takes a kilobyte of memory to be compiled."""
 
 Kind = Literal["file", "folder", "other"]
