@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -212,19 +213,21 @@ def test_a_template_may_be_deeper_than_recursion_goes(tmp_path, proved):
 
 
 def test_many_files_in_a_template_take_time_and_memory_in_proportion(tmp_path, proved):
-    """A tenth of what the bench measures."""
-    for folder in range(40):
-        (tmp_path / f"t/{folder}").mkdir(parents=True)
-        for file in range(250):
-            (tmp_path / f"t/{folder}/{file}").touch()
-    (tmp_path / "tmp").mkdir()
-    began = time.monotonic()
-    told = Bench(tmp_path, tmp_path / "tmp").run("echo > 1/new; rm 2/2", files=with_template(tmp_path / "t"))
-    assert time.monotonic() - began < 20
+    """In memory, where there is such a place: what is measured is the tool, not the disk."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as place:
+        for folder in range(400):
+            Path(place, f"t/{folder}").mkdir(parents=True)
+            for file in range(250):
+                Path(place, f"t/{folder}/{file}").touch()
+        Path(place, "tmp").mkdir()
+        began = time.monotonic()
+        told = Bench(tmp_path, Path(place, "tmp")).run("echo > 1/new; rm 2/2", files=with_template(Path(place, "t")))
+        assert time.monotonic() - began < 60
     assert told["one"]["status"] == "passed"
     changes = json.loads((tmp_path / "repo/out/s/one/sh/repeat-1/workspace.json").read_text())
     assert (changes["created"], changes["deleted"]) == (["1/new"], ["2/2"])
-    proved("faults", "files in a template, copied", 10_000)
+    proved("faults", "files in a template, copied", 100_000)
 
 
 # --- suites -----------------------------------------------------------------------------------------
