@@ -31,7 +31,7 @@ class JournalFile:
         self._file = os.open(path, flags, 0o666)
         try:
             self._take()
-        except BaseException:
+        except BaseException:  # whatever it was; the file is nobody else's to close, and it goes on its way
             os.close(self._file)
             raise
 
