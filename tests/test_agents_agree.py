@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +126,7 @@ def killed(desk: Desk) -> str:
         while not marker.exists() and time.monotonic() < end:
             time.sleep(0.05)
         for process in psutil.Process().children(recursive=True):
-            if process.pid != os.getpid():
+            with suppress(psutil.NoSuchProcess):  # it ended with the one before it
                 process.send_signal(signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
