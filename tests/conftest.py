@@ -40,6 +40,6 @@ def discard(config: pytest.Config) -> None:
     """Remove what a run without failures left; of another one it is kept, to look at."""
     folder = config.option.basetemp.parent
     if config.stash.get(ENDED, pytest.ExitCode.OK) == pytest.ExitCode.OK:
-        subprocess.run(["rm", "-rf", folder], check=True)  # noqa: S607
+        subprocess.run(["rm", "-rf", folder], check=True)
     else:
         os.write(2, f"temporary files of this run: {folder}\n".encode())

@@ -185,7 +185,7 @@ class Heard:
     """Watches without a reason to stop anything."""
 
     def __init__(self) -> None:
-        self.longest, self.finished = 0, False
+        self.longest, self.finished, self.may_stop = 0, False, True
 
     def __call__(self, line: str) -> None:
         self.longest = max(self.longest, len(line))

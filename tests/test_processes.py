@@ -40,6 +40,8 @@ def processes(cancelled: Cancellation) -> Iterator[Processes]:
 class Watch:
     """Stops a program at one line, and takes another one for its result."""
 
+    may_stop = True
+
     def __init__(self, stop: str = "", result: str = "") -> None:
         self.stop, self.result = stop, result
         self.seen: list[str] = []

@@ -184,7 +184,8 @@ def _held(
         try:
             workspace.settle()
             collected = workspace.collected(invocation.collect)
-            capture = replace(capture, collected=tuple(map(OutputFile, collected)))
+            if collected:
+                capture = replace(capture, collected=tuple(map(OutputFile, collected)))
             transcript = agent.transcript(capture, session)
             report = session_report(
                 transcript, capture, session, runner_reference(execution), started_at=iso(began), ended_at=iso(ended)
@@ -206,8 +207,9 @@ def _held(
 def _session(world: World, execution: Execution, workspace: Workspace, settings: tuple[int, int | None]) -> Session:
     repetition, max_steps = settings
     suite, case, own = execution.directory.split("/")
+    agent = execution.runner.agent
     return Session(
-        agent=replace(execution.runner.agent, model=execution.model),
+        agent=agent if agent.model == execution.model else replace(agent, model=execution.model),
         prompt=execution.case.prompt,
         case_id=execution.case.id,
         key=(suite, case, own, f"repeat-{repetition}"),
@@ -225,7 +227,8 @@ def _session(world: World, execution: Execution, workspace: Workspace, settings:
 def _raw_artifacts(folder: Path) -> dict[str, str]:
     """What was kept of the agent's own output, by the names skillgym gives it; beside the session report."""
     names = {"stdoutPath": "stdout.log", "stderrPath": "stderr.log", "sessionPath": "session.jsonl"}
-    return {key: name for key, name in names.items() if (folder / name).is_file()}
+    there = {file.name for file in folder.iterdir()}
+    return {key: name for key, name in names.items() if name in there}
 
 
 def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
@@ -269,4 +272,5 @@ def _judged(
         judgement = judge(execution.case, subject, trouble)
     except OSError as error:
         judgement = errored(Trouble(kind="workspace", message=f"the session could not be judged: {error}"))
-    return replace(CANCELLED if world.cancelled else judgement, cost_usd=subject.cost_usd)
+    judgement = CANCELLED if world.cancelled else judgement
+    return judgement if judgement.cost_usd == subject.cost_usd else replace(judgement, cost_usd=subject.cost_usd)

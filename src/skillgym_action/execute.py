@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,8 +44,8 @@ def execute(world: World, plan: Plan, options: ExecuteOptions, journal: Journal)
         ThreadPoolExecutor(max_workers=options.jobs, thread_name_prefix="execution") as pool,
     ):
         try:
-            for finished in [pool.submit(line.run, lane) for lane in lanes]:
-                results |= {result.index: result for result in finished.result()}
+            finished, _ = wait([pool.submit(line.run, lane) for lane in lanes], return_when=FIRST_EXCEPTION)
+            results |= {result.index: result for lane in finished for result in lane.result()}
         except BaseException:  # whatever it was, a bug of ours too; it goes on its way
             world.cancelled.set()  # nothing more is started, and what runs ends soon
             raise

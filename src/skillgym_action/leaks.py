@@ -48,7 +48,8 @@ class Leaks:
         A report would escape a secret beyond recognition, and what is cut in two is no secret any more.
         """
         hidden = self._redactor.within(result, but=("suite", "runner"))
-        return replace(hidden, final_output=hidden.final_output and hidden.final_output[-FINAL_OUTPUT:])
+        said = hidden.final_output
+        return replace(hidden, final_output=said[-FINAL_OUTPUT:]) if said and len(said) > FINAL_OUTPUT else hidden
 
     def in_output(self, records: Iterable[Path]) -> None:
         """Clean what the agent printed; keep its own ``records`` of the session, clean."""

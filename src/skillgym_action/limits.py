@@ -24,6 +24,7 @@ class Limits:
         self._rounds: dict[str, Usage | None] = {}
         self._spent = 0.0
         self.finished = False
+        self.may_stop = self._max_steps is not None or self._budget is not None
 
     def __call__(self, line: str) -> Trouble | None:
         """The trouble, if ``line`` passes a limit."""
@@ -31,7 +32,7 @@ class Limits:
         if progress is None:
             return None
         self.finished = self.finished or progress.finished
-        if progress.step is None or (self._max_steps is None and self._budget is None):
+        if progress.step is None or not self.may_stop:
             return None
         self._model = progress.model or self._model
         new = progress.step not in self._rounds

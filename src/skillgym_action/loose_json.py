@@ -72,7 +72,19 @@ def object_in(line: str) -> Loose | None:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return Loose(_bounded(value, DEPTH_LIMIT)) if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    return Loose(value if _is_modest(line) else _bounded(value, DEPTH_LIMIT))
+
+
+def _is_modest(line: str) -> bool:
+    """Whether nothing in it can be too long, too deep, or not encodable: most lines by far."""
+    return (
+        len(line) <= TEXT_LIMIT
+        and line.isascii()
+        and "\\u" not in line
+        and line.count("{") + line.count("[") <= DEPTH_LIMIT
+    )
 
 
 def shortened(text: str, limit: int = TEXT_LIMIT) -> str:

@@ -46,6 +46,8 @@ def troubled(held: Sequence[Attempted]) -> int:
 
 def combined(held: Sequence[Attempted], judgement: Judgement) -> Result:
     """The result of an execution with these sessions: averages over those that succeeded, the cost of all."""
+    if len(held) == 1 and held[0].judgement is judgement:
+        return held[0].result
     counted = [one.result for one in held if one.judgement.status in GREEN] or [held[-1].result]
     return replace(
         held[-1].result,

@@ -88,6 +88,11 @@ class Watcher(Protocol):
         """Whether the program has told its result, hence has nothing left to do."""
         ...
 
+    @property
+    def may_stop(self) -> bool:
+        """Whether a line can be a reason to stop the program; if not, nobody has to look at one that has ended."""
+        ...
+
     def __call__(self, line: str) -> Trouble | None:
         """The reason to stop the program, if this line gives one."""
         ...

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import resource
+import select
 import signal
 import subprocess
 import time
 from contextlib import suppress
 from itertools import count
-from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.effects.outputs import OutputFile
@@ -95,26 +95,27 @@ class HostProcess:
 
     def _exchange(self, request: bytes, deadline: float, cancelled: Cancellation) -> bytes | None:
         """Write the request, read one line; None at the deadline."""
-        stdin, stdout = self._pipes
-        unsent, reply = memoryview(request), bytearray()
-        with DefaultSelector() as selector:
-            selector.register(stdin, EVENT_WRITE)
-            selector.register(stdout, EVENT_READ)
-            while (left := deadline - time.monotonic()) > 0:
-                for key, _ in selector.select(min(left, TICK)):
-                    if key.fileobj is stdin:
-                        unsent = self._sent(unsent)
-                        if not unsent:
-                            selector.unregister(stdin)
-                    elif chunk := os.read(stdout.fileno(), CHUNK):
-                        reply += chunk
-                    else:
-                        raise self._lost(self._ending())
-                if reply.endswith(b"\n"):
-                    return bytes(reply)
-                self._refuse_excess(reply)
-                if cancelled:
-                    raise self._lost("was cancelled")
+        stdin, stdout = (pipe.fileno() for pipe in self._pipes)
+        unsent, reply = self._sent(memoryview(request)), bytearray()
+        poll = select.poll()
+        poll.register(stdout, select.POLLIN)
+        if unsent:
+            poll.register(stdin, select.POLLOUT)
+        while (left := deadline - time.monotonic()) > 0:
+            for descriptor, _ in poll.poll(min(left, TICK) * 1000):
+                if descriptor == stdin:
+                    unsent = self._sent(unsent)
+                    if not unsent:
+                        poll.unregister(stdin)
+                elif chunk := os.read(stdout, CHUNK):
+                    reply += chunk
+                else:
+                    raise self._lost(self._ending())
+            if reply.endswith(b"\n"):
+                return bytes(reply)
+            self._refuse_excess(reply)
+            if cancelled:
+                raise self._lost("was cancelled")
         return None
 
     def _sent(self, unsent: memoryview) -> memoryview:

@@ -23,13 +23,13 @@ OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - what agents put t
 
 
 def temporary_folder(*, apart: bool) -> Path:
-    """Where workspaces are made, and what is left of them put aside. Raises OutputError.
+    """Where workspaces are made, and what is left of them put aside; no link leads there. Raises OutputError.
 
     ``apart``: nobody may write to the folders above it, in which agents look for instructions.
     """
     try:
         open_to_all = os.stat(tempfile.gettempdir()).st_mode & stat.S_IWOTH
-        folder = Path(tempfile.mkdtemp(prefix="skillgym-", dir=APART if apart and open_to_all else None))
+        folder = Path(tempfile.mkdtemp(prefix="skillgym-", dir=APART if apart and open_to_all else None)).resolve()
         (folder / "trash").mkdir(mode=0o700)
     except OSError as error:
         what = f"no workspaces can be made: {error}"

@@ -14,6 +14,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from skillgym_action.effects.process_tree import end_trees
@@ -60,10 +61,14 @@ class Orphans:
         self.lock = threading.Lock()  # held while a child is started, and not yet known
         self._hidden: set[int] = set()  # whose traces could not be told for some time; they go with the run
         self._adopts = _become_subreaper()
-        self.before_us = frozenset(_pids()) if self._adopts else frozenset()
+        self._before_us = frozenset(_entries()) if self._adopts else frozenset()
 
-    def end(self, traces: Traces, grace: float, ignored: frozenset[int] = frozenset()) -> None:
-        """End all with these traces, but for process ids to be ignored; asked first, killed after ``grace`` seconds."""
+    def end(self, traces: Traces, grace: float, *, lasted: float = inf) -> None:
+        """End all with these traces; asked first, killed after ``grace`` seconds. ``lasted``: seconds they had.
+
+        A process id that was taken before us may have been freed and given to an orphan, if there was time for it.
+        """
+        ignored = self._before_us if lasted < 1.0 else frozenset()
         untold: set[int] = set()
         for _ in range(LOOKS if self._adopts else 0):
             orphans, doubt = self._with(traces, ignored, untold)
@@ -75,15 +80,15 @@ class Orphans:
             time.sleep(PAUSE)
         self._hidden |= untold
 
-    def _with(self, traces: Traces, ignored: frozenset[int], untold: set[int]) -> tuple[list[int], bool]:
+    def _with(self, traces: Traces, ignored: frozenset[str], untold: set[int]) -> tuple[list[int], bool]:
         """Orphans with these traces, and whether there may be more; those that have ended are reaped on the way.
 
         What has ended may have started another one. ``untold`` is made of those that show no traces at all.
         """
         found, ended = [], False
         untold.clear()
-        for pid in _pids():
-            if pid in ignored or pid in self.known or _status(pid)[0] != os.getpid():
+        for pid in _pids(ignored):
+            if pid in self.known or _status(pid)[0] != os.getpid():
                 continue
             with self.lock:
                 if pid in self.known:
@@ -98,7 +103,7 @@ class Orphans:
                 found.append(pid)
         return found, ended or bool(untold)
 
-    def _end_stubborn(self, traces: Traces, ignored: frozenset[int], deadline: float) -> None:
+    def _end_stubborn(self, traces: Traces, ignored: frozenset[str], deadline: float) -> None:
         while (stopped := self._stopped(traces, ignored, deadline)) and time.monotonic() < deadline:
             for pid in stopped:
                 _signal(pid, signal.SIGKILL)
@@ -106,7 +111,7 @@ class Orphans:
                 time.sleep(PAUSE)
         self._with(traces, ignored, set())  # what ended and was not waited for counts as a process
 
-    def _stopped(self, traces: Traces, ignored: frozenset[int], deadline: float) -> set[int]:
+    def _stopped(self, traces: Traces, ignored: frozenset[str], deadline: float) -> set[int]:
         """All descendants with these traces, once none of them runs any more."""
         found: set[int] = set()
         doubt = True
@@ -114,7 +119,7 @@ class Orphans:
         while doubt and looks < LOOKS and time.monotonic() < deadline:
             looks, doubt = looks + 1, False
             for pid, state in self._family().items():
-                if pid in ignored or (state == STOPPED and pid in found):
+                if str(pid) in ignored or (state == STOPPED and pid in found):
                     continue
                 if state == ZOMBIE:
                     with self.lock:
@@ -160,8 +165,13 @@ def _become_subreaper() -> bool:
     return bool(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
-def _pids() -> Iterator[int]:
-    return (int(name) for name in os.listdir("/proc") if name.isdigit())
+def _pids(ignored: frozenset[str] = frozenset()) -> Iterator[int]:
+    return map(int, filter(str.isdigit, _entries() - ignored))
+
+
+def _entries() -> set[str]:
+    """Of ``/proc``, where each process has one."""
+    return set(os.listdir("/proc"))
 
 
 def _read(pid: int, name: str) -> bytes:

@@ -22,7 +22,7 @@ MOST_LINES = 1_000_000
 
 def is_too_much(*paths: Path) -> bool:
     """Whether a program printed more than anybody reads."""
-    return any(path.stat().st_size > LARGEST for path in paths if path.is_file())
+    return any(_size(path) > LARGEST for path in paths)
 
 
 def cut(*paths: Path) -> None:
@@ -30,6 +30,13 @@ def cut(*paths: Path) -> None:
     for path in paths:
         if is_too_much(path):
             os.truncate(path, LARGEST)
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def files_below(folder: Path, patterns: tuple[str, ...]) -> tuple[Path, ...]:
@@ -78,7 +85,7 @@ class Tail:
 
     def __init__(self, path: Path, watch: Watcher) -> None:
         """The file exists."""
-        self.file: IO[bytes] = path.open("rb")
+        self.file: IO[bytes] = path.open("rb", buffering=0)
         self.watch = watch
         self.rest = b""
 

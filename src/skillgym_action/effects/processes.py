@@ -186,9 +186,8 @@ class Processes:
         code = child.wait()
         cut(stdout, stderr)
         self.release(child)
-        # A process id that was taken before us may have been freed and given to an orphan, if there was time for it.
-        ignored = self._orphans.before_us if time.monotonic() - began < 1.0 else frozenset()
-        self._orphans.end(Traces(mark=f"{MARK}={mark}".encode(), groups=invocation.groups), self._grace, ignored)
+        traces, lasted = Traces(mark=f"{MARK}={mark}".encode(), groups=invocation.groups), time.monotonic() - began
+        self._orphans.end(traces, self._grace, lasted=lasted)
         if ending is Ending.EXITED and code < 0:
             ending = Ending.SIGNALLED
         return Capture(
@@ -223,7 +222,7 @@ class Processes:
                 done = exited.within(max(0.0, min(left, TICK if tail else SECOND)), self.cancelled)
                 if is_too_much(*outputs):
                     return Ending.STOPPED, Trouble(kind="runner-crash", message=TOO_MUCH)
-                if tail and (trouble := tail.trouble()):
+                if tail and (tail.watch.may_stop or not done) and (trouble := tail.trouble()):
                     return Ending.STOPPED, trouble
                 if done:
                     return Ending.EXITED, None

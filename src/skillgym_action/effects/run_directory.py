@@ -59,7 +59,7 @@ class RunDirectory:
         """A folder for artifacts, without those of an earlier run into the same directory."""
         path = os.fspath(self.path)
         *above, last = relative.split("/")
-        with _writing(self.path / relative):
+        with _writing(f"{path}/{relative}"):
             for part in above:
                 path = f"{path}/{part}"
                 if path not in self._made:
@@ -226,7 +226,7 @@ def _make(path: str) -> None:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _writing(path: Path | str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

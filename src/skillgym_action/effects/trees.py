@@ -58,7 +58,10 @@ def made_usable(folder: Path) -> bool:
 
     Raises OSError.
     """
-    mode = os.lstat(folder).st_mode if os.path.lexists(folder) else 0
+    try:
+        mode = os.lstat(folder).st_mode
+    except FileNotFoundError:
+        mode = 0
     if not stat.S_ISDIR(mode):
         folder.unlink(missing_ok=True)
         folder.mkdir(parents=True)

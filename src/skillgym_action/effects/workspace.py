@@ -55,7 +55,8 @@ class Workspace:
         self._after: Snapshot = {}
         self._digests: dict[str, str | None] = {}
         self.leading_out: Mapping[str, str] = {}
-        self.scratch.mkdir(parents=True, exist_ok=True)
+        if not os.path.isdir(self.scratch):
+            self.scratch.mkdir(parents=True)
         self.user.enclose(self.folder)
 
     def agent_env(self) -> dict[str, str]:
@@ -78,7 +79,7 @@ class Workspace:
 
     def collected(self, patterns: tuple[str, ...]) -> tuple[Path, ...]:
         """Files below the private home that match; none that a symlink leads to."""
-        return files_below(self.home.resolve(), patterns)
+        return files_below(self.home, patterns)
 
     def settle(self) -> None:
         """After the agent: where it removed or replaced the session's own directories, there are empty ones again.
@@ -232,7 +233,8 @@ class Workspaces:
         if spec.mode == "none":
             return Workspace(folder, spec.cwd or self.repository.root, None, self._session_user())
         template = self._template_of(spec)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        if not os.path.isdir(folder):
+            folder.mkdir(mode=0o700)
         template.copy_to(folder / "workspace", self.cancelled)
         return Workspace(folder, folder / "workspace", template, self._session_user())
 
@@ -261,7 +263,7 @@ class Workspaces:
         """
         if workspace.is_small:
             with suppress(OSError):
-                workspace.path.rename(self._trash / str(next(self._numbers)))
+                os.rename(workspace.path, f"{self._trash}/{next(self._numbers)}")
         if workspace.home_is_unused:
             self._unused.append(workspace.folder)
         else:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from jinja2 import (
     BaseLoader,
     ChoiceLoader,
+    Environment,
     FileSystemLoader,
     PrefixLoader,
     StrictUndefined,
@@ -21,7 +22,6 @@ from jinja2 import (
     TemplateSyntaxError,
 )
 from jinja2.bccache import Bucket, FileSystemBytecodeCache
-from jinja2.sandbox import SandboxedEnvironment
 
 from skillgym_action.errors import ConfigError, Location, Problem
 from skillgym_action.reporters.figures import ALL_DETAILS, Figures
@@ -117,11 +117,16 @@ class _Compiled(FileSystemBytecodeCache):
 
 
 @cache  # both reports are made of the same templates; to compile them takes longer than all the rest
-def environment(templates: Path | None = None) -> SandboxedEnvironment:
-    """Where report templates are rendered: nothing unescaped, nothing undefined. ``packaged/`` always names ours."""
+def environment(templates: Path | None = None) -> Environment:
+    """Where report templates are rendered: nothing unescaped, nothing undefined. ``packaged/`` always names ours.
+
+    Users' own are rendered in a sandbox; which ours do not need, and which takes most of the time.
+    """
+    if templates:
+        from jinja2.sandbox import SandboxedEnvironment
     packaged = FileSystemLoader(PACKAGED)
     loaders: list[BaseLoader] = [packaged, PrefixLoader({"packaged": packaged})]
-    return SandboxedEnvironment(
+    return (SandboxedEnvironment if templates else Environment)(
         loader=ChoiceLoader([FileSystemLoader(templates), *loaders] if templates else loaders),
         undefined=StrictUndefined,
         bytecode_cache=None if templates else _Compiled(str(Path(__file__).parent / "__pycache__")),

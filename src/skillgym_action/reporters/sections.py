@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from itertools import groupby, takewhile
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action.reporters.rows import NOTHING, Row, inline, ours
@@ -94,8 +95,7 @@ def lengthened(section: Section, results: Sequence[Result], row: Callable[[Resul
     return replace(section, rows=tuple(rows))
 
 
-def _cells(row: Row) -> Iterator[str]:
-    return (getattr(row, field.name) for field in fields(row))
+_cells: Callable[[Row], tuple[Markup, ...]] = attrgetter(*(field.name for field in fields(Row)))
 
 
 def groups_of(section: Section) -> Iterator[Group]:
