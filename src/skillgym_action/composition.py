@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from skillgym_action.snapshots import SnapshotConfig
     from skillgym_action.world import Observer
 
+YOUNG = 10_000  # objects between two looks for garbage in cycles, of which sessions make hardly any
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
@@ -173,6 +175,7 @@ def opened(here: Place, directory: Path, observer: Observer, options: Options | 
     Without ``options`` nothing is said on a pull request.
     """
     gc.freeze()
+    gc.set_threshold(YOUNG)
     gc.enable()
     with ExitStack() as stack:
         cancelled = Cancellation()
