@@ -36,7 +36,7 @@ LONGEST_WAIT = 60.0
 def execute(world: World, plan: Plan, options: ExecuteOptions, journal: Journal) -> tuple[Result, ...]:
     """All results of the plan, in its order, whatever finishes first; sessions that ``journal`` knows are not held."""
     world.observer.planned(len(plan.executions) + len(plan.unrunnable))
-    results = {entry.index: _told(world, _invalid(entry)) for entry in plan.unrunnable}
+    results = {entry.index: _told(world, _hidden(world, _invalid(entry))) for entry in plan.unrunnable}
     line = _Line(world, plan, options, journal)
     lanes = _lanes(plan, options)
     with (
@@ -93,10 +93,14 @@ class _Line:
         for execution in lane:
             before = done.setdefault((execution.suite.path, execution.runner.id), {})
             held = self._journal.sessions.get(execution.index, ())
-            result = None if held else self._unstarted(execution, before)
-            if result is None:
+            unstarted = None if held else self._unstarted(execution, before)
+            if unstarted:
+                result = _hidden(self.world, unstarted)
+            else:
                 with self.world.processes.turns.working():
                     result = self._executed(execution, list(held))
+                if held:  # before the run was resumed, secrets may have been others
+                    result = _hidden(self.world, result)
             before[execution.case.id] = result
             results.append(_told(self.world, result))
         return results
@@ -206,13 +210,11 @@ def _invalid(entry: Unrunnable) -> Result:
     )
 
 
-def _told(world: World, told: Result) -> Result:
-    """The result as everybody may know it."""
-    result = _without_secrets(world, told)
+def _told(world: World, result: Result) -> Result:
     world.observer.finished(result)
     return result
 
 
-def _without_secrets(world: World, result: Result) -> Result:
-    """Secrets go before a report escapes them beyond recognition."""
+def _hidden(world: World, result: Result) -> Result:
+    """Without secrets, which a report would escape beyond recognition; those of a session are hidden with it."""
     return world.directory.redactor.within(result, but=("suite", "runner"))

@@ -44,7 +44,14 @@ def files_below(folder: Path, patterns: tuple[str, ...]) -> tuple[Path, ...]:
 
     What cannot be looked at is not there.
     """
-    return tuple(path for pattern in patterns for path in sorted(folder.glob(pattern)) if _is_plain_file(path))
+    likely = (pattern for pattern in patterns if _may_hold(folder, pattern))
+    return tuple(path for pattern in likely for path in sorted(folder.glob(pattern)) if _is_plain_file(path))
+
+
+def _may_hold(folder: Path, pattern: str) -> bool:
+    """Whether the folder that ``pattern`` begins with is there: of most sessions there is nothing to look for."""
+    first = pattern.partition("/")[0]
+    return "*" in first or os.path.lexists(f"{folder}/{first}")
 
 
 def _is_plain_file(path: Path) -> bool:

@@ -47,11 +47,14 @@ class RedactedFiles:
         return frozenset(found)
 
     def _rewrite(self, path: Path, size: int, found: set[Leak]) -> None:
-        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-            if size > CHUNK:
+        if size > CHUNK:
+            with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
                 replace(path, self._redactor.stream(iter(lambda: file.read(CHUNK), ""), found))
-            elif (clean := self._redactor.text(text := file.read(), found)) != text:
-                replace(path, [clean])
+            return
+        with path.open("rb", buffering=0) as raw:
+            content = raw.readall()
+        if (clean := self._redactor.bytes(content, found)) != content:
+            replace(path, [clean.decode("utf-8", "surrogateescape")])
 
     def look(self, path: Path) -> frozenset[Leak]:
         """What would have to be taken out of a file; nothing of what cannot be read."""

@@ -118,7 +118,7 @@ class RunDirectory:
         """A small artifact."""
         with _writing(path):
             try:
-                path.write_bytes(self.redactor.text(text).encode(errors="backslashreplace"))
+                _write(path, self.redactor.text(text).encode(errors="backslashreplace"))
             except OSError:
                 with suppress(OSError):
                     path.unlink()
@@ -208,6 +208,14 @@ def _is_device(path: Path) -> bool:
 def _append_at_once(path: str, _: int) -> int:
     """Nobody may read at the other end."""
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """As ``Path.write_bytes`` in half the time: there are several such files for each session."""
+    with open(path, "wb", buffering=0) as file:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[file.write(rest) :]
 
 
 def _copy(source: Path, target: Path) -> None:

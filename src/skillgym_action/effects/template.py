@@ -47,8 +47,10 @@ def linked_skills(workspace: Path) -> tuple[Path, ...]:
     What was made is hidden from git, and returned. Raises OSError.
     """
     for here, there in (SKILLS, SKILLS[::-1]):
-        skills, link = workspace / here, workspace / there
-        if skills.is_dir() and not link.parent.is_symlink() and not os.path.lexists(link):
+        if not os.path.isdir(f"{workspace}/{here}"):
+            continue
+        link = workspace / there
+        if not link.parent.is_symlink() and not os.path.lexists(link):
             made = [link] if link.parent.exists() else [link.parent]
             link.parent.mkdir(exist_ok=True)
             link.symlink_to(Path("..") / here)
