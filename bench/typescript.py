@@ -101,16 +101,20 @@ def held(root: psutil.Process) -> int:
 
 
 def compared(folder: Path) -> dict[str, dict[str, float]]:
-    """Medians of seconds, and megabytes, of both; in turn, so that a slow moment of the machine hits both."""
+    """Medians of seconds and megabytes of both; seconds in turn, so that a slow moment of the machine hits both."""
     both = commands(folder)
     times: dict[str, list[float]] = {name: [] for name in both}
     for number in range(ROUNDS + 1):
         for name, argv in both.items():
             time.sleep(REST)
             times[name].append(measured(filled(argv, str(number)), folder, memory=False))
-    megabytes = {name: measured(filled(argv, "memory"), folder, memory=True) for name, argv in both.items()}
+    megabytes = {
+        name: [measured(filled(argv, f"memory-{number}"), folder, memory=True) for number in range(ROUNDS)]
+        for name, argv in both.items()
+    }
     return {
-        name: {"seconds": statistics.median(taken[1:]), "megabytes": megabytes[name]} for name, taken in times.items()
+        name: {"seconds": statistics.median(taken[1:]), "megabytes": statistics.median(megabytes[name])}
+        for name, taken in times.items()
     }
 
 

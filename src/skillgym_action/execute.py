@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -38,14 +39,15 @@ def execute(world: World, plan: Plan, options: ExecuteOptions, journal: Journal)
     world.observer.planned(len(plan.executions) + len(plan.unrunnable))
     results = {entry.index: _told(world, _hidden(world, _invalid(entry))) for entry in plan.unrunnable}
     line = _Line(world, plan, options, journal)
-    lanes = _lanes(plan, options)
+    lanes = deque(_lanes(plan, options))
     with (
         withheld(world, plan.executions),
         ThreadPoolExecutor(max_workers=options.jobs, thread_name_prefix="execution") as pool,
     ):
         try:
-            finished, _ = wait([pool.submit(line.run, lane) for lane in lanes], return_when=FIRST_EXCEPTION)
-            results |= {result.index: result for lane in finished for result in lane.result()}
+            workers = [pool.submit(line.run, lanes) for _ in range(min(options.jobs, len(lanes)))]
+            finished, _ = wait(workers, return_when=FIRST_EXCEPTION)
+            results |= {result.index: result for worker in finished for result in worker.result()}
         except BaseException:  # whatever it was, a bug of ours too; it goes on its way
             world.cancelled.set()  # nothing more is started, and what runs ends soon
             raise
@@ -72,6 +74,14 @@ def _lanes(plan: Plan, options: ExecuteOptions) -> list[tuple[Execution, ...]]:
     return list(lanes.values())
 
 
+def _taken(lanes: deque[tuple[Execution, ...]]) -> tuple[Execution, ...]:
+    """The next lane; () when there is none left."""
+    try:
+        return lanes.popleft()
+    except IndexError:
+        return ()
+
+
 class _Line:
     """What the executions of one run share: runners that were stopped, money that was spent."""
 
@@ -86,8 +96,14 @@ class _Line:
                 if budget:
                     _pay(budget, spent.runner, *spent.costs)
 
-    def run(self, lane: tuple[Execution, ...]) -> list[Result]:
-        """The results of a lane."""
+    def run(self, lanes: deque[tuple[Execution, ...]]) -> list[Result]:
+        """The results of the lanes that no other worker has taken."""
+        results: list[Result] = []
+        while lane := _taken(lanes):
+            results += self._run(lane)
+        return results
+
+    def _run(self, lane: tuple[Execution, ...]) -> list[Result]:
         results: list[Result] = []
         done: dict[tuple[str, str], dict[str, Result]] = {}
         for execution in lane:
