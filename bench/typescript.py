@@ -26,6 +26,7 @@ from skillgym_package import new_node, skillgym_package
 CASES = 1000
 JOBS = 8
 ROUNDS = 3
+WEIGHINGS = 5  # when a collector of garbage comes is chance
 REST = 6.0  # seconds; a file system that has just freed many inodes is slow to give new ones
 SAMPLE = 0.02
 TOOL = shutil.which("skillgym-action", path=os.fspath(Path(sys.executable).parent)) or "skillgym-action"
@@ -109,7 +110,7 @@ def compared(folder: Path) -> dict[str, dict[str, float]]:
             time.sleep(REST)
             times[name].append(measured(filled(argv, str(number)), folder, memory=False))
     megabytes = {
-        name: [measured(filled(argv, f"memory-{number}"), folder, memory=True) for number in range(ROUNDS)]
+        name: [measured(filled(argv, f"memory-{number}"), folder, memory=True) for number in range(WEIGHINGS)]
         for name, argv in both.items()
     }
     return {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.comparison import regressions
 from skillgym_action.domain import Decision
 from skillgym_action.verdicts import UNKNOWN_COST, Status
 from skillgym_action.wording import counted
@@ -41,6 +40,8 @@ def _red(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[st
         if totals.counts[status] and status in options.fail_on:
             yield f"{totals.counts[status]} {status}"
     if "regression" in options.fail_on and report.comparison:
+        from skillgym_action.comparison import regressions
+
         yield from regressions(report.comparison)
     if "leaks" in options.fail_on and (leaking := sum(bool(result.findings) for result in report.results)):
         yield f"{counted(leaking, 'execution')} leaked a key"

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 from skillgym_action.discover import discover
 from skillgym_action.equip import equip
 from skillgym_action.errors import UsageError
-from skillgym_action.gate import gate
 from skillgym_action.journal import Beginning, Journal, digest, settings_of
 from skillgym_action.load import load
 from skillgym_action.plan import Plan, plan
-from skillgym_action.report import compared, run_report, told_again
 from skillgym_action.runners import secrets_of
 
 if TYPE_CHECKING:
@@ -67,6 +65,7 @@ def run(
     journal = _journal(world, todo, options, began, command)
     todo = equip(world, todo, options.equip)
     from skillgym_action.execute import execute  # here, since `list` and `check` execute nothing
+    from skillgym_action.report import compared, run_report
 
     results = execute(world, todo, options.execute, journal)
     world.hosts.close()  # reports need the memory, and no suite
@@ -81,6 +80,7 @@ def run(
 def report(world: World, runs: StoredReports, options: Options, *, show: Callable[[RunReport], None]) -> RunReport:
     """Stored runs as one, shown and delivered like a run; no agent is started."""
     from skillgym_action.merge import merged
+    from skillgym_action.report import compared, told_again
 
     base = _baseline(world, options)
     report = told_again(world, merged(runs, world.directory.path.name))
@@ -113,6 +113,7 @@ def _baseline(world: World, options: Options) -> RunReport | None:
 
 def _delivered(world: World, report: RunReport, options: Options, show: Callable[[RunReport], None]) -> RunReport:
     from skillgym_action.deliver import deliver
+    from skillgym_action.gate import gate
 
     def decided(report: RunReport) -> RunReport:
         return replace(report, decision=gate(report, options.gate))

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
-from skillgym_action.comparison import compare
 from skillgym_action.domain import RunReport
 from skillgym_action.effects.clock import iso
 from skillgym_action.errors import Problem
@@ -60,6 +59,8 @@ def told_again(world: World, report: RunReport) -> RunReport:
 def compared(report: RunReport, base: RunReport | None, options: ReportOptions) -> RunReport:
     """With what changed since the baseline. One that is named and not there is a warning: some run is the first."""
     if base is not None:
+        from skillgym_action.comparison import compare
+
         return replace(report, comparison=compare(base, report))
     if options.baseline is None:
         return report

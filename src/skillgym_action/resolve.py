@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from skillgym_action.config import resolved_env
 from skillgym_action.domain import Bootstrap, WorkspaceSpec
 from skillgym_action.errors import ConfigError, UsageError
-from skillgym_action.judge_protocols import PROTOCOLS
 from skillgym_action.options import (
     DEFAULT_FAIL_ON,
     DEFAULT_TIMEOUT,
@@ -27,7 +26,6 @@ from skillgym_action.options import (
     ReportOptions,
     Settings,
 )
-from skillgym_action.questions import JudgeConfig
 from skillgym_action.session_report import Price
 from skillgym_action.snapshots import SnapshotConfig, Tolerance
 
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.composition import Place
     from skillgym_action.config import Config
+    from skillgym_action.questions import JudgeConfig
 
 
 def options(given: Settings, config: Config, here: Place, *, runners: int) -> Options:
@@ -164,6 +163,9 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
     told = config.file.run.judge
     if told is None:
         return None
+    from skillgym_action.judge_protocols import PROTOCOLS
+    from skillgym_action.questions import JudgeConfig
+
     protocol = PROTOCOLS[told.api]
     known = {name: environment[name] for name in (protocol.key, protocol.base_url) if environment.get(name)}
     try:

@@ -40,7 +40,6 @@ class RunDirectory:
         self.path = path
         self.redactor = redactor
         self._files = RedactedFiles(redactor)
-        self._made: set[str] = set()
         self._is_new = False
 
     def __enter__(self) -> Self:
@@ -62,9 +61,7 @@ class RunDirectory:
         with _writing(f"{path}/{relative}"):
             for part in above:
                 path = f"{path}/{part}"
-                if path not in self._made:
-                    _make(path)
-                    self._made.add(path)
+                _make(path)
             path = f"{path}/{last}"
             try:
                 os.mkdir(path)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from skillgym_action.camel import to_json
-from skillgym_action.effects.host_answers import class_of, outcome_of, passed, place_of, undecided
+from skillgym_action.effects.host_answers import PASSED, class_of, outcome_of, place_of, undecided
 from skillgym_action.effects.host_process import HostLostError, HostProcess
 from skillgym_action.effects.node import ERASER, NODE_HOST, Node
 from skillgym_action.effects.process_tree import end_trees
@@ -111,7 +111,7 @@ class SuiteHosts:
         """What the case's check says of a session: one outcome that passed, or one per failure."""
         try:
             reply = self._ask(file, {"call": "judge", "case": case_id, "report": to_json(report)})
-            return tuple(map(outcome_of, reply["failures"])) or (passed(),)
+            return tuple(map(outcome_of, reply["failures"])) or (PASSED,)
         except HostLostError as lost:
             return (undecided(f"the check {lost.reason}", evidence=lost.printed),)
         except SuiteError as error:
