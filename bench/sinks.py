@@ -13,17 +13,17 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from skillgym_action.deliver import outputs
 from skillgym_action.domain import Attempt, Failure, Judgement, Outcome, Result, Runner, RunReport, Suite
 from skillgym_action.effects.run_directory import RunDirectory
 from skillgym_action.errors import Location
-from skillgym_action.gate import gate
 from skillgym_action.links import Links
 from skillgym_action.options import DeliverOptions, GateOptions
 from skillgym_action.redaction import Redactor
 from skillgym_action.reporters import REPORTERS, reporter_named
 from skillgym_action.session import AgentConfig
 from skillgym_action.session_report import Cost, Usage
+from skillgym_action.stages.deliver import outputs
+from skillgym_action.stages.gate import gate
 from skillgym_action.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 
 SUITES = 10

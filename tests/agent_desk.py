@@ -12,9 +12,9 @@ from skillgym_action.agents import agent_named
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.outputs import OutputFile
 from skillgym_action.effects.processes import Processes
-from skillgym_action.normalise import session_report
 from skillgym_action.session import AgentConfig, Capture, Invocation, Session
 from skillgym_action.session_report import AgentRef, RunnerRef, SessionReport, Trouble
+from skillgym_action.sessions.normalise import session_report
 
 if TYPE_CHECKING:
     from pathlib import Path

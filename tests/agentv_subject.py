@@ -14,8 +14,8 @@ from skillgym_action.assertions.agentv import Task, Where, assertion_of
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.processes import Processes
 from skillgym_action.errors import Location
-from skillgym_action.js_regex import Patience
-from skillgym_action.questions import Answer, UnfitError
+from skillgym_action.javascript.regex import Patience
+from skillgym_action.judges.questions import Answer, UnfitError
 from skillgym_action.session_report import (
     AgentRef,
     Cost,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from sessions import capture_of, session_with
 from skillgym_action.agents import agent_named
 from skillgym_action.camel import to_json
-from skillgym_action.normalise import session_report
 from skillgym_action.session import AgentConfig
 from skillgym_action.session_report import AgentRef, RunnerRef
+from skillgym_action.sessions.normalise import session_report
 
 if TYPE_CHECKING:
     from skillgym_action.session import Capture

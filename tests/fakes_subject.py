@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skillgym_action.js_regex import Patience
+from skillgym_action.javascript.regex import Patience
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from agentv_subject import Desk, Judge, call, desk, door, graded, session, where
 from scratch import written
 from skillgym_action.assertions.agentv import Task, assertion_of, assertions_of
 from skillgym_action.errors import SuiteError
-from skillgym_action.judge_forms import FreeForm
-from skillgym_action.questions import Question
+from skillgym_action.judges.forms import FreeForm
+from skillgym_action.judges.questions import Question
 
 FREE = Question(instructions="Judge.", prompt=("How good?",), form=FreeForm)
 

@@ -26,10 +26,8 @@ from bad_suites import (
 from heavy_suites import CONFIGURATIONS, HEAVY, RESULTS, WORKING
 from measured import measured
 from scratch import case, config, repository, runner, skillgym, suite, written
-from skillgym_action import documents, errors, globs, js_regex, stored, user_files, yaml_notation
-from skillgym_action import notations as notations_module
+from skillgym_action import errors, globs
 from skillgym_action.agents.replay import PLAYER
-from skillgym_action.discover import discover
 from skillgym_action.effects import host_process
 from skillgym_action.effects.repository import Repository
 from skillgym_action.effects.snapshot_file import SnapshotFile
@@ -45,8 +43,12 @@ from skillgym_action.formats import (
 )
 from skillgym_action.hosts import MOST_CASES, replay
 from skillgym_action.hosts import suite_program as program
-from skillgym_action.load import load
+from skillgym_action.javascript import regex
+from skillgym_action.notations import documents, readings, user_files, yaml_notation
 from skillgym_action.options import DiscoverOptions, LoadOptions
+from skillgym_action.runs import stored
+from skillgym_action.stages.discover import discover
+from skillgym_action.stages.load import load
 
 if TYPE_CHECKING:
     from heavy_suites import Pieces, Table
@@ -308,17 +310,17 @@ LIMITS = {
     "bytes of a configuration": user_files.LARGEST_CONFIG,
     "bytes of a suite in Python": user_files.LARGEST_PYTHON,
     "bytes of a suite in TypeScript": user_files.LARGEST_SCRIPT,
-    "levels": notations_module.DEEPEST,
-    "values": notations_module.MOST_VALUES,
-    "digits": notations_module.MOST_DIGITS,
+    "levels": readings.DEEPEST,
+    "values": readings.MOST_VALUES,
+    "digits": readings.MOST_DIGITS,
     "characters of YAML": yaml_notation.MOST_CHARACTERS,
     "cases": MOST_CASES,
     "characters of an id": errors.LONGEST_ID,
     "characters of an expectation": xbench_grammar.LONGEST,
-    "characters of a pattern": js_regex.LONGEST,
-    "characters of all patterns": js_regex.MOST_PATTERNS,
-    "seconds of a search": js_regex.SECONDS,
-    "seconds of all searches": js_regex.ALL_SECONDS,
+    "characters of a pattern": regex.LONGEST,
+    "characters of all patterns": regex.MOST_PATTERNS,
+    "seconds of a search": regex.SECONDS,
+    "seconds of all searches": regex.ALL_SECONDS,
     "problems": documents.MOST_PROBLEMS,
     "expectations that are wrong": xbench.MOST_TOLD,
     "assertions of all tests": agentv_made.MOST_ASSERTIONS,

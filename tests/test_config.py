@@ -12,9 +12,9 @@ from skillgym_action.composition import Job, configuration, place
 from skillgym_action.config import Config, find_config, read_config, resolved_env
 from skillgym_action.config_sections import ConfigFile, JudgeSection
 from skillgym_action.errors import ConfigError
-from skillgym_action.judge_protocols import PROTOCOLS
+from skillgym_action.judges.protocols import PROTOCOLS
+from skillgym_action.judges.questions import JudgeConfig
 from skillgym_action.options import Settings
-from skillgym_action.questions import JudgeConfig
 from skillgym_action.resolve import options
 from suite_programs import suite_hosts
 

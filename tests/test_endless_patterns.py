@@ -22,7 +22,7 @@ from skillgym_action.errors import Location
 from skillgym_action.formats.xbench_grammar import Expectations
 from skillgym_action.formats.xbench_sections import ExpectationSection
 from skillgym_action.globs import paths_matching
-from skillgym_action.js_regex import Patience
+from skillgym_action.javascript.regex import Patience
 from skillgym_action.session_report import Command, FileRead, ObservedFiles, ToolCall
 from suite_programs import one_case, session_report, suite_hosts
 from suite_programs import written as program

@@ -120,6 +120,15 @@ def test_they_are_asked_where_the_session_was_held(asked):
     assert not Path(told["cwd"]).parent.parent.exists()
 
 
+def test_a_link_may_lead_to_the_folder_for_temporary_files(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there")
+    root = bench(tmp_path)
+    skillgym("run", "--output", "results", cwd=root, TMPDIR=str(tmp_path / "link"))
+    assert Path(explain_json(root)["cwd"]).is_relative_to(tmp_path / "there")
+    assert skillgym("explain", f"results/{SESSION}", cwd=root, TMPDIR=str(tmp_path / "link")).code == 0
+
+
 def test_a_suite_in_typescript_has_its_questions_answered_too(tmp_path):
     file = "bench/greetings-suite.ts"
     root = bench(tmp_path, suite=TYPESCRIPT, file=file)

@@ -9,8 +9,8 @@ import pytest
 from builders import run_report
 from skillgym_action.comparison import compare
 from skillgym_action.findings import Finding
-from skillgym_action.gate import gate
 from skillgym_action.options import FAIL_ON, GateOptions
+from skillgym_action.stages.gate import gate
 from skillgym_action.verdicts import Status
 
 DEFAULT = GateOptions()

@@ -8,8 +8,8 @@ import pytest
 
 from skillgym_action.domain import Case, Outcome
 from skillgym_action.errors import Location
-from skillgym_action.judge import errored, judge
 from skillgym_action.session_report import Trouble
+from skillgym_action.sessions.judge import errored, judge
 from skillgym_action.verdicts import TROUBLES, FailureClass
 
 HERE = Location(path="bench/core.json", line=3)

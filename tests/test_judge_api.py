@@ -20,7 +20,7 @@ from model_script import Call, Say
 from scripted_http import HangUp, Reply, ScriptedServer, Silence
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.judge_api import Judge
-from skillgym_action.questions import Answer, JudgeConfig, Question, Quoted
+from skillgym_action.judges.questions import Answer, JudgeConfig, Question, Quoted
 from skillgym_action.session_report import Trouble, Usage
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from hashlib import sha256
 import pytest
 
 from scratch import case, repository, suite, world_in, written
-from skillgym_action.discover import discover
-from skillgym_action.load import load
+from skillgym_action.notations.user_files import LARGEST
 from skillgym_action.options import DiscoverOptions, LoadOptions
-from skillgym_action.user_files import LARGEST
+from skillgym_action.stages.discover import discover
+from skillgym_action.stages.load import load
 
 PROGRAM = """
 from skillgym_action import Suite

@@ -10,10 +10,10 @@ import pytest
 
 from builders import run_report, runner_named, suite_at
 from skillgym_action.errors import UsageError
-from skillgym_action.gate import gate
-from skillgym_action.merge import merged
 from skillgym_action.options import GateOptions
+from skillgym_action.runs.merge import merged
 from skillgym_action.session import AgentConfig
+from skillgym_action.stages.gate import gate
 
 if TYPE_CHECKING:
     from skillgym_action.domain import RunReport

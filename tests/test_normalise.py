@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions import SESSION, capture_of, session_with
-from skillgym_action.normalise import session_report
 from skillgym_action.prices import cost_usd
 from skillgym_action.session import AgentConfig
 from skillgym_action.session_report import (
@@ -27,6 +26,7 @@ from skillgym_action.session_report import (
     Trouble,
     Usage,
 )
+from skillgym_action.sessions.normalise import session_report
 from skillgym_action.shell_reads import files_read
 
 RUNNER = RunnerRef(id="claude", path_key="claude", agent=AgentRef(type="claude-code"))

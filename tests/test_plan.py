@@ -10,8 +10,8 @@ import pytest
 from skillgym_action.domain import Case, Invalid, Runner, Suite
 from skillgym_action.errors import Location, Problem
 from skillgym_action.options import PlanOptions
-from skillgym_action.plan import plan
 from skillgym_action.session import AgentConfig
+from skillgym_action.stages.plan import plan
 from skillgym_action.text import path_key
 
 

@@ -11,7 +11,7 @@ from skillgym_action.assertions.check import Check
 from skillgym_action.domain import Bootstrap, Case, WorkspaceSpec
 from skillgym_action.errors import Location, SuiteError
 from skillgym_action.formats import python_suite, typescript_suite
-from skillgym_action.load import Source
+from skillgym_action.stages.load import Source
 from suite_programs import suite_hosts, written
 
 

@@ -12,12 +12,12 @@ import pytest
 from builders import run_report
 from skillgym_action.domain import Case, Outcome
 from skillgym_action.errors import Location
-from skillgym_action.judge import judge
 from skillgym_action.reporters import junit, results
-from skillgym_action.restore import restored
+from skillgym_action.runs.restore import restored
 from skillgym_action.schemas import Results
 from skillgym_action.scores import case_score, shown
 from skillgym_action.session_report import Trouble
+from skillgym_action.sessions.judge import judge
 
 CASE, RULE = Location(path="EVAL.yaml", line=3), Location(path="EVAL.yaml", line=9)
 

@@ -19,9 +19,9 @@ from skillgym_action.domain import Failure, Judgement, Outcome, RunReport
 from skillgym_action.errors import Location, Problem, UsageError
 from skillgym_action.redaction import Redactor
 from skillgym_action.reporters import REPORTERS, reporter_named
-from skillgym_action.restore import restored
+from skillgym_action.runs.restore import restored
+from skillgym_action.runs.stored import LARGEST, baseline, stored_reports
 from skillgym_action.schemas import Results
-from skillgym_action.stored import LARGEST, baseline, stored_reports
 from skillgym_action.verdicts import FailureClass, Status
 
 if TYPE_CHECKING:

@@ -29,24 +29,24 @@ from runner_parsers import command, commands, read_lines
 from scratch import Watched, written
 from showcase import RUN
 from skillgym_action import __main__, listing
-from skillgym_action.attempt import Attempted
 from skillgym_action.comparison import compare
-from skillgym_action.deliver import deliver
 from skillgym_action.domain import Case, Execution
 from skillgym_action.effects.run_directory import RunDirectory
 from skillgym_action.effects.terminal import Terminal
 from skillgym_action.errors import Location, Problem, SuiteError
 from skillgym_action.findings import Finding
 from skillgym_action.github.told import Told
-from skillgym_action.journal import session_line
 from skillgym_action.links import Links
 from skillgym_action.options import DeliverOptions
-from skillgym_action.plan import Plan
 from skillgym_action.redaction import Redactor
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.reporters.review import review_text
 from skillgym_action.reporters.terminal import finished_line, render
+from skillgym_action.runs.journal import session_line
 from skillgym_action.session_report import Cost
+from skillgym_action.sessions.attempt import Attempted
+from skillgym_action.stages.deliver import deliver
+from skillgym_action.stages.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,7 +16,7 @@ from skillgym_action.domain import Bootstrap, Case
 from skillgym_action.effects.node import NEEDED
 from skillgym_action.errors import Location
 from skillgym_action.formats import typescript_suite
-from skillgym_action.load import Source
+from skillgym_action.stages.load import Source
 from suite_programs import suite_hosts
 
 NAME = "bench/demo-suite.ts"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.js_values import stringified
+from skillgym_action.javascript.values import stringified
 from skillgym_action.loose_json import Loose, object_in, shortened
 from skillgym_action.session_report import Cost, Message, ToolCall, ToolResult, Transcript, Usage
 

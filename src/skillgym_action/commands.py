@@ -12,8 +12,8 @@ from skillgym_action import composition, listing, pipeline, resolve
 from skillgym_action.effects.clock import Clock
 from skillgym_action.effects.terminal import Terminal
 from skillgym_action.errors import UsageError, did_you_mean
-from skillgym_action.plan import known
 from skillgym_action.reporters.terminal import render
+from skillgym_action.stages.plan import known
 from skillgym_action.text import plain
 from skillgym_action.verdicts import GREEN
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from skillgym_action.config import Config
     from skillgym_action.domain import Runner, RunReport, Suite
     from skillgym_action.options import Options, Settings
-    from skillgym_action.plan import Plan
+    from skillgym_action.stages.plan import Plan
     from skillgym_action.world import World
 
 
@@ -161,7 +161,7 @@ def _problems(suites: tuple[Suite, ...], here: Place) -> int:
 
 def rejudge(run_directory: Path, given: Settings, here: Place) -> int:
     """``rejudge``: the same plan, every runner replaced by one that plays what was stored."""
-    from skillgym_action.stored import stored_run
+    from skillgym_action.runs.stored import stored_run
 
     stored = stored_run(run_directory)
     config = composition.configuration(given, here)
@@ -178,7 +178,7 @@ def rejudge(run_directory: Path, given: Settings, here: Place) -> int:
 
 def report(runs: Iterable[str], given: Settings, here: Place) -> int:
     """``report``: stored runs, merged; everything is read before a directory is made, which a pattern might match."""
-    from skillgym_action.stored import stored_reports
+    from skillgym_action.runs.stored import stored_reports
 
     stored = stored_reports(runs, here.cwd)
     config = composition.configuration(given, here)

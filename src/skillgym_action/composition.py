@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from skillgym_action.effects.snapshot_file import SnapshotFile
     from skillgym_action.github.conversation import Conversation
     from skillgym_action.github.event import GitHubEvent
+    from skillgym_action.judges.questions import JudgeConfig
     from skillgym_action.options import Options, Settings
-    from skillgym_action.questions import JudgeConfig
     from skillgym_action.snapshots import SnapshotConfig
     from skillgym_action.world import Observer
 

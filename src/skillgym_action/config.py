@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.config_sections import ConfigFile
-from skillgym_action.documents import read_document, told_document, validated
 from skillgym_action.errors import ConfigError, Location, Problem
-from skillgym_action.notations import key_path_text
+from skillgym_action.notations.documents import read_document, told_document, validated
+from skillgym_action.notations.readings import key_path_text
+from skillgym_action.notations.user_files import LARGEST_CONFIG, read_bytes, read_text
 from skillgym_action.redaction import looks_like_key
-from skillgym_action.user_files import LARGEST_CONFIG, read_bytes, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from skillgym_action.documents import Document, Kind
-    from skillgym_action.notations import KeyPath
+    from skillgym_action.notations.documents import Document, Kind
+    from skillgym_action.notations.readings import KeyPath
 
 KINDS: dict[str, Kind] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")

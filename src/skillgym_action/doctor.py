@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import __version__, composition
 from skillgym_action.agents import AGENTS
-from skillgym_action.attempt import attempt
 from skillgym_action.config import Config, find_config
 from skillgym_action.domain import Case, Execution, Suite, WorkspaceSpec
 from skillgym_action.effects.node import Node
@@ -20,6 +19,7 @@ from skillgym_action.errors import Location, SkillgymError, UsageError, did_you_
 from skillgym_action.github.event import github_event
 from skillgym_action.redaction import is_secret_name
 from skillgym_action.runners import unknown_runner
+from skillgym_action.sessions.attempt import attempt
 from skillgym_action.text import clipped, one_line
 from skillgym_action.verdicts import TROUBLES
 

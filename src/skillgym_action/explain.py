@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillgym_action.agents import AGENTS, agent_named
-from skillgym_action.attempt import trouble_of_ending
 from skillgym_action.camel import camel, to_json
-from skillgym_action.documents import read_document, validated
 from skillgym_action.domain import Case, Execution, Suite
 from skillgym_action.effects.clock import iso
 from skillgym_action.effects.outputs import OutputFile
 from skillgym_action.effects.revival import revived
-from skillgym_action.equip import equip
 from skillgym_action.errors import Location, UsageError
-from skillgym_action.follow_up import EXPLAIN, HOME
-from skillgym_action.normalise import session_report
+from skillgym_action.notations.documents import read_document, validated
 from skillgym_action.options import EquipOptions
-from skillgym_action.plan import Plan
 from skillgym_action.session import Session
-from skillgym_action.subject import runner_reference
+from skillgym_action.sessions.attempt import trouble_of_ending
+from skillgym_action.sessions.follow_up import EXPLAIN, HOME
+from skillgym_action.sessions.normalise import session_report
+from skillgym_action.sessions.subject import runner_reference
+from skillgym_action.stages.equip import equip
+from skillgym_action.stages.plan import Plan
 
 if TYPE_CHECKING:
     from skillgym_action.domain import Runner

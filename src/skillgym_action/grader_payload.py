@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from skillgym_action.js_values import stringified
+from skillgym_action.javascript.values import stringified
 from skillgym_action.session_report import Message
 from skillgym_action.tool_calls import calls_of, is_reply, model_rounds
 

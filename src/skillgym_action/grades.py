@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from skillgym_action.js_values import is_true
+from skillgym_action.javascript.values import is_true
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

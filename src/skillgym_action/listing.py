@@ -10,7 +10,7 @@ from skillgym_action.text import log_line, plain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.plan import Plan
+    from skillgym_action.stages.plan import Plan
 
 
 def lines(plan: Plan) -> Iterator[str]:

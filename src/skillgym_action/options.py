@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from skillgym_action.questions import JudgeConfig
+    from skillgym_action.judges.questions import JudgeConfig
     from skillgym_action.session_report import Price
     from skillgym_action.snapshots import SnapshotConfig
 

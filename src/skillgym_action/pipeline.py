@@ -9,21 +9,21 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.discover import discover
-from skillgym_action.equip import equip
 from skillgym_action.errors import UsageError
-from skillgym_action.journal import Beginning, Journal, digest, settings_of
-from skillgym_action.load import load
-from skillgym_action.plan import Plan, plan
 from skillgym_action.runners import secrets_of
+from skillgym_action.runs.journal import Beginning, Journal, digest, settings_of
+from skillgym_action.stages.discover import discover
+from skillgym_action.stages.equip import equip
+from skillgym_action.stages.load import load
+from skillgym_action.stages.plan import Plan, plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
     from skillgym_action.domain import Runner, RunReport, Suite
-    from skillgym_action.merge import StoredReports
     from skillgym_action.options import Options
+    from skillgym_action.runs.merge import StoredReports
     from skillgym_action.world import World
 
 
@@ -64,8 +64,8 @@ def run(
             world.workspaces.hide(world.strangers.among(world.repository.files(world.repository.root)))
     journal = _journal(world, todo, options, began, command)
     todo = equip(world, todo, options.equip)
-    from skillgym_action.execute import execute  # here, since `list` and `check` execute nothing
-    from skillgym_action.report import compared, run_report
+    from skillgym_action.stages.execute import execute  # here, since `list` and `check` execute nothing
+    from skillgym_action.stages.report import compared, run_report
 
     results = execute(world, todo, options.execute, journal)
     world.hosts.close()  # reports need the memory, and no suite
@@ -79,8 +79,8 @@ def run(
 
 def report(world: World, runs: StoredReports, options: Options, *, show: Callable[[RunReport], None]) -> RunReport:
     """Stored runs as one, shown and delivered like a run; no agent is started."""
-    from skillgym_action.merge import merged
-    from skillgym_action.report import compared, told_again
+    from skillgym_action.runs.merge import merged
+    from skillgym_action.stages.report import compared, told_again
 
     base = _baseline(world, options)
     report = told_again(world, merged(runs, world.directory.path.name))
@@ -95,7 +95,7 @@ def _journal(world: World, todo: Plan, options: Options, began: datetime, comman
     if options.execute.resume:
         if world.cancelled:
             raise KeyboardInterrupt  # half a plan does not fit, and all that was there stays
-        from skillgym_action.resume import resumed
+        from skillgym_action.stages.resume import resumed
 
         return resumed(world, todo, journal, now)
     world.directory.begin(now.line())
@@ -106,14 +106,14 @@ def _baseline(world: World, options: Options) -> RunReport | None:
     """Read before anything is spent: one that cannot be used is a mistake of the user's."""
     if options.report.baseline is None:
         return None
-    from skillgym_action.stored import baseline
+    from skillgym_action.runs.stored import baseline
 
     return baseline(options.report.baseline, world.cwd)
 
 
 def _delivered(world: World, report: RunReport, options: Options, show: Callable[[RunReport], None]) -> RunReport:
-    from skillgym_action.deliver import deliver
-    from skillgym_action.gate import gate
+    from skillgym_action.stages.deliver import deliver
+    from skillgym_action.stages.gate import gate
 
     def decided(report: RunReport) -> RunReport:
         return replace(report, decision=gate(report, options.gate))

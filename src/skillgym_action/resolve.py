@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.composition import Place
     from skillgym_action.config import Config
-    from skillgym_action.questions import JudgeConfig
+    from skillgym_action.judges.questions import JudgeConfig
 
 
 def options(given: Settings, config: Config, here: Place, *, runners: int) -> Options:
@@ -163,8 +163,8 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
     told = config.file.run.judge
     if told is None:
         return None
-    from skillgym_action.judge_protocols import PROTOCOLS
-    from skillgym_action.questions import JudgeConfig
+    from skillgym_action.judges.protocols import PROTOCOLS
+    from skillgym_action.judges.questions import JudgeConfig
 
     protocol = PROTOCOLS[told.api]
     known = {name: environment[name] for name in (protocol.key, protocol.base_url) if environment.get(name)}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from skillgym_action.domain import Judgement, Outcome
-    from skillgym_action.js_regex import Patience
-    from skillgym_action.questions import Answer, Question, T
+    from skillgym_action.javascript.regex import Patience
+    from skillgym_action.judges.questions import Answer, Question, T
     from skillgym_action.session import Capture, Invocation
     from skillgym_action.session_report import SessionReport
     from skillgym_action.verdicts import FailureClass

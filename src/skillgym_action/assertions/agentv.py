@@ -11,12 +11,12 @@ from skillgym_action.assertions.agentv_composite import Composite
 from skillgym_action.assertions.agentv_judged import Judged, rubrics_of
 from skillgym_action.assertions.agentv_kinds import aggregator_of, grader_of, name_of
 from skillgym_action.assertions.scored import Scored, Several
-from skillgym_action.documents import read_document
-from skillgym_action.entries import Entry
 from skillgym_action.errors import Location, Problem, SuiteError
-from skillgym_action.js_regex import Patterns
-from skillgym_action.judge_prompts import Asking
-from skillgym_action.user_files import read_text
+from skillgym_action.javascript.regex import Patterns
+from skillgym_action.judges.prompts import Asking
+from skillgym_action.notations.documents import read_document
+from skillgym_action.notations.entries import Entry
+from skillgym_action.notations.user_files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from skillgym_action.grades import GOOD, Check, cannot_tell, checks_of, clamped, graded, weighted_mean
-from skillgym_action.js_values import number, parsed, stringified, trimmed
-from skillgym_action.judge_prompts import asked
-from skillgym_action.questions import Quoted
+from skillgym_action.javascript.values import number, parsed, stringified, trimmed
+from skillgym_action.judges.prompts import asked
+from skillgym_action.judges.questions import Quoted
 from skillgym_action.session import Ending, Invocation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.assertions import Subject
-    from skillgym_action.entries import Entry
     from skillgym_action.grades import Grade
-    from skillgym_action.judge_forms import FreeForm
+    from skillgym_action.judges.forms import FreeForm
+    from skillgym_action.notations.entries import Entry
 
 AGGREGATORS = ("weighted_average", "threshold", "code-grader", "llm-grader")
 RESULTS = "{{EVALUATOR_RESULTS_JSON}}"
@@ -150,7 +150,7 @@ class ByJudge:
 
     def aggregate(self, grades: Graded, subject: Subject) -> Grade:
         """What the judge says; cannot tell without one."""
-        from skillgym_action.judge_forms import FreeForm
+        from skillgym_action.judges.forms import FreeForm
 
         before, found, after = self.prompt.partition(RESULTS)
         results = (Quoted("the graders' results", stringified(_results(grades), indent=2)),) if found else ()

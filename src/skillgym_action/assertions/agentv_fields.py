@@ -7,16 +7,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.grades import Check, all_or_nothing, graded, weighted_mean
-from skillgym_action.js_dates import day_of
-from skillgym_action.js_values import is_true, leading_number, number, parsed, same, stringified, text_of, trimmed
+from skillgym_action.javascript.dates import day_of
+from skillgym_action.javascript.values import (
+    is_true,
+    leading_number,
+    number,
+    parsed,
+    same,
+    stringified,
+    text_of,
+    trimmed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
     from skillgym_action.assertions import Subject
-    from skillgym_action.entries import Entry
     from skillgym_action.grades import Grade
+    from skillgym_action.notations.entries import Entry
 
 MATCHES = ("exact", "numeric_tolerance", "date")
 AGGREGATIONS = ("weighted_average", "all_or_nothing")

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from skillgym_action.assertions import Subject
-    from skillgym_action.entries import Entry
     from skillgym_action.grades import Grade
+    from skillgym_action.notations.entries import Entry
     from skillgym_action.session_report import SessionReport
 
 EXPLORING = frozenset(["read", "grep", "glob", "search", "list", "Read", "Grep", "Glob", "WebSearch", "WebFetch"])

@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from skillgym_action.entries import Entry
 from skillgym_action.grades import GOOD, Check, clamped, graded, weighted_mean
-from skillgym_action.judge_prompts import VARIABLE, Asking, asked
-from skillgym_action.rubrics import BEST, OPERATORS, Range, Rubric
+from skillgym_action.judges.prompts import VARIABLE, Asking, asked
+from skillgym_action.judges.rubrics import BEST, OPERATORS, Range, Rubric
+from skillgym_action.notations.entries import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from skillgym_action.assertions import Subject
     from skillgym_action.assertions.agentv import Where
     from skillgym_action.grades import Grade
-    from skillgym_action.judge_forms import Checklist, FreeForm, Points
-    from skillgym_action.judge_prompts import Prompt
+    from skillgym_action.judges.forms import Checklist, FreeForm, Points
+    from skillgym_action.judges.prompts import Prompt
 
 _POINTS = re.compile(r"[0-9]{1,2}")
 MOST_CHECKS = 8
@@ -38,7 +38,7 @@ class Judged:
 
     def grade(self, subject: Subject) -> Grade:
         """Cannot tell without a judge, or without a prompt."""
-        from skillgym_action.judge_forms import FreeForm, checklist_of, points_of
+        from skillgym_action.judges.forms import FreeForm, checklist_of, points_of
 
         parts = self.prompt.parts(subject, self.rubrics)
         if not isinstance(parts, tuple):

@@ -19,15 +19,15 @@ from skillgym_action.assertions.agentv_fields import field_accuracy
 from skillgym_action.assertions.agentv_judged import Judged, asking, rubrics_of
 from skillgym_action.assertions.agentv_program import WrittenByProgram, code_grader, custom_grader, program
 from skillgym_action.errors import did_you_mean
-from skillgym_action.judge_prompts import Asking
+from skillgym_action.judges.prompts import Asking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from skillgym_action.assertions.agentv import Where
     from skillgym_action.assertions.agentv_composite import Aggregator
-    from skillgym_action.entries import Entry
     from skillgym_action.grades import Grader
+    from skillgym_action.notations.entries import Entry
 
 _NAMED = 30
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.grader_payload import payload
 from skillgym_action.grades import GOOD, Check, cannot_tell, checks_of, clamped, graded
-from skillgym_action.js_values import is_true, number, parsed, trimmed
+from skillgym_action.javascript.values import is_true, number, parsed, trimmed
 from skillgym_action.session import Ending, Invocation
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from skillgym_action.assertions import Subject
     from skillgym_action.assertions.agentv import Task, Where
-    from skillgym_action.entries import Entry
     from skillgym_action.grades import Grade
-    from skillgym_action.judge_prompts import Asking, Parts
-    from skillgym_action.rubrics import Rubric
+    from skillgym_action.judges.prompts import Asking, Parts
+    from skillgym_action.judges.rubrics import Rubric
+    from skillgym_action.notations.entries import Entry
     from skillgym_action.session import Capture
 
 SHORTEST_LIMIT = 300.0
@@ -101,7 +101,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class WrittenByProgram:
-    """A question to the judge that a program writes; fulfils ``judge_prompts.Prompt``."""
+    """A question to the judge that a program writes; fulfils ``judges.prompts.Prompt``."""
 
     program: Program
     asking: Asking

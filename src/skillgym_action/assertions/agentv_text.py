@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.grades import Check, all_or_nothing, cannot_tell
-from skillgym_action.js_regex import SearchError
-from skillgym_action.js_values import parsed, trimmed
+from skillgym_action.javascript.regex import SearchError
+from skillgym_action.javascript.values import parsed, trimmed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import regex
 
     from skillgym_action.assertions import Subject
-    from skillgym_action.entries import Entry
     from skillgym_action.grades import Grade
-    from skillgym_action.js_regex import Patterns
+    from skillgym_action.javascript.regex import Patterns
+    from skillgym_action.notations.entries import Entry
 
 FLAGS = "imsugy"
 LISTS = frozenset({"contains-any", "contains-all", "icontains-any", "icontains-all"})

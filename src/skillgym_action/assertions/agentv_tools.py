@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.grades import Check, all_or_nothing, graded
-from skillgym_action.js_values import same, text_of
+from skillgym_action.javascript.values import same, text_of
 from skillgym_action.session_report import SkillSignal
 from skillgym_action.tool_calls import calls_of
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.assertions import Subject
-    from skillgym_action.entries import Entry
     from skillgym_action.grades import Grade
+    from skillgym_action.notations.entries import Entry
     from skillgym_action.session_report import SessionReport
     from skillgym_action.tool_calls import Call
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.domain import Outcome
-from skillgym_action.js_regex import SearchError
+from skillgym_action.javascript.regex import SearchError
 
 if TYPE_CHECKING:
     import regex

@@ -14,8 +14,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.effects.outputs import OutputFile
-from skillgym_action.json_notation import Extent, refuse_large
-from skillgym_action.notations import NotationError
+from skillgym_action.notations.json_notation import Extent, refuse_large
+from skillgym_action.notations.readings import NotationError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
 from skillgym_action.agent_output import total_usage
-from skillgym_action.judge_protocols import PROTOCOLS, Talk, may_pass, words_of
+from skillgym_action.judges.protocols import PROTOCOLS, Talk, may_pass, words_of
+from skillgym_action.judges.questions import Answer, UnfitError
 from skillgym_action.loose_json import Loose, object_in
 from skillgym_action.prices import cost_usd
-from skillgym_action.questions import Answer, UnfitError
 from skillgym_action.redaction import Redactor
 from skillgym_action.session_report import Trouble, Usage
 from skillgym_action.text import clipped, one_line
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from skillgym_action.effects.cancellation import Cancellation
     from skillgym_action.effects.clock import Clock
     from skillgym_action.effects.judge_session import JudgeReply
-    from skillgym_action.judge_protocols import JudgeProtocol, Said
-    from skillgym_action.questions import JudgeConfig, Question, T
+    from skillgym_action.judges.protocols import JudgeProtocol, Said
+    from skillgym_action.judges.questions import JudgeConfig, Question, T
     from skillgym_action.session_report import Price
 
 

@@ -28,7 +28,7 @@ def revived(home: Path, cwd: Path, *, records: Path, kept: Path | None) -> Itera
 
     Nothing that exists is touched, but for a ``cwd`` that was no session's own.
     """
-    temporary = Path(tempfile.gettempdir())
+    temporary = Path(tempfile.gettempdir()).resolve()
     if not home.is_relative_to(temporary) or not HOME.fullmatch(home.relative_to(temporary).as_posix()):
         message = f"the session's home was {home}, which is no place for one below {temporary}"
         raise UsageError(message, remedy=f"set TMPDIR, if it was run with another one: {home.parent.parent}")

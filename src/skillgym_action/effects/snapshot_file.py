@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillgym_action.camel import camel, to_json
-from skillgym_action.documents import read_document, validated
 from skillgym_action.errors import ConfigError, OutputError, Problem
+from skillgym_action.notations.documents import read_document, validated
+from skillgym_action.notations.user_files import read_text
 from skillgym_action.snapshots import Metric, Snapshot
-from skillgym_action.user_files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents import MOST_PROBLEMS
 from skillgym_action.domain import Invalid
 from skillgym_action.errors import Problem, SuiteError
 from skillgym_action.formats.agentv_values import MOST_CHARACTERS
+from skillgym_action.notations.documents import MOST_PROBLEMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

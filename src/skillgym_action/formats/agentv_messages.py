@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.js_values import stringified
+from skillgym_action.javascript.values import stringified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -6,19 +6,19 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents import Document, part_of, read_document
 from skillgym_action.errors import Location, Problem, SkillgymError, SuiteError, closest
 from skillgym_action.formats.agentv_values import Growth, folders_up, interpolated
-from skillgym_action.js_regex import Patterns
-from skillgym_action.notations import MOST_VALUES, key_path_text
-from skillgym_action.user_files import kind_of, read_text, resolved
+from skillgym_action.javascript.regex import Patterns
+from skillgym_action.notations.documents import Document, part_of, read_document
+from skillgym_action.notations.readings import MOST_VALUES, key_path_text
+from skillgym_action.notations.user_files import kind_of, read_text, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
     from typing import Literal
 
-    from skillgym_action.notations import KeyPath
+    from skillgym_action.notations.readings import KeyPath
 
 _WRITTEN_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
 MOST_FILES = 50_000

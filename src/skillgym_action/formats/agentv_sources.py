@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.errors import Location, Problem, SuiteError
 from skillgym_action.globs import paths_matching
 from skillgym_action.hosts import MOST_CASES
-from skillgym_action.user_files import kind_of
+from skillgym_action.notations.user_files import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,9 +11,9 @@ from skillgym_action.errors import Problem, SuiteError, did_you_mean
 from skillgym_action.formats.agentv_values import REFERENCE, interpolated
 from skillgym_action.formats.agentv_workspaces import hooks_of
 from skillgym_action.hooks import NO_HOOKS, Hooks
+from skillgym_action.notations.user_files import kind_of
 from skillgym_action.session import AgentConfig
 from skillgym_action.text import path_key
-from skillgym_action.user_files import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action.errors import SuiteError
-from skillgym_action.js_values import stringified
-from skillgym_action.notations import MOST_DIGITS
-from skillgym_action.user_files import LARGEST_CONFIG, kind_of, read_text
+from skillgym_action.javascript.values import stringified
+from skillgym_action.notations.readings import MOST_DIGITS
+from skillgym_action.notations.user_files import LARGEST_CONFIG, kind_of, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from skillgym_action.notations import KeyPath
+    from skillgym_action.notations.readings import KeyPath
 
 T = TypeVar("T")
 

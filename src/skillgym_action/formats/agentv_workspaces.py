@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.domain import WorkspaceSpec
 from skillgym_action.hooks import NO_HOOKS, Hook, Hooks
-from skillgym_action.user_files import kind_of, resolved
+from skillgym_action.notations.user_files import kind_of, resolved
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,13 +9,13 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents import MOST_PROBLEMS, Document, checked, read_document
 from skillgym_action.domain import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
 from skillgym_action.errors import LONGEST_ID, Problem, SuiteError, closest
 from skillgym_action.formats.xbench_grammar import Expectations, GrammarError, inside
 from skillgym_action.formats.xbench_sections import SuiteSection
 from skillgym_action.hosts import MOST_CASES
-from skillgym_action.notations import MOST_VALUES, key_path_text
+from skillgym_action.notations.documents import MOST_PROBLEMS, Document, checked, read_document
+from skillgym_action.notations.readings import MOST_VALUES, key_path_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from skillgym_action.formats import SuiteFile
     from skillgym_action.formats.xbench_grammar import Reading
     from skillgym_action.formats.xbench_sections import BootstrapSection, CaseSection, WorkspaceSection
-    from skillgym_action.notations import KeyPath
+    from skillgym_action.notations.readings import KeyPath
 
 MOST_TOLD = 20
 """Expectations of a case that are told to be wrong."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.assertions.commands import CommandPasses
 from skillgym_action.assertions.files import FileAbsent, FileChanged, FileContains, FileExists, FileMatches
 from skillgym_action.errors import closest
-from skillgym_action.js_regex import Patterns
+from skillgym_action.javascript.regex import Patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from skillgym_action import domain
 from skillgym_action.errors import Location, Problem, UsageError
 from skillgym_action.findings import Finding
-from skillgym_action.notations import key_path_text
+from skillgym_action.notations.readings import key_path_text
 from skillgym_action.session import AgentConfig
 from skillgym_action.session_report import Cost, Usage
 from skillgym_action.text import path_key
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from skillgym_action import schemas
-    from skillgym_action.notations import KeyPath
+    from skillgym_action.notations.readings import KeyPath
     from skillgym_action.totals import Totals
 
 SHOWN = 5  # problems of one file

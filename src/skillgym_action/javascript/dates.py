@@ -9,7 +9,7 @@ import re
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 
-from skillgym_action.js_values import trimmed
+from skillgym_action.javascript.values import trimmed
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ZONES = {"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7}

@@ -7,12 +7,20 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from skillgym_action.notations import MOST_VALUES, NotationError, Reading, doubled, refuse_extremes, too_deep, too_many
+from skillgym_action.notations.readings import (
+    MOST_VALUES,
+    NotationError,
+    Reading,
+    doubled,
+    refuse_extremes,
+    too_deep,
+    too_many,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.notations import KeyPath
+    from skillgym_action.notations.readings import KeyPath
 
 _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\r\n]*")

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from skillgym_action.grades import cannot_tell
-from skillgym_action.js_values import stringified
-from skillgym_action.questions import Question, Quoted
+from skillgym_action.javascript.values import stringified
+from skillgym_action.judges.questions import Question, Quoted
 from skillgym_action.tool_calls import calls_of, told
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from skillgym_action.assertions import Subject
     from skillgym_action.assertions.agentv import Task
     from skillgym_action.grades import Grade
-    from skillgym_action.rubrics import Rubric
+    from skillgym_action.judges.rubrics import Rubric
 
     T = TypeVar("T", bound=BaseModel)
 

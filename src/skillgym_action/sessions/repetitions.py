@@ -12,9 +12,9 @@ from skillgym_action.verdicts import GREEN, TROUBLES, Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from skillgym_action.attempt import Attempted
     from skillgym_action.domain import Execution, Judgement, Result
     from skillgym_action.options import ExecuteOptions
+    from skillgym_action.sessions.attempt import Attempted
 
 
 def upcoming(execution: Execution, held: Sequence[Attempted], options: ExecuteOptions) -> tuple[int, int] | None:

@@ -46,7 +46,7 @@ class UnfitError(ValueError):
 class JudgeConfig:
     """The judge as it is configured. ``env`` holds resolved values, hence is never printed.
 
-    ``api``: a key of ``judge_protocols.PROTOCOLS``; ``problem``: why it cannot be asked; ``prices``: by model.
+    ``api``: a key of ``protocols.PROTOCOLS``; ``problem``: why it cannot be asked; ``prices``: by model.
     """
 
     api: str

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.errors import Location, Problem, SuiteError, closest
-from skillgym_action.js_values import text_of
+from skillgym_action.javascript.values import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from skillgym_action.domain import Invalid, Suite, WorkspaceSpec
 from skillgym_action.errors import Location, SuiteError
 from skillgym_action.formats import format_named
+from skillgym_action.notations.user_files import LARGEST_PYTHON, LARGEST_SCRIPT, decoded, read_bytes
 from skillgym_action.runners import usable
-from skillgym_action.user_files import LARGEST_PYTHON, LARGEST_SCRIPT, decoded, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from skillgym_action.discover import Found
     from skillgym_action.effects.suite_host import SuiteHosts
     from skillgym_action.errors import Problem
     from skillgym_action.options import LoadOptions
+    from skillgym_action.stages.discover import Found
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.camel import to_json
-from skillgym_action.js_regex import Patience
+from skillgym_action.javascript.regex import Patience
 from skillgym_action.session import Ending, Invocation
 from skillgym_action.session_report import AgentRef, RunnerRef, SessionReport, Usage
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from skillgym_action.domain import Execution, Judgement, Outcome
     from skillgym_action.effects.files import WorkspaceFiles
     from skillgym_action.effects.workspace import Workspace
-    from skillgym_action.questions import Answer, Question, T
+    from skillgym_action.judges.questions import Answer, Question, T
     from skillgym_action.session import Capture
     from skillgym_action.verdicts import FailureClass
     from skillgym_action.world import World

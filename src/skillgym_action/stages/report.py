@@ -12,9 +12,9 @@ from skillgym_action.errors import Problem
 
 if TYPE_CHECKING:
     from skillgym_action.domain import Result
-    from skillgym_action.journal import Journal
     from skillgym_action.options import ReportOptions
-    from skillgym_action.plan import Plan
+    from skillgym_action.runs.journal import Journal
+    from skillgym_action.stages.plan import Plan
     from skillgym_action.world import World
 
 

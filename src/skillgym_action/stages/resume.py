@@ -6,22 +6,22 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from skillgym_action import restore
-from skillgym_action.around import place_of
-from skillgym_action.attempt import Attempted
 from skillgym_action.errors import Problem
-from skillgym_action.journal import Journal, Spent
-from skillgym_action.journal_lines import read
+from skillgym_action.runs import restore
+from skillgym_action.runs.journal import Journal, Spent
+from skillgym_action.runs.journal_lines import read
 from skillgym_action.session_report import Cost, Trouble
+from skillgym_action.sessions.around import place_of
+from skillgym_action.sessions.attempt import Attempted
 from skillgym_action.verdicts import GREEN, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from skillgym_action.domain import Execution
-    from skillgym_action.journal import Beginning
-    from skillgym_action.journal_lines import Began, Held, Key, Told
-    from skillgym_action.plan import Plan
+    from skillgym_action.runs.journal import Beginning
+    from skillgym_action.runs.journal_lines import Began, Held, Key, Told
+    from skillgym_action.stages.plan import Plan
     from skillgym_action.world import World
 
 NAMED = 5  # executions in a warning

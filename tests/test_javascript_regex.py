@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillgym_action.js_regex import compiled
+from skillgym_action.javascript.regex import compiled
 
 
 @pytest.mark.parametrize(

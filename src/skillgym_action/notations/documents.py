@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from skillgym_action.errors import Location, Problem, SkillgymError, did_you_mean
-from skillgym_action.notations import KeyPath, Lines, NotationError, Reading, key_path_text
+from skillgym_action.notations.readings import KeyPath, Lines, NotationError, Reading, key_path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -96,14 +96,14 @@ def told_document(value: object, *, path: str) -> Document:
 def _reader(kind: Kind) -> Callable[[str], Reading]:
     """A notation is imported when it is met."""
     if kind == "json":
-        from skillgym_action.json_notation import read_json
+        from skillgym_action.notations.json_notation import read_json
 
         return read_json
     if kind == "toml":
-        from skillgym_action.toml_notation import read_toml
+        from skillgym_action.notations.toml_notation import read_toml
 
         return read_toml
-    from skillgym_action.yaml_notation import read_yaml
+    from skillgym_action.notations.yaml_notation import read_yaml
 
     return read_yaml
 

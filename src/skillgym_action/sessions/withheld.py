@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.around import place_of
 from skillgym_action.effects.agent_user import closed_but_to
 from skillgym_action.effects.guardian import reopened
 from skillgym_action.errors import UsageError
+from skillgym_action.sessions.around import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, model_validator
 
-from skillgym_action.rubrics import BEST
+from skillgym_action.judges.rubrics import BEST
 
 Said = Annotated[str, Field(description="one or two sentences")]
 

@@ -6,7 +6,7 @@ import re
 import tomllib
 from typing import TYPE_CHECKING
 
-from skillgym_action.notations import (
+from skillgym_action.notations.readings import (
     DEEPEST,
     MOST_VALUES,
     NotationError,
@@ -17,7 +17,7 @@ from skillgym_action.notations import (
 )
 
 if TYPE_CHECKING:
-    from skillgym_action.notations import KeyPath
+    from skillgym_action.notations.readings import KeyPath
 
 _PLACE = re.compile(r"\(at line (\d+), column (\d+)\)$")
 _HEADER = re.compile(r"[ \t]*(?P<opening>\[\[?)(?P<key>[^\]#]+)\]")

@@ -14,9 +14,9 @@ from pydantic_core import from_json
 
 from skillgym_action.domain import Runner
 from skillgym_action.errors import UsageError
-from skillgym_action.json_notation import Extent, refuse_large
-from skillgym_action.notations import NotationError
-from skillgym_action.restore import refuse, restored
+from skillgym_action.notations.json_notation import Extent, refuse_large
+from skillgym_action.notations.readings import NotationError
+from skillgym_action.runs.restore import refuse, restored
 from skillgym_action.schemas import MEANINGS, Results
 from skillgym_action.session import AgentConfig
 from skillgym_action.text import path_key

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.domain import Runner
     from skillgym_action.options import EquipOptions
-    from skillgym_action.plan import Plan
+    from skillgym_action.stages.plan import Plan
     from skillgym_action.world import World
 
     Find = Callable[[str, str | None], Path | Trouble]

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.effects.clock import iso
-from skillgym_action.judge import classified, errored
+from skillgym_action.sessions.judge import classified, errored
+from skillgym_action.sessions.subject import SuiteClassifier
 from skillgym_action.snapshots import Snapshot, check, unknown, used
-from skillgym_action.subject import SuiteClassifier
 from skillgym_action.verdicts import GREEN
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from skillgym_action.notations import (
+from skillgym_action.notations.readings import (
     DEEPEST,
     MOST_VALUES,
     NotationError,
@@ -28,7 +28,7 @@ from skillgym_action.notations import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.notations import KeyPath
+    from skillgym_action.notations.readings import KeyPath
 
     Node = yaml.AliasEvent | yaml.ScalarEvent | yaml.SequenceStartEvent | yaml.MappingStartEvent
 

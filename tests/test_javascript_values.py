@@ -6,8 +6,17 @@ import math
 
 import pytest
 
-from skillgym_action.js_dates import day_of
-from skillgym_action.js_values import is_true, leading_number, number, parsed, same, stringified, text_of, trimmed
+from skillgym_action.javascript.dates import day_of
+from skillgym_action.javascript.values import (
+    is_true,
+    leading_number,
+    number,
+    parsed,
+    same,
+    stringified,
+    text_of,
+    trimmed,
+)
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from skillgym_action.attempt import Attempted
     from skillgym_action.domain import Execution
     from skillgym_action.errors import Problem
     from skillgym_action.options import ExecuteOptions
+    from skillgym_action.sessions.attempt import Attempted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

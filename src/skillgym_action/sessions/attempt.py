@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from skillgym_action import around
 from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.camel import to_json
 from skillgym_action.domain import Attempt, Judgement, Result
@@ -18,14 +17,15 @@ from skillgym_action.effects import kept_workspace
 from skillgym_action.effects.clock import iso
 from skillgym_action.effects.outputs import OutputFile
 from skillgym_action.errors import OutputError
-from skillgym_action.follow_up import Remembered, follow_ups, remember
-from skillgym_action.judge import CANCELLED, classified, errored, judge
-from skillgym_action.leaks import Leaks
-from skillgym_action.limits import Limits
-from skillgym_action.normalise import session_report
 from skillgym_action.session import Ending, Session
 from skillgym_action.session_report import Cost, SessionReport, Trouble, Usage
-from skillgym_action.subject import SessionSubject, SuiteClassifier, runner_reference
+from skillgym_action.sessions import around
+from skillgym_action.sessions.follow_up import Remembered, follow_ups, remember
+from skillgym_action.sessions.judge import CANCELLED, classified, errored, judge
+from skillgym_action.sessions.leaks import Leaks
+from skillgym_action.sessions.limits import Limits
+from skillgym_action.sessions.normalise import session_report
+from skillgym_action.sessions.subject import SessionSubject, SuiteClassifier, runner_reference
 from skillgym_action.text import plain
 from skillgym_action.verdicts import GREEN
 

@@ -8,27 +8,27 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.around import all_finished
-from skillgym_action.attempt import Attempted, attempt, result_of
 from skillgym_action.dependencies import chains, in_order, unmet
 from skillgym_action.domain import Failure, Judgement, Result
-from skillgym_action.journal import session_line
-from skillgym_action.judge import CANCELLED, classified, errored
-from skillgym_action.repetitions import combined, troubled, upcoming
-from skillgym_action.snapshot_check import compared
-from skillgym_action.spending import Budget
-from skillgym_action.subject import SuiteClassifier
+from skillgym_action.runs.journal import session_line
+from skillgym_action.sessions.around import all_finished
+from skillgym_action.sessions.attempt import Attempted, attempt, result_of
+from skillgym_action.sessions.judge import CANCELLED, classified, errored
+from skillgym_action.sessions.repetitions import combined, troubled, upcoming
+from skillgym_action.sessions.snapshot_check import compared
+from skillgym_action.sessions.spending import Budget
+from skillgym_action.sessions.subject import SuiteClassifier
+from skillgym_action.sessions.withheld import withheld
 from skillgym_action.verdicts import TROUBLES, FailureClass, Status
-from skillgym_action.withheld import withheld
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from skillgym_action.domain import Execution, Unrunnable
-    from skillgym_action.journal import Journal
     from skillgym_action.options import ExecuteOptions
-    from skillgym_action.plan import Plan
+    from skillgym_action.runs.journal import Journal
     from skillgym_action.session_report import Trouble
+    from skillgym_action.stages.plan import Plan
     from skillgym_action.world import World
 
 LONGEST_WAIT = 60.0

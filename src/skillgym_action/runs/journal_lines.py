@@ -9,8 +9,8 @@ from pydantic import Field, ValidationError
 
 from skillgym_action.effects.journal_file import JOURNAL
 from skillgym_action.errors import Location, Problem, UsageError
+from skillgym_action.runs.stored import in_our_words
 from skillgym_action.schemas import COMMIT, DIGEST, Id, Path, Result, Strict, Text, Time, Tool, Usd
-from skillgym_action.stored import in_our_words
 from skillgym_action.verdicts import GREEN, TROUBLES, Status
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Files that users write: read with caution, as values that know line, column and key path."""

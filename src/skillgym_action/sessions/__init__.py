@@ -1,0 +1,1 @@
+"""One session: from an empty directory to a judgement, and what becomes of several of them."""
