@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.hosts.expectations import cut, shown
+from skillgym_action.hosts.showing import cut, shown
 from skillgym_action.hosts.suite import Context
 from skillgym_action.session_report import SessionReport
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from skillgym_action.hosts.command_lines import CommandMatcher, CommandShape, WantedLine, described, parsed
-from skillgym_action.hosts.expectations import SHOWN, cut, shown
 from skillgym_action.hosts.failing import ExplainContext, Words
 from skillgym_action.hosts.matching import Matcher, in_json, matcher_of, matches, quoted
 from skillgym_action.hosts.occurrences import Kind, Occurrences, Rule
+from skillgym_action.hosts.showing import SHOWN, cut, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

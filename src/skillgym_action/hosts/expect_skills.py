@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from skillgym_action.hosts.expectations import shown
 from skillgym_action.hosts.failing import ExplainContext, Words
 from skillgym_action.hosts.matching import counted, in_json, list_of, listed
+from skillgym_action.hosts.showing import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,6 +5,8 @@ The command line imports this module with the package, so what costs something i
 
 from __future__ import annotations
 
+from skillgym_action.hosts.showing import shown
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -15,9 +17,7 @@ if TYPE_CHECKING:
     from skillgym_action.hosts.expect_events import Commands, FileReads, Output, ToolCalls
     from skillgym_action.hosts.expect_skills import Skills
 
-SHOWN = 400
 CLASS = "skillgym_failure_class"
-QUESTION = "skillgym_question"
 
 
 class Collected:
@@ -183,22 +183,6 @@ def failure_class_of(value: object) -> dict[str, str]:
     if isinstance(value, dict) and isinstance(value.get("id"), str) and value["id"]:
         return {"id": value["id"], "label": str(value.get("label") or value["id"])}
     raise TypeError(f'a failure class is an id, or {{"id": …, "label": …}}, not {shown(value)}')
-
-
-def shown(value: object) -> str:
-    """``repr``, cut in the middle to about 400 characters; never raises."""
-    try:
-        text = repr(value)
-    except Exception as error:  # noqa: BLE001 - a suite's own class may do anything
-        return f"<a {type(value).__name__} whose repr raises {type(error).__name__}>"
-    return cut(text, SHOWN)
-
-
-def cut(text: str, limit: int) -> str:
-    """Head and tail of a text longer than ``limit`` characters."""
-    if len(text) <= limit:
-        return text
-    return f"{text[: limit // 2]}[… {len(text) - limit} characters …]{text[-(limit // 2) :]}"
 
 
 def _stack() -> TracebackType | None:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
-from skillgym_action.hosts.expectations import QUESTION, shown
+from skillgym_action.hosts.showing import shown
 
 if TYPE_CHECKING:
     from skillgym_action.session_report import SessionReport
 
+QUESTION = "skillgym_question"
 Failed: TypeAlias = Callable[[AssertionError], None]
 
 

@@ -11,7 +11,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.hosts.expectations import CLASS, QUESTION, cut
+from skillgym_action.hosts.expectations import CLASS
+from skillgym_action.hosts.failing import QUESTION
+from skillgym_action.hosts.showing import cut
 from skillgym_action.hosts.suite import BOOTSTRAP, SETTINGS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from skillgym_action.hosts.expectations import cut, shown
+from skillgym_action.hosts.showing import cut, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

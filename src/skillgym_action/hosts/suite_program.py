@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.hosts import MOST_CASES
-from skillgym_action.hosts.expectations import shown
+from skillgym_action.hosts.showing import shown
 from skillgym_action.hosts.suite import SETTINGS, Case, Suite, Workspace
 
 if TYPE_CHECKING:
