@@ -26,9 +26,11 @@ def end_tree(pid: int, grace: float) -> None:
 
 def end_trees(pids: Iterable[int], grace: float) -> None:
     """All of them at once, and without a thread: a fork storm may have left none."""
+    roots = tuple(pids)
+    if not roots:
+        return
     import psutil
 
-    roots = tuple(pids)
     tree = [process for pid in roots for process in _tree(pid)]
     for kill in (signal.SIGTERM, signal.SIGKILL):
         for pid in roots if tree else ():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.comparison import MARGIN, SIGNIFICANT, Comparison, RateChange, points, probability
 from skillgym_action.reporters.rows import NOTHING, Rows, code, linked, ours
 from skillgym_action.wording import counted, percent, runner_id
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from skillgym_action.comparison import Comparison, RateChange
     from skillgym_action.domain import Result
     from skillgym_action.reporters.fitting import Room
 
@@ -91,6 +91,8 @@ def _rate(comparison: Comparison, rows: Rows) -> Markup:
 
 def _drop(change: RateChange) -> str:
     """What that proves."""
+    from skillgym_action.comparison import MARGIN, SIGNIFICANT, points, probability  # most runs have no baseline
+
     if change.significant:
         return f"the pass rate dropped by {points(change.drop)} ({probability(change.p)})"
     if change.p < SIGNIFICANT:
