@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from captured import FOLDER, recorded_report
+from captured import recorded_report
+from endings import WORDS, endings
 from sessions import SESSION, capture_of, jsonl, session_with
 from skillgym_action.agents import cursor_agent
-from skillgym_action.session import AgentConfig, Ending, Progress
+from skillgym_action.session import AgentConfig, Progress
 from skillgym_action.session_report import (
     Command,
     FileRead,
@@ -171,25 +172,7 @@ def test_tokens_are_read_where_a_version_tells_them_and_input_excludes_the_cache
             Trouble(kind="rate-limit", message="429 Too Many Requests"),
             id="a result that is an error",
         ),
-        pytest.param(
-            [said("HTTP 401, invalid api key")],
-            {"ending": Ending.SIGNALLED, "exit_code": -9},
-            Trouble(kind="runner-crash", message="ended by SIGKILL"),
-            id="killed; what the model said is no evidence",
-        ),
-        pytest.param(
-            [said("x")],
-            {},
-            Trouble(kind="runner-crash", message="ended without a result"),
-            id="exit code 0 without a result",
-        ),
-        pytest.param(
-            [DONE],
-            {"exit_code": 7},
-            Trouble(kind="runner-crash", message="exited with code 7"),
-            id="a crash after the result",
-        ),
-        pytest.param([DONE], {"ending": Ending.STOPPED, "exit_code": -15}, None, id="ended by us after its result"),
+        *endings(words=[said(WORDS)], unfinished=[said("x")], done=[DONE]),
     ],
 )
 def test_trouble_is_recognised(lines, ending, trouble):
@@ -219,10 +202,7 @@ def test_progress_counts_model_calls(line, progress):
     assert cursor_agent.progress(json.dumps(line)) == progress
 
 
-def test_the_steps_of_a_sample_are_its_model_calls():
-    lines = (FOLDER / "cursor-agent" / "shell" / "stdout.jsonl").read_text().splitlines()
-    seen = [progress for line in lines if (progress := cursor_agent.progress(line))]
-    assert len({progress.step for progress in seen if progress.step}) == 2
+def test_turns_are_model_calls():
     assert recorded_report("cursor-agent", "shell").turns == 2
 
 

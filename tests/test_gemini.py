@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from captured import FOLDER, recorded_report
+from captured import FOLDER
+from endings import WORDS, endings
 from sessions import SESSION, capture_of, jsonl, session_with
 from skillgym_action.agents import gemini
-from skillgym_action.session import AgentConfig, Ending, Progress
+from skillgym_action.session import AgentConfig, Progress
 from skillgym_action.session_report import (
     Command,
     FileRead,
@@ -295,34 +296,12 @@ LIMIT = "Reached max session turns for this session."
             Trouble(kind="runner-crash", message="Unknown argument: nope"),
             id="a wrong argument is not drowned by the help",
         ),
-        pytest.param(
-            [INIT, said("HTTP 401, invalid api key")],
-            {"ending": Ending.SIGNALLED, "exit_code": -9},
-            Trouble(kind="runner-crash", message="ended by SIGKILL"),
-            id="killed; what the model said is no evidence",
-        ),
-        pytest.param(
-            [INIT, said("x")],
-            {},
-            Trouble(kind="runner-crash", message="ended without a result"),
-            id="exit code 0 without a result",
-        ),
-        pytest.param(
-            [DONE],
-            {"exit_code": 7},
-            Trouble(kind="runner-crash", message="exited with code 7"),
-            id="a crash after the result",
-        ),
-        pytest.param([DONE], {"ending": Ending.STOPPED, "exit_code": -15}, None, id="ended by us after its result"),
+        *endings(words=[INIT, said(WORDS)], unfinished=[INIT, said("x")], done=[DONE]),
     ],
 )
 def test_trouble_is_recognised(lines, ending, trouble):
     capture = capture_of(jsonl(*lines), **ending)
     assert gemini.trouble(capture, gemini.transcript(capture, SESSION)) == trouble
-
-
-def test_a_tool_that_fails_inside_a_session_is_no_trouble():
-    assert recorded_report("gemini", "fail").trouble is None
 
 
 # --- progress ---------------------------------------------------------------------------------------

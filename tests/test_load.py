@@ -18,6 +18,18 @@ suite = Suite("s")
 @suite.case("c", prompt="p")
 def c(report): pass
 """
+# Comes to an end only where the other one is loaded at the same time.
+MEETING = """
+import time
+from pathlib import Path
+from skillgym_action import Case
+Path("{own}").touch()
+end = time.monotonic() + 20
+while not Path("{other}").exists():
+    assert time.monotonic() < end, "nobody came"
+    time.sleep(0.01)
+suite = [Case(id="{own}", prompt="p", check=lambda report: None)]
+"""
 
 
 @pytest.mark.parametrize(
@@ -50,3 +62,15 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
     assert (loaded.digest, loaded.invalid[0].problem.message) == (
         None, "too large: 16,777,217 bytes; the limit is 16,777,216",
     )  # fmt: skip
+
+
+def test_a_program_does_not_wait_for_another_to_be_loaded(tmp_path):
+    meeting = {f"{own}_suite.py": MEETING.format(own=own, other=other) for own, other in ("ab", "ba")}
+    repository(tmp_path, {**meeting, "bench/core.json": None})
+    with world_in(tmp_path) as world:
+        found = discover(world.repository, tmp_path, DiscoverOptions(paths=tuple(meeting)))
+        suites = load(found, world.hosts, LoadOptions())
+    assert [(one.path, [case.id for case in one.cases]) for one in suites] == [
+        ("a_suite.py", ["a"]),
+        ("b_suite.py", ["b"]),
+    ]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from captured import FOLDER, recorded_report
+from endings import WORDS, endings
 from sessions import SESSION, capture_of, jsonl, session_with
 from skillgym_action.agents import pi
-from skillgym_action.session import AgentConfig, Ending, Progress
+from skillgym_action.session import AgentConfig, Progress
 from skillgym_action.session_report import (
     Command,
     Cost,
@@ -236,36 +236,12 @@ def test_the_price_of_another_model_is_no_cost():
             Trouble(kind="model-rejected", message='exited with code 1: Error: Model "nope/x" not found.'),
             id="a provider that does not exist",
         ),
-        pytest.param(
-            [said({"type": "text", "text": "HTTP 401, invalid api key"})],
-            {"ending": Ending.SIGNALLED, "exit_code": -9},
-            Trouble(kind="runner-crash", message="ended by SIGKILL"),
-            id="killed; what the model said is no evidence",
-        ),
-        pytest.param(
-            [said(TEXT)],
-            {},
-            Trouble(kind="runner-crash", message="ended without a result"),
-            id="exit code 0 without an end",
-        ),
-        pytest.param(
-            [said(TEXT), END],
-            {"exit_code": 7},
-            Trouble(kind="runner-crash", message="exited with code 7"),
-            id="a crash after the end",
-        ),
-        pytest.param(
-            [said(TEXT), END], {"ending": Ending.STOPPED, "exit_code": -15}, None, id="ended by us after its end"
-        ),
+        *endings(words=[said({"type": "text", "text": WORDS})], unfinished=[said(TEXT)], done=[said(TEXT), END]),
     ],
 )
 def test_trouble_is_recognised(lines, ending, trouble):
     capture = capture_of(jsonl(*lines), **ending)
     assert pi.trouble(capture, pi.transcript(capture, SESSION)) == trouble
-
-
-def test_a_tool_that_fails_inside_a_session_is_no_trouble():
-    assert recorded_report("pi", "fail").trouble is None
 
 
 # --- progress ---------------------------------------------------------------------------------------
@@ -291,9 +267,3 @@ def test_a_tool_that_fails_inside_a_session_is_no_trouble():
 )
 def test_progress_counts_messages_of_the_model(line, progress):
     assert pi.progress(json.dumps(line)) == progress
-
-
-def test_the_steps_of_a_recorded_session_are_its_model_rounds():
-    lines = (FOLDER / "pi" / "skill" / "stdout.jsonl").read_text().splitlines()
-    seen = [progress for line in lines if (progress := pi.progress(line))]
-    assert len({progress.step for progress in seen if progress.step}) == 3

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from captured import FOLDER, recorded_report
+from endings import WORDS, endings
 from sessions import SESSION, capture_of, jsonl, session_with
 from skillgym_action.agents import qwen
-from skillgym_action.session import AgentConfig, Ending, Progress
+from skillgym_action.session import AgentConfig, Progress
 from skillgym_action.session_report import (
     Command,
     FileRead,
@@ -259,34 +259,12 @@ def test_a_session_that_was_ended_has_the_tokens_of_the_rounds_it_had():
             Trouble(kind="runner-crash", message="Unknown argument: nope"),
             id="a wrong argument is not drowned by the help",
         ),
-        pytest.param(
-            [said({"type": "text", "text": "HTTP 401, invalid api key"})],
-            {"ending": Ending.SIGNALLED, "exit_code": -9},
-            Trouble(kind="runner-crash", message="ended by SIGKILL"),
-            id="killed; what the model said is no evidence",
-        ),
-        pytest.param(
-            [said(TEXT)],
-            {},
-            Trouble(kind="runner-crash", message="ended without a result"),
-            id="exit code 0 without a result",
-        ),
-        pytest.param(
-            [DONE],
-            {"exit_code": 7},
-            Trouble(kind="runner-crash", message="exited with code 7"),
-            id="a crash after the result",
-        ),
-        pytest.param([DONE], {"ending": Ending.STOPPED, "exit_code": -15}, None, id="ended by us after its result"),
+        *endings(words=[said({"type": "text", "text": WORDS})], unfinished=[said(TEXT)], done=[DONE]),
     ],
 )
 def test_trouble_is_recognised(lines, ending, trouble):
     capture = capture_of(jsonl(*lines), **ending)
     assert qwen.trouble(capture, qwen.transcript(capture, SESSION)) == trouble
-
-
-def test_a_tool_that_fails_inside_a_session_is_no_trouble():
-    assert recorded_report("qwen", "fail").trouble is None
 
 
 # --- progress ---------------------------------------------------------------------------------------
@@ -313,9 +291,3 @@ def test_a_tool_that_fails_inside_a_session_is_no_trouble():
 )
 def test_progress_counts_model_rounds(line, progress):
     assert qwen.progress(json.dumps(line)) == progress
-
-
-def test_the_steps_of_a_recorded_session_are_its_model_rounds():
-    lines = (FOLDER / "qwen" / "skill" / "stdout.jsonl").read_text().splitlines()
-    seen = [progress for line in lines if (progress := qwen.progress(line))]
-    assert len({progress.step for progress in seen if progress.step}) == 3

@@ -69,7 +69,7 @@ class SuiteHosts:
         self._freed = threading.Condition(self._lock)
         self._idle: list[HostProcess] = []
         self._busy: Counter[Path] = Counter()
-        self._numbers = count(1)
+        self._numbers, self._erasers = count(1), count(1)
         self._erased: dict[Path, dict[str, str]] = {}
 
     @property
@@ -166,7 +166,8 @@ class SuiteHosts:
     def _without_types(self, file: Path) -> dict[str, str]:
         """The JavaScript of a suite in TypeScript and of what it imports, as far as the eraser has come."""
         if file not in self._erased and file.suffix.lower() in TYPESCRIPT:
-            eraser = self._started(file, self._node_argv(file, ERASER), f"{path_key(file.stem)}-types")
+            name = f"{path_key(file.stem)}-types-{next(self._erasers)}"
+            eraser = self._started(file, self._node_argv(file, ERASER), name)
             try:
                 sources = self._call(eraser, {"file": os.fspath(file)})["sources"]
             except (HostLostError, LookupError):

@@ -15,13 +15,16 @@ from skillgym_action.notations.user_files import LARGEST_PYTHON, LARGEST_SCRIPT,
 from skillgym_action.runners import usable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from skillgym_action.effects.suite_host import SuiteHosts
     from skillgym_action.errors import Problem
     from skillgym_action.options import LoadOptions
     from skillgym_action.stages.discover import Found
+
+PROGRAMS = frozenset({"python", "typescript"})  # formats whose suites run in processes of their own
+AT_ONCE = 4
 
 
 @dataclass(frozen=True)
@@ -62,23 +65,36 @@ def load(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tup
     Once cancelled, nothing is loaded any more: a suite that was cut off would look invalid.
     """
     environment, compat = options.environment, options.agentv_compat
-    suites: list[Suite] = []
-    for one in found:
+
+    def loaded(one: Found) -> Suite | None:
+        if hosts.cancelled:
+            return None
         source = Source(path=one.path, file=one.file, hosts=hosts, environment=environment, agentv_compat=compat)
         suite = _suite(one, source)
-        if hosts.cancelled:
-            break
-        suites.append(suite)
+        return None if hosts.cancelled else suite
+
     suites = [
         replace(
             suite,
             workspace=_workspace(suite.workspace, options),
             runners=tuple(usable(runner, suite.path, environment) for runner in suite.runners),
         )
-        for suite in suites
+        for suite in _each(loaded, tuple(found))
+        if suite
     ]
     names = Counter(suite.name for suite in suites)
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
+
+
+def _each(loaded: Callable[[Found], Suite | None], found: tuple[Found, ...]) -> Iterator[Suite | None]:
+    """What becomes of each, in order. Programs are waited for together: one that hangs holds up few others."""
+    if sum(one.format in PROGRAMS for one in found) <= 1:
+        yield from map(loaded, found)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="load") as pool:
+        yield from pool.map(loaded, found)
 
 
 def _suite(found: Found, source: Source) -> Suite:
