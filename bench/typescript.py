@@ -49,7 +49,7 @@ export default Array.from({ length: CASES }, (_, index) => one(`case-${index}`))
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
-    """How both run the same suite; ``{round}`` is the round's number."""
+    """How both run the same suite, and say nothing before they end; ``{round}`` is the round's number."""
     (folder / "template").mkdir()
     (folder / "template" / "notes.md").write_text("note\n")
     (folder / "trivial-suite.ts").write_text(SUITE.replace("CASES", str(CASES)))
@@ -60,7 +60,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
     (folder / "ours.json").write_text(json.dumps(config))
     (folder / "theirs.mjs").write_text(f"export default {json.dumps(config)};\n")
     (folder / "node_modules").symlink_to(skillgym_package().parent)
-    ours = [TOOL, "run", "trivial-suite.ts", "--config", "ours.json", "--output", "ours-{round}"]
+    ours = [TOOL, "run", "trivial-suite.ts", "--config", "ours.json", "--output", "ours-{round}", "--quiet"]
     theirs = [new_node(), os.fspath(skillgym_package() / "bin.js"), "run", "trivial-suite.ts"]
     theirs += ["--config", "theirs.mjs", "--output-dir", "theirs-{round}", "--reporter", "json-summary"]
     return {

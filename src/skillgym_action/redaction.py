@@ -28,6 +28,7 @@ T = TypeVar("T")
 MASK = "***"
 SECRET = "secret"  # noqa: S105 - the kind of a key without a shape of its own, whose value we know
 MOST_PARTS = 1_000
+_WITHOUT_TEXT = frozenset({type(None), bool, int, float})
 _SHORTEST = 6  # a shorter value would shred every text it happens to be in
 _SHORTEST_LINE = 12  # one line of a value with several, such as a key file
 _HELD_BACK = 32_768  # characters a stream keeps, so that a key split over two chunks is seen whole; none is longer
@@ -135,7 +136,10 @@ class Redactor:
             return value if all(map(is_, items, value)) else cast("T", items)
         new, cls = {}, cast("type", type(value))
         for name in _names(cls):
-            if name not in but and (clean := self.within(old := getattr(value, name))) is not old:
+            old = getattr(value, name)
+            if type(old) in _WITHOUT_TEXT or name in but:
+                continue
+            if (clean := self.within(old)) is not old:
                 new[name] = clean
         return cast("T", replace(cast("DataclassInstance", value), **new)) if new else value
 
