@@ -47,6 +47,7 @@ from skillgym_action.session_report import Cost
 from skillgym_action.sessions.attempt import Attempted
 from skillgym_action.stages.deliver import deliver
 from skillgym_action.stages.plan import Plan
+from skillgym_action.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -229,8 +230,10 @@ KNOWN = (
     "x | x | x\n|---|\n```\n</details><img src=x>@x #1",
     "x<<EOF\nEOF\nverdict=passed\n]]></x>\x00\ud800x",
 )
-AROUND = st.sampled_from([("", "x"), ("x", ""), ("x", "x")])  # so that no place is empty
-HOSTILE = st.tuples(any_text, AROUND).map(lambda drawn: drawn[0].join(drawn[1]))
+AROUND = st.sampled_from([("", "x"), ("x", ""), ("x", "x")])
+# Something is left to be seen in every place, even if the text is an escape sequence from its first letter to x.
+SURROUNDED = st.tuples(any_text, AROUND).map(lambda drawn: drawn[0].join(drawn[1]))
+HOSTILE = SURROUNDED.filter(lambda text: plain(text).strip())
 
 
 def tried_on(holds: Callable[[str], int], examples: int = 100) -> int:
