@@ -15,12 +15,18 @@ COPY src src
 RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir /wheel .
 
 FROM base
-# `agent` is who agents run as: a fixed user without login, password or home.
+# `agent` is who agents run as: a fixed user without login, password or home. 50000 to 59999, of which sessions get some,
+# have its name as well: Node.js and Python fail where a user has none. The first entry of a name is the one that counts.
+# No program of the image gives anybody the rights of its owner or group.
 # hadolint ignore=DL3008
 RUN apt-get update -qq \
  && apt-get install -y -qq --no-install-recommends git ripgrep \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log \
- && useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin agent
+ && useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin agent \
+ && awk 'BEGIN { for (id = 50000; id < 60000; id++) { \
+      print "agent:x:" id ":" id "::/nonexistent:/usr/sbin/nologin" >>"/etc/passwd"; \
+      print "agent:x:" id ":" >>"/etc/group" } }' \
+ && find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 
 # Dependencies change less often than the tool: a layer of their own. The wheel's own `node` and `npm` start through
 # Python; links to what it carries save that. The base image carries its standard library uncompiled, which would cost

@@ -26,6 +26,10 @@ class Source:
     file: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     agentv_compat: bool = False
+    opener: None = None
+
+    def refusal(self, _: Path) -> None:
+        return None
 
     def text(self) -> str:
         return self.file.read_text(encoding="utf-8")

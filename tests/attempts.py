@@ -103,6 +103,10 @@ BY_AREA: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
          'IFS=:; for folder in $PATH; do test -w "$folder" && exit 0; done; false', True),
         ("change installed agents", "test -w /var/cache/skillgym-action", False),
         ("write to its terminal", ": >/dev/tty", False),
+        ("read the memory of the process that starts programs", python(MEMORY, "$KEEPER"), True),
+        ("use its descriptors by `/proc/PID/fd`", "ls /proc/$KEEPER/fd", True),
+        ("trace it with `ptrace`, as the one that starts programs", python(SEIZE, "$KEEPER"), True),
+        ("send the process that starts programs a signal", "kill -0 $KEEPER", True),
     ),
     "suites and results": (
         ("list the checkout", 'ls "$CHECKOUT"', True),
@@ -121,14 +125,17 @@ BY_AREA: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
          'unshare -Ur cat "$RESULTS/journal.jsonl" || unshare -Ur ls "$CHECKOUT"', False),
     ),
     "other agents": (
-        ("find their folders below the temporary one", 'ls "$HOME/.."', True),
+        ("find their folders below the temporary one", 'ls "$HOME/../.."', True),
         ("read the key in another one's environment", "cat /proc/$OTHER/environ", True),
         ("read another one's memory", python(MEMORY, "$OTHER"), True),
         ("trace another one", python(SEIZE, "$OTHER"), True),
         ("use another one's descriptors", "cat </proc/$OTHER/fd/0 || readlink /proc/$OTHER/fd/1", True),
         ("go where another one works by `/proc/PID/cwd`", "ls /proc/$OTHER/cwd/", True),
         ("go where another one works by its name, which a command line told", 'ls "$OTHERS_WORKSPACE"', True),
-        ("read another one's home", 'ls "$OTHERS_WORKSPACE/.."', True),
+        ("read another one's home", 'ls "$OTHERS_WORKSPACE/../home"', True),
+        ("send another one a signal", "kill -0 $OTHER", True),
+        ("replace another one's folders", 'test -w "$OTHERS_WORKSPACE/.."', True),
+        ("replace its own folders, which the tool reads", 'mv "$PWD" "$PWD-moved" && mv "$PWD-moved" "$PWD"', True),
         ("put a file where another one works", ': >"$OTHERS_WORKSPACE/planted"', True),
         ("put instructions into a folder above that, where agents look for them",
          f'd=$OTHERS_WORKSPACE; while d=$(dirname "$d"); [ "$d" != / ]; do {PLANT} && exit; done; false', True),
@@ -137,6 +144,8 @@ BY_AREA: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
         ("talk to a process that an earlier one left", 'grep -la "[s]tays-$MARK" /proc/*/cmdline', False),
     ),
     "the machine": (
+        ("run a program with its owner's or its group's rights",
+         "sg root true || newgrp root </dev/null || chfn -f x", False),
         ("become root with `sudo`, `su` or `doas`",
          "sudo -n true || su root -c true </dev/null || doas -n true", False),
         ("read passwords", "cat /etc/shadow", True),
@@ -173,7 +182,10 @@ ATTEMPTS = (
 
 AGENT = """\
 MARK={mark} CHECKOUT={checkout} RESULTS={results} OPERATOR={operator} PACKAGE={package} SOCKET={socket}
-TOOL=$PPID
+TOOL=$PPID KEEPER=$PPID
+until tr '\\0' ' ' <"/proc/$TOOL/cmdline" | grep -q 'skillgym-action'; do
+  TOOL=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$TOOL/status")
+done
 leave() {{
   : >able.txt
   for folder in /tmp /var/tmp /dev/shm; do mkdir "$folder/left-$MARK"; echo left >"$folder/left-$MARK/file"; done
@@ -181,14 +193,14 @@ leave() {{
 }}
 work() {{
   : >able.txt
-  exec env KEY={others_key} sh -c 'trap "exit 0" USR1; while :; do sleep 0.1; done' "works-$MARK" "$PWD"
+  exec env KEY={others_key} sh -c 'until test -e "/tmp/done-$2"; do sleep 0.1; done' "works-$MARK" "$PWD" "$MARK"
 }}
 rest() {{
   : >able.txt
 }}
 found_other() {{
   OTHER=$(grep -lzx "works-[$FIRST]$REST" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3)
-  test "$OTHER" && OTHERS_WORKSPACE=$(tr '\\0' '\\n' <"/proc/$OTHER/cmdline" | tail -n 1)
+  test "$OTHER" && OTHERS_WORKSPACE=$(tr '\\0' '\\n' <"/proc/$OTHER/cmdline" | tail -n 2 | head -n 1)
 }}
 tried() {{ # tried NUMBER COMMAND: in a process of its own
   echo "$1" >>tried.txt
@@ -201,7 +213,7 @@ attack() {{
   : >reached.txt
   python3 -c pass && test "$OTHER" && : >able.txt
 {attempts}
-  kill -USR1 "$OTHER"
+  : >"/tmp/done-$MARK"; sleep 1
 }}
 $1
 """

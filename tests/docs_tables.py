@@ -17,6 +17,7 @@ from attempts import of_attempts
 from skillgym_action.agents import AGENTS
 from skillgym_action.cli import cli
 from skillgym_action.verdicts import TROUBLES
+from ways_of_writing import of_ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,11 +55,11 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
 
 
 def of_troubles() -> Iterator[tuple[str, ...]]:
-    """Every class of infrastructure failure."""
-    yield "Class", "Label", "Origin", "Tried again", "What to do"
+    """Every class of trouble of a session."""
+    yield "Class", "Label", "Status", "Origin", "Tried again", "What to do"
     for name, kind in TROUBLES.items():
         again = "stops the runner" if kind.stops_runner else {0: "no", 1: "once", 2: "twice"}[kind.retries]
-        yield f"`{name}`", kind.label, kind.origin, again, kind.remedy
+        yield f"`{name}`", kind.label, f"`{kind.status}`", kind.origin, again, kind.remedy
 
 
 def of_configuration() -> Iterator[tuple[str, str]]:
@@ -78,6 +79,7 @@ TABLES = {
     "faults": of_faults,
     "configuration": of_configuration,
     "attempts": of_attempts,
+    "ways-of-writing": of_ways,
 }
 
 

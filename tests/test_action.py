@@ -89,7 +89,7 @@ def test_two_phases(tmp_path):
         github.add_pull(github.state.pulls[NUMBER].__class__(
             number=NUMBER, head_sha=SHA, head_branch="topic", head_repository=FORK
         ))  # fmt: skip
-        trusted = tmp_path / "trusted"
+        trusted = repository(tmp_path / "trusted", FAILS, git=True)
         (trusted / "downloaded").mkdir(parents=True)
         (root / "results").rename(trusted / "downloaded" / "results")
         second = step(

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import stat
-import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -17,10 +16,13 @@ import pytest
 import skillgym_action
 from attempts import ENVIRONMENT, Where, agent, cases, reached, tried
 from scratch import case, config, repository, runner, skillgym, started, suite, written
-from skillgym_action.effects.agent_user import SessionUser, agent_user, closed_but_to, closed_to_others
+from skillgym_action.effects.agent_user import agent_user
 from skillgym_action.effects.cancellation import Cancellation
+from skillgym_action.effects.closures import closed_but_to
 from skillgym_action.effects.processes import Processes
+from skillgym_action.effects.session_folder import SessionFolder
 from skillgym_action.errors import UsageError
+from skillgym_action.session import Identity, Invocation
 
 NOBODY = "nobody"
 PACKAGE = Path(skillgym_action.__file__).parent
@@ -58,6 +60,31 @@ def test_an_agent_works_in_its_workspace_as_somebody_else(checkout):
     }
     ran = run(repository(checkout, files, git=True))
     assert not IS_ROOT or ran.code == 0, ran.err
+
+
+OF_THE_OPERATOR = (
+    *(".netrc", ".npmrc", ".pypirc", ".gitconfig", ".git-credentials", ".vault-token", ".claude.json"),
+    *(".aws/config", ".azure/config", ".docker/config.json", ".gnupg/key", ".kube/config", ".ssh/id_rsa"),
+    *(".config/gh/hosts.yml", ".config/gcloud/config", ".config/git/config", ".claude/.credentials.json"),
+    *(".codex/auth.json", ".gemini/oauth_creds.json", ".local/share/opencode/auth.json"),
+)
+
+
+def test_agents_read_nothing_that_programs_keep_of_the_operator(checkout):
+    home = written(checkout.with_name(f"{checkout.name}-home"), dict.fromkeys(OF_THE_OPERATOR, "secret"))
+    try:
+        for path in (home, *home.rglob("*")):
+            path.chmod(0o755)
+        look = f"cd {home}; cat {' '.join(OF_THE_OPERATOR)} 2>/dev/null | wc -c >$HOME/../workspace/out.txt"
+        files = {"skillgym.config.yaml": config(runner(look))}
+        options = ("--agent-user", NOBODY) if IS_ROOT else ()
+        ran = skillgym("run", "--output", "results", *options, cwd=repository(checkout, files), HOME=str(home))
+        assert ran.code == 0, ran.err
+        (told,) = (checkout / "results").rglob("changes/out.txt")
+        assert told.read_text().strip() == ("0" if IS_ROOT else str(len("secret") * len(OF_THE_OPERATOR)))
+        assert {path.stat().st_mode & 0o777 for path in home.rglob("*")} == {0o755}, "it is as it was"
+    finally:
+        shutil.rmtree(home)
 
 
 # What a hostile agent is able to find: see ``attempts``.
@@ -109,9 +136,9 @@ def test_the_attempts_are_real_ones(checkout):
 
 LOOKS = """\
 where={checkout}
-: >$HOME/workspace/out.txt
+: >$HOME/../workspace/out.txt
 for path in README.md bench/near.py bench/core.json; do
-  if test -r $where/$path; then echo $path >>$HOME/workspace/out.txt; fi
+  if test -r $where/$path; then echo $path >>$HOME/../workspace/out.txt; fi
 done
 """
 
@@ -159,28 +186,32 @@ def test_programs_of_suites_reach_suites_and_every_session_but_no_session_reache
         run(repository(checkout))
         return
     user = processes.user
-    sessions = [SessionUser(user, group) for group in user.sessions[:2]]
-    folders = [checkout / str(group) for group in user.sessions[:2]]
-    for session, folder in zip(sessions, folders, strict=True):
-        folder.mkdir()
-        session.enclose(folder)
+    first, second = (
+        SessionFolder(checkout / name, processes.keeper, user, user.session()) for name in ("first", "second")
+    )
+    for folder in (first, second):
+        folder.make("workspace")
+        folder.make("home")
     (checkout / "suites").mkdir()
 
-    def reaches(groups: tuple[int, ...]) -> list[str]:
-        paths = ["suites", *(folder.name for folder in folders)]
+    def reaches(identity: Identity) -> list[str]:
+        paths = ("suites", "first/workspace", "first/home", "second/workspace", "second/home")
         script = f"cd {checkout}; for path in {' '.join(paths)}; do ls $path && echo $path; done"
-        child = processes.spawn(("sh", "-c", script), groups=groups, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        told = child.communicate()[0].decode().split()
-        processes.release(child)
-        return [("suites", "first", "second")[paths.index(path)] for path in told]
+        invocation = Invocation(argv=("sh", "-c", script), cwd=Path("/"), timeout=10, identity=identity)
+        return list(processes.run(invocation, stdout=checkout / "out", stderr=checkout / "err").stdout.lines())
 
-    with closed_but_to(user.suites, [checkout / "suites"]):
-        assert reaches(user.hosts) == ["suites", "first", "second"]
-        assert reaches(sessions[0].suites_groups) == ["suites", "first"]
-        assert reaches(sessions[0].groups) == ["first"]
-        assert reaches(SessionUser(user, user.sessions[1], sessions[0].groups).groups) == ["first", "second"]
-        assert reaches(()) == []
-    assert reaches(()) == ["suites"]
+    own = ["first/workspace", "first/home"]
+    with closed_but_to(user.readers, [checkout / "suites"], checkout):
+        assert reaches(user.host()) == ["suites", "first/workspace", "second/workspace"]
+        assert reaches(user.suite(first.identity)) == ["suites", *own]
+        assert reaches(first.identity) == own
+        assert reaches(second.identity) == ["second/workspace", "second/home"]
+        assert reaches(user.in_place) == []
+    assert reaches(user.in_place) == ["suites"]
+    for folder in (first, second):
+        assert folder.discard("workspace", "home")
+        folder.close()
+        assert not folder.path.exists()
 
 
 def test_what_was_closed_is_open_again_when_the_tool_is_killed(checkout):
@@ -198,21 +229,6 @@ def test_what_was_closed_is_open_again_when_the_tool_is_killed(checkout):
 def until(holds) -> bool:
     """Whether it comes to hold within ten seconds."""
     return any(holds() or time.sleep(0.05) for _ in range(200))
-
-
-def test_what_another_run_has_closed_stays_closed(tmp_path):
-    if IS_ROOT:
-        with closed_but_to(50_000, [tmp_path]):
-            with closed_but_to(50_000, [tmp_path]):
-                pass
-            assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o750
-
-
-def test_what_was_closed_is_as_it_was_afterwards(tmp_path):
-    (tmp_path / "folder").mkdir(mode=0o755)
-    with closed_to_others([tmp_path / "folder", tmp_path / "nothing"]):
-        assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o700
-    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o755
 
 
 @pytest.mark.parametrize(

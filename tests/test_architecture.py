@@ -36,8 +36,8 @@ def parameters(function: Function) -> int:
 
 
 @pytest.mark.parametrize("module", MODULES | FOR_NODE)
-def test_a_module_has_at_most_300_lines(module):
-    assert len((MODULES | FOR_NODE)[module].splitlines()) <= 300
+def test_a_module_has_at_most_500_lines(module):
+    assert len((MODULES | FOR_NODE)[module].splitlines()) <= 500
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -201,19 +201,24 @@ def test_what_is_called_like_a_suite_and_is_none_is_not_waited_for(tmp_path, pro
     places(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
     written(tmp_path, {"a.bench.json": suite(case("a")), "b.eval.yaml": AGENTV, "c_suite.py": PYTHON})
-    ran = measured("check", cwd=tmp_path)
-    assert (ran.code, ran.out) == (0, "fine: 3 suites, 3 cases, 0 runners\n")
-    is_bounded(ran)
-    for name in ("fifo.bench.json", "zero.eval.yaml", "loop.bench.json", "nowhere.eval.yaml", "zero_suite.py"):
+    listed = measured("list", "--json", "--runner", "claude-code", cwd=tmp_path)
+    assert sorted(row["suite"] for row in json.loads(listed.out)) == ["a.bench.json", "b.eval.yaml", "c_suite.py"]
+    refused = [line.split(": ")[1] for line in listed.err.split("\n") if line]
+    fifos, links = ["fifo.bench.json"], ["loop-too.eval.yaml", "loop.bench.json", "loop.eval.yaml"]
+    zeros = ["zero-suite.ts", "zero.bench.json", "zero.eval.yaml", "zero_suite.py"]
+    assert refused == [*fifos, *links, *zeros]
+    is_bounded(listed)
+    for name in (*fifos, *links, *zeros, "nowhere.eval.yaml"):
         named = measured("check", name, cwd=tmp_path)
-        assert (named.code, named.err[:30]) == (2, "error: no such file or folder:")
+        assert (named.code, f"error: {name}: cannot be read: " in named.err) == (2, True)
         is_bounded(named)
     for name in ("fifo.yaml", "endless.yaml", "a-folder.yaml"):
         written(tmp_path, {"x.eval.yaml": f"tests: ['file://{name}']", "targets.yml": "targets: []"})
         naming = measured("check", "x.eval.yaml", cwd=tmp_path)
-        assert (naming.code, naming.err) == (2, f"error: {name}: is not a regular file\n")
+        assert (naming.code, naming.err.count("\n")) == (2, 1)
+        assert naming.err.startswith(f"error: {name}: cannot be read: {name} is a ")
         is_bounded(naming)
-    proved("suites", "FIFOs, devices, folders and endless links called like suites, passed by", len(before))
+    proved("suites", "FIFOs, devices, folders and endless links called like suites, refused at once", len(before))
 
 
 def test_hostile_names_of_files_are_shown_and_do_nothing(tmp_path, proved: Proved):

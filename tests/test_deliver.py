@@ -17,6 +17,7 @@ from skillgym_action.github.conversation import Conversation
 from skillgym_action.options import ConversationOptions, DeliverOptions
 from skillgym_action.redaction import Redactor
 from skillgym_action.stages.deliver import deliver, outputs
+from users_templates import rendered_elsewhere
 
 REPORT = run_report("""
     suite bench/core.json
@@ -121,10 +122,9 @@ def test_every_report_that_cannot_be_written_is_told(directory, tmp_path):
 def test_a_broken_template_of_the_users_is_a_note_and_ours_takes_its_place(directory, tmp_path):
     written(tmp_path, {"mine/summary.md.j2": "{{ view.nothing }}", "summary": ""})
     watched = Watched()
-    options = DeliverOptions(
-        annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path, templates=tmp_path / "mine"
-    )
-    deliver(directory, REPORT, options, watched)
+    with rendered_elsewhere(tmp_path / "mine") as templates:
+        options = DeliverOptions(annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path, templates=templates)
+        deliver(directory, REPORT, options, watched)
     summary = (tmp_path / "summary").read_text()
     assert "❌ Failed: 1 of 3 green" in summary
     assert "summary.md.j2" in summary.splitlines()[-2]

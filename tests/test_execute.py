@@ -79,10 +79,24 @@ def test_an_agent_that_does_the_work_passes_and_leaves_nothing_behind(bench):
     assert not bench.artifact("core/one/sh/repeat-1/error.json").exists()
 
 
-def test_an_agent_that_does_nothing_fails_and_its_workspace_is_kept(bench):
-    (result,) = bench.run("echo > other.txt").results
+@pytest.mark.parametrize(
+    ("keep", "changes", "workspace"),
+    [
+        pytest.param(None, ["other.txt"], [], id="by default what changed"),
+        pytest.param("changed", ["other.txt"], [], id="what changed"),
+        pytest.param("all", ["other.txt"], ["other.txt", "skillgym.config.yaml"], id="all of it"),
+        pytest.param("none", [], [], id="nothing"),
+    ],
+)
+def test_an_agent_that_does_nothing_fails_and_of_its_workspace_stays_what_is_wanted(bench, keep, changes, workspace):
+    given = {"keep": keep} if keep else {}
+    (result,) = bench.run("echo > other.txt", **given).results
     assert (result.status, result.judgement.failure.message) == (Status.FAILED, "out.txt does not exist")
-    assert bench.artifact("workspaces/core/one/sh/repeat-1/other.txt").exists()
+    saved, kept = bench.artifact("core/one/sh/repeat-1/changes"), bench.artifact("workspaces/core/one/sh/repeat-1")
+    assert [path.name for path in saved.rglob("*")] == changes
+    assert sorted(path.name for path in kept.glob("[!.]*")) == workspace
+    told = json.loads(bench.artifact("core/one/sh/repeat-1/workspace.json").read_text())
+    assert (told["created"], told["complete"]) == (["other.txt"], keep != "none")
     error = json.loads(bench.artifact("core/one/sh/repeat-1/error.json").read_text())
     assert (error["name"], error["message"]) == ("AssertionError", "out.txt does not exist")
 
@@ -117,7 +131,8 @@ def test_suites_of_one_name_are_told_apart_by_their_paths(bench):
 
 def test_the_journal_has_a_line_for_each_session(bench):
     bench.run(PASSING, case("a"), case("b", ("no-file:out.txt",)), retry=1)
-    first, *lines = (json.loads(line) for line in bench.artifact("journal.jsonl").read_text().splitlines())
+    first, *others = (json.loads(line) for line in bench.artifact("journal.jsonl").read_text().splitlines())
+    lines = [line for line in others if "event" not in line]
     assert (first["schema"], first["command"], first["settings"]["retry"]) == (1, "run", 1)
     told = [line["result"] for line in lines]
     assert [(one["caseId"], one["runnerId"], one["status"], one["attempts"][0]["session"]) for one in told] == [
@@ -133,7 +148,7 @@ SESSIONS = {
     **dict.fromkeys(("rate-limit", "provider", "network"), 3),
     "runner-crash": 2,
     **dict.fromkeys(("auth", "model-rejected", "agent-missing"), 1),
-    **dict.fromkeys(("timeout", "max-steps", "budget-exceeded"), 1),
+    **dict.fromkeys(("timeout", "max-steps", "budget-exceeded", "resource-limit"), 1),
     **dict.fromkeys(("workspace", "workspace-bootstrap", "collection", "normalization"), 1),
     **dict.fromkeys(("snapshot", "assert-hook", "grader", "suite-invalid"), 1),
 }
@@ -142,7 +157,8 @@ SESSIONS = {
 @pytest.mark.parametrize(("kind", "sessions"), SESSIONS.items())
 def test_how_often_a_session_with_trouble_is_held(bench, kind, sessions):
     (result,) = bench.run(f"{COUNT}; {trouble(kind)}").results
-    assert (result.status, result.judgement.failure_class.id) == (Status.ERRORED, kind)
+    status = Status.FAILED if kind == "resource-limit" else Status.ERRORED
+    assert (result.status, result.judgement.failure_class.id) == (status, kind)
     assert result.judgement.failure.message == f"{kind}!"
     assert (len(result.attempts), bench.sessions) == (sessions, sessions)
 
@@ -305,7 +321,7 @@ def test_cost_is_unknown_as_soon_as_one_session_s_is(bench):
 
 
 def test_each_session_keeps_a_workspace_of_its_own(bench):
-    bench.run(f"{COUNT}; touch session-$n.txt", retry=1)
+    bench.run(f"{COUNT}; touch session-$n.txt", retry=1, keep="all")
     kept = bench.artifact("workspaces/core/one/sh")
     found = sorted(path.relative_to(kept).as_posix() for path in kept.rglob("session-*.txt"))
     assert found == ["repeat-1-session-2/session-2.txt", "repeat-1/session-1.txt"]
@@ -407,7 +423,8 @@ def test_what_the_bootstrap_wrote_is_no_work_of_the_agent(bench):
     ],
 )
 def test_a_bootstrap_that_fails_is_told_and_starts_no_agent(bench, bootstrap, message):
-    report = bench.run(COUNT, case("a"), case("b"), suite_fields={"workspace": {"bootstrap": bootstrap}}, retry=2)
+    fields = {"workspace": {"bootstrap": bootstrap}}
+    report = bench.run(COUNT, case("a"), case("b"), suite_fields=fields, retry=2, keep="all")
     assert statuses(report) == ["errored", "errored"]
     first = report.results[0]
     assert (first.judgement.origin, first.judgement.failure.message) == ("workspace-bootstrap", message)

@@ -187,7 +187,12 @@ def test_an_agent_that_does_not_answer_is_told(tmp_path):
         pytest.param({"agentType": "codex"}, "the runner sh is command now, and was codex", id="another agent"),
         pytest.param({"home": "/etc/skillgym-x/1"}, "the session's home was /etc/skillgym-x/1", id="a home elsewhere"),
         pytest.param({"home": "{tmp}/skillgym-x/../../etc"}, "the session's home was", id="a home that leads out"),
-        pytest.param({"home": "{tmp}/skillgym-x/1", "cwd": "/no/such"}, "is not there: /no/such", id="no directory"),
+        pytest.param(
+            {"home": "{tmp}/skillgym-x/1"}, "which is no place for one below {tmp}", id="a home of no session"
+        ),
+        pytest.param(
+            {"home": "{tmp}/skillgym-x/1/home", "cwd": "/no/such"}, "is not there: /no/such", id="no directory"
+        ),
         pytest.param(
             {"workspace": "../.."}, "the run did not keep the session's workspace: ../..", id="not in the run"
         ),
@@ -198,9 +203,10 @@ def test_an_agent_that_does_not_answer_is_told(tmp_path):
 def test_what_cannot_be_asked_is_refused(tmp_path, changes, message):
     root = bench(tmp_path)
     file = root / "results" / SESSION / "explain.json"
+    temporary = str(Path(tempfile.gettempdir()).resolve())
+    message = message.replace("{tmp}", temporary)
     told = {
-        key: value.replace("{tmp}", tempfile.gettempdir()) if isinstance(value, str) else value
-        for key, value in changes.items()
+        key: value.replace("{tmp}", temporary) if isinstance(value, str) else value for key, value in changes.items()
     }
     file.write_text(json.dumps(json.loads(file.read_text()) | told))
     ran = skillgym("explain", f"results/{SESSION}", cwd=root)
@@ -216,7 +222,7 @@ def test_a_folder_without_questions_is_told(asked):
 
 
 def test_a_home_that_is_in_use_is_left_alone(asked):
-    root = Path(explain_json(asked)["home"]).parent
+    root = Path(explain_json(asked)["home"]).parents[1]
     root.mkdir()
     try:
         ran = skillgym("explain", f"results/{SESSION}", cwd=asked)

@@ -207,7 +207,7 @@ def test_a_run_that_is_cancelled_in_any_stage_ends_soon_with_all_reports(scene, 
 
 
 def test_a_large_template_is_not_copied_to_its_end(scene, proved):
-    template = scene.folder / "template"
+    template = scene.root / "template"
     for folder in range(20):
         (template / str(folder)).mkdir(parents=True)
         for file in range(200):

@@ -14,6 +14,7 @@ import pytest
 
 import action_step
 from faults import REPORTS, bound_by_permissions, whole
+from folders import tree
 from scratch import PROGRAM, case, config, environment, repository, runner, suite, written
 from skillgym_action.effects.github_files import append_outputs, append_summary
 
@@ -21,7 +22,10 @@ SECRET = "k-1234567890-very-secret"
 
 
 def run(root: Path, *args: str, limit: int | None = None, **more: Any) -> subprocess.CompletedProcess[str]:
-    """``run`` where no file may have more than ``limit`` bytes, as on a disk that is full by then."""
+    """``run`` where no file may have more than ``limit`` bytes, as on a disk that is full by then.
+
+    Little is in the environment then, since the tool writes that to a file before all others.
+    """
 
     def prepare() -> None:
         bound_by_permissions()
@@ -29,11 +33,13 @@ def run(root: Path, *args: str, limit: int | None = None, **more: Any) -> subpro
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     argv = args or ("run", "--output", "out")
+    # What Python compiles would be cut off as well, for every later run.
+    env = environment() if limit is None else {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     streams = {"capture_output": True, "text": True} | more.pop("streams", {})
     done = subprocess.run(
         argv if Path(argv[0]).is_absolute() else (PROGRAM, *argv),
         cwd=root,
-        env=environment(**more),
+        env=env | more,
         preexec_fn=prepare,
         check=False,
         timeout=60,
@@ -67,7 +73,9 @@ def test_at_whatever_point_the_disk_is_full_that_is_told_and_no_half_of_anything
         if done.returncode != 1:
             assert done.returncode == 3, done.stderr
             assert re.search(
-                r"error: cannot write .*: File too large; free space|error: no workspaces can", done.stderr
+                r"error: cannot write .*: File too large; free space|error: no workspaces can"
+                r"|error: cannot start without secrets in the environment: .*File too large; check .* the space in",
+                done.stderr,
             )
         else:
             assert there == REPORTS
@@ -81,18 +89,15 @@ def test_at_whatever_point_the_disk_is_full_that_is_told_and_no_half_of_anything
     "inputs",
     [
         pytest.param({"junit-path": "bench/core.json/x.xml"}, id="a file in the way"),
-        pytest.param({"junit-path": "full.xml"}, id="no room"),
     ],
 )
 def test_a_step_whose_report_cannot_be_written_is_not_green(tmp_path, inputs, proved):
     root = repository(tmp_path / "r")
-    (root / "full.xml").symlink_to("/dev/full")
     step = action_step.step(root, None, {"report-dir": "out", "comment": "off"} | inputs)
     assert step.code == 3, step.said
     assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("inconclusive", "3")
     assert step.said.splitlines()[-1].startswith(f"error: cannot write {root}/")
     assert "1 passed of 1" in step.said
-    assert Path("/dev/full").is_char_device()
     proved("faults", "outputs that could not be written, told with exit code 3")
 
 
@@ -162,7 +167,19 @@ def a_link_for_the_journal(root: Path) -> None:
     (root / "out" / "journal.jsonl").symlink_to(root / "bench" / "core.json")
 
 
-PLACES = (dangling, to_proc, looping, a_pipe, read_only, not_ours_to_enter, a_folder_for_the_journal)
+LINKS = (dangling, to_proc, looping)
+PLACES = (a_pipe, read_only, not_ours_to_enter, a_folder_for_the_journal)
+
+
+@pytest.mark.parametrize("there", LINKS, ids=lambda there: there.__name__)
+def test_a_run_directory_that_is_a_link_is_refused_before_anything_is_started(tmp_path, there, proved):
+    root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
+    there(root)
+    done = run(root)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: the run directory: out is a symbolic link; name a path inside")
+    assert not (tmp_path / "started").exists()
+    proved("faults", "run directories that are links, refused with exit code 2")
 
 
 @pytest.mark.parametrize("there", [*PLACES, a_link_for_the_journal], ids=lambda there: there.__name__)
@@ -204,13 +221,24 @@ def test_reports_of_an_earlier_run_do_not_pass_for_those_of_one_that_breaks(tmp_
     root = repository(tmp_path / "r")
     assert run(root).returncode == 0
     done = run(root, limit=400)
-    assert done.returncode == 3
+    assert (done.returncode, "cannot write" in done.stderr) == (3, True)
     assert not (root / "out/results.json").exists()
+
+
+def test_a_run_that_cannot_begin_leaves_an_earlier_one_as_it_is(tmp_path):
+    """Nothing was started, and no environment read."""
+    root = repository(tmp_path / "r")
+    assert run(root).returncode == 0
+    before = tree(root)
+    done = run(root, limit=10)
+    remedy = "check the Python installation and the space in the temporary folder"
+    message = f"error: cannot start without secrets in the environment: [Errno 27] File too large; {remedy}\n"
+    assert (done.returncode, done.stderr, tree(root)) == (3, message, before)
 
 
 def test_a_temporary_folder_without_room_costs_sessions_and_is_told(tmp_path, proved):
     """The folder is there and takes nothing: each session says so, and the run is not green."""
-    script = 'touch "$HOME/x"; chmod 500 "$HOME/.."; echo > out.txt'
+    script = 'touch "$HOME/x"; chmod 500 "$HOME/../.."; echo > out.txt'
     files = {"bench/core.json": suite(case("a"), case("b")), "skillgym.config.yaml": config(runner(script))}
     root = repository(tmp_path / "r", files)
     (tmp_path / "tmp").mkdir()

@@ -32,14 +32,14 @@ class Bench:
         self.root, self.temporary = folder / "repo", temporary
 
     def run(
-        self, script: str, *cases: dict[str, Any], files: dict[str, Any] | None = None
+        self, script: str, *cases: dict[str, Any], files: dict[str, Any] | None = None, keep: str = "changed"
     ) -> dict[str, dict[str, Any]]:
         """The results by case; nobody gets a traceback, every report is whole, and nothing is left."""
         agent = runner(script, env={"API_TOKEN": "${{ API_TOKEN }}"})
         standard = {"bench/core.json": suite(*cases), "skillgym.config.yaml": config(agent)}
         repository(self.root, standard | (files or {}))
         done = subprocess.run(
-            [PROGRAM, "run", "--output", "out", "--record", "rec"],
+            [PROGRAM, "run", "--output", "out", "--record", "rec", "--keep", keep],
             cwd=self.root,
             env=environment(TMPDIR=str(self.temporary), API_TOKEN=SECRET),
             stdin=subprocess.DEVNULL,
@@ -121,7 +121,7 @@ def test_agents_harm_no_session_but_their_own(bench, proved):
     branches = [f"*-{number}) {line};;" for number, (harm, line) in enumerate(HARM.items()) if harm != ALONE]
     script = f"case $(cat) in {' '.join(branches)} *) echo > out.txt;; esac"
     cases = [case(case_id) for harm, case_id in case_ids().items() if harm != ALONE]
-    told = bench.run(script, *cases, case("good"), files={"there.txt": "x"})
+    told = bench.run(script, *cases, case("good"), files={"there.txt": "x"}, keep="all")
     assert {told.pop("good")["status"]} == {"passed"}
     assert {result["status"] for result in told.values()} <= {"failed", "errored"}
     assert len(told) == len(HARM) - 1
@@ -170,7 +170,7 @@ def odd(template: Path) -> None:
 
 
 def test_a_template_may_hold_anything(bench, proved):
-    template = bench.root.parent / "template"
+    template = bench.root / "template"
     odd(template)
     told = bench.run("ls -la", files=with_template(template))
     assert told["one"]["status"] == "passed"
@@ -191,7 +191,7 @@ def with_template(template: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("closed", ["file", "folder"])
 def test_what_of_a_template_cannot_be_read_is_told(tmp_path, closed, proved):
-    template = written(tmp_path / "t", {"a/file": "x", "b.txt": "x"})
+    template = written(tmp_path / "repo" / "t", {"a/file": "x", "b.txt": "x"})
     (template / ("a" if closed == "folder" else "a/file")).chmod(0)
     (tmp_path / "tmp").mkdir()
     told = Bench(tmp_path, tmp_path / "tmp").run("echo", files=with_template(template))
@@ -204,10 +204,10 @@ def test_what_of_a_template_cannot_be_read_is_told(tmp_path, closed, proved):
 
 def test_a_template_may_be_deeper_than_recursion_goes(tmp_path, proved):
     dig = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')"
-    (tmp_path / "t").mkdir()
-    subprocess.run([sys.executable, "-c", dig], cwd=tmp_path / "t", check=True)
+    (tmp_path / "repo" / "t").mkdir(parents=True)
+    subprocess.run([sys.executable, "-c", dig], cwd=tmp_path / "repo" / "t", check=True)
     (tmp_path / "tmp").mkdir()
-    told = Bench(tmp_path, tmp_path / "tmp").run("echo", files=with_template(tmp_path / "t"))
+    told = Bench(tmp_path, tmp_path / "tmp").run("echo", files=with_template(tmp_path / "repo" / "t"))
     assert told["one"]["status"] == "passed"
     proved("faults", "things a template may hold, copied or left out")
 
@@ -217,15 +217,16 @@ def test_many_files_in_a_template_take_time_and_memory_in_proportion(tmp_path, p
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as place:
         for folder in range(400):
-            Path(place, f"t/{folder}").mkdir(parents=True)
+            Path(place, f"repo/t/{folder}").mkdir(parents=True)
             for file in range(250):
-                Path(place, f"t/{folder}/{file}").touch()
+                Path(place, f"repo/t/{folder}/{file}").touch()
         Path(place, "tmp").mkdir()
         began = time.monotonic()
-        told = Bench(tmp_path, Path(place, "tmp")).run("echo > 1/new; rm 2/2", files=with_template(Path(place, "t")))
+        bench = Bench(Path(place), Path(place, "tmp"))
+        told = bench.run("echo > 1/new; rm 2/2", files=with_template(bench.root / "t"))
         assert time.monotonic() - began < 60
+        changes = json.loads((bench.root / "out/s/one/sh/repeat-1/workspace.json").read_text())
     assert told["one"]["status"] == "passed"
-    changes = json.loads((tmp_path / "repo/out/s/one/sh/repeat-1/workspace.json").read_text())
     assert (changes["created"], changes["deleted"]) == (["1/new"], ["2/2"])
     proved("faults", "files in a template, copied", 100_000)
 

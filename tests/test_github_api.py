@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import ssl
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from skillgym_action import __version__
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.clock import Clock
 from skillgym_action.effects.github_api import GitHubApi, GitHubError
+from skillgym_action.effects.network import network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 TOKEN = "ghs_Zm9vYmFyYmF6cXV4MDEyMzQ1Njc4OWFi"
 COMMENTS = "/repos/o/r/issues/1/comments"
 OK = Reply(body={"id": 1})
-PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 
 CALLS: dict[str, Callable[[GitHubApi], object]] = {
@@ -37,12 +36,6 @@ CALLS: dict[str, Callable[[GitHubApi], object]] = {
     "PATCH": lambda api: api.patch("/thing", {"body": "text"}),
     "DELETE": lambda api: api.delete("/thing"),
 }
-
-
-@pytest.fixture(autouse=True)
-def _a_plain_environment(monkeypatch):
-    for name in (*PROXIES, *map(str.lower, PROXIES), *CERTIFICATES, "NETRC"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -60,9 +53,10 @@ def cancelled() -> Iterator[Cancellation]:
 def door(clock, cancelled) -> Iterator[Callable[..., GitHubApi]]:
     opened: list[GitHubApi] = []
 
-    def open_door(url: str, **settings) -> GitHubApi:
+    def open_door(url: str, environment: dict[str, str] | None = None, **settings) -> GitHubApi:
         given = {"token": TOKEN, "graphql_url": None, "clock": clock, "cancelled": cancelled} | settings
         opened.append(GitHubApi(url=url, **given))
+        opened[-1].network = network(environment or {})
         return opened[-1]
 
     yield open_door
@@ -618,25 +612,22 @@ def test_no_graphql_on_the_same_host_no_viewer(door, graphql_url):
 # --- proxies and certificates ---------------------------------------------------------------------------
 
 
-def test_a_proxy_out_of_the_environment_is_used(door, monkeypatch):
+def test_a_proxy_out_of_the_environment_is_used(door):
     with ScriptedServer(OK) as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url)
-        assert door("http://github.invalid/api/v3").get("/thing") == {"id": 1}
+        assert door("http://github.invalid/api/v3", {"HTTP_PROXY": proxy.url}).get("/thing") == {"id": 1}
     assert proxy.lines == ["GET http://github.invalid/api/v3/thing"]
 
 
-def test_no_proxy_where_none_is_wanted(door, monkeypatch):
+def test_no_proxy_where_none_is_wanted(door):
     with ScriptedServer(OK) as proxy, ScriptedServer(OK) as server:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url)
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        door(server.url).get("/thing")
+        door(server.url, {"HTTP_PROXY": proxy.url, "NO_PROXY": "127.0.0.1"}).get("/thing")
     assert (len(proxy.requests), len(server.requests)) == (0, 1)
 
 
-def test_a_proxy_of_an_encrypted_connection_does_not_see_the_token(door, monkeypatch):
+def test_a_proxy_of_an_encrypted_connection_does_not_see_the_token(door):
     with ScriptedServer(*[Reply(407)] * 9) as proxy:
-        monkeypatch.setenv("HTTPS_PROXY", f"http://someone:hunter22@127.0.0.1:{proxy.port}")
-        error = refused(lambda: door("https://github.invalid").post("/thing", {}))
+        environment = {"HTTPS_PROXY": f"http://someone:hunter22@127.0.0.1:{proxy.port}"}
+        error = refused(lambda: door("https://github.invalid", environment).post("/thing", {}))
     assert proxy.lines == ["CONNECT github.invalid:443"] * 5
     assert {request.headers.get("authorization") for request in proxy.requests} == {None}
     assert "407" in str(error)
@@ -644,9 +635,9 @@ def test_a_proxy_of_an_encrypted_connection_does_not_see_the_token(door, monkeyp
 
 
 @pytest.mark.parametrize("host", ["", "127.0.0.1:none", "127.0.0.1:99999", "[::1"])
-def test_a_proxy_that_makes_no_sense_is_an_error_without_its_password(door, monkeypatch, host):
-    monkeypatch.setenv("HTTPS_PROXY", f"http://someone:hunter22@{host}")
-    error = refused(lambda: door("https://github.invalid").get("/thing"))
+def test_a_proxy_that_makes_no_sense_is_an_error_without_its_password(door, host):
+    environment = {"HTTPS_PROXY": f"http://someone:hunter22@{host}"}
+    error = refused(lambda: door("https://github.invalid", environment).get("/thing"))
     assert "GET /thing: no answer from github.invalid: " in str(error)
     assert "hunter22" not in str(error)
 
@@ -663,11 +654,10 @@ def authority(tmp_path_factory) -> tuple[Path, ssl.SSLContext]:
 
 
 @pytest.mark.parametrize("variable", CERTIFICATES)
-def test_an_authority_that_the_environment_names_is_trusted(door, authority, monkeypatch, variable):
+def test_an_authority_that_the_environment_names_is_trusted(door, authority, variable):
     certificate, tls = authority
-    monkeypatch.setenv(variable, str(certificate))
     with ScriptedServer(OK, tls=tls) as server:
-        assert door(server.url).get("/thing") == {"id": 1}
+        assert door(server.url, {variable: str(certificate)}).get("/thing") == {"id": 1}
 
 
 def test_an_unknown_authority_is_not_trusted_and_not_asked_twice(door, clock, authority):
@@ -678,10 +668,10 @@ def test_an_unknown_authority_is_not_trusted_and_not_asked_twice(door, clock, au
     assert str(error).endswith("name the authority's certificate in REQUESTS_CA_BUNDLE or SSL_CERT_FILE")
 
 
-def test_a_certificate_file_that_is_not_there_is_an_error(door, authority, monkeypatch):
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/no/such/file.pem")
+def test_a_certificate_file_that_is_not_there_is_an_error(door, authority):
+    environment = {"REQUESTS_CA_BUNDLE": "/no/such/file.pem"}
     with ScriptedServer(OK, tls=authority[1]) as server:
-        assert "/no/such/file.pem" in str(refused(lambda: door(server.url).get("/thing")))
+        assert "/no/such/file.pem" in str(refused(lambda: door(server.url, environment).get("/thing")))
 
 
 PROGRAM = """
@@ -693,17 +683,14 @@ from skillgym_action.effects.clock import Clock
 from skillgym_action.effects.github_api import GitHubApi
 
 assert "requests" not in sys.modules and "tenacity" not in sys.modules
-composition.forget_keys()
 doors = {"clock": Clock(), "cancelled": Cancellation()}
 with closing(GitHubApi(url=sys.argv[1], token="t" * 40, graphql_url=None, **doors)) as api:
     print(api.get("/thing"))
 """
 
 
-def test_forgotten_keys_leave_certificates_and_nothing_is_imported_before_the_first_request(authority):
-    certificate, tls = authority
-    environment = dict(os.environ) | {"REQUESTS_CA_BUNDLE": str(certificate), "GITHUB_TOKEN": "x" * 40}
-    with ScriptedServer(OK, tls=tls) as server:
+def test_nothing_is_imported_before_the_first_request():
+    with ScriptedServer(OK) as server:
         command = [sys.executable, "-c", PROGRAM, server.url]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("{'id': 1}\n", "")

@@ -19,6 +19,7 @@ from skillgym_action.github.conversation import Conversation
 from skillgym_action.github.event import Head
 from skillgym_action.options import ConversationOptions
 from skillgym_action.redaction import Redactor
+from users_templates import rendered_elsewhere
 
 GREEN = run_report("edit passed $0.20")
 RED = run_report("edit passed $0.20\nfix failed $0.64: no file")
@@ -26,12 +27,13 @@ FORK = "stranger/skills"
 
 
 @contextmanager
-def conversation(github, event=None, token=None, **more):
+def conversation(github, event=None, token=None, templates=None, **more):
     """A conversation, and the lines it says to people."""
     said: list[str] = []
     with api_of(github, **({"token": token} if token else {})) as api:
         options = ConversationOptions(**{"period": 60.0, **more})
-        yield Conversation(api, event or event_of(github), options, Redactor(["s3cret-value"]), said.append), said
+        redactor = Redactor(["s3cret-value"])
+        yield Conversation(api, event or event_of(github), options, redactor, said.append, templates), said
 
 
 def told(github, report=RED, event=None, **options):
@@ -338,7 +340,11 @@ def test_a_template_of_the_users_is_used_while_it_runs_and_ours_when_it_is_broke
         '{% extends "packaged/running.md.j2" %}{% block facts %}Patience.{% endblock %}'
     )
     (tmp_path / "comment.md.j2").write_text("{{ view.nothing }}")
-    with github_with() as github, conversation(github, templates=tmp_path) as (talk, _):
+    with (
+        github_with() as github,
+        rendered_elsewhere(tmp_path) as templates,
+        conversation(github, templates=templates) as (talk, _),
+    ):
         talk.planned(2)
         assert "Patience." in texts(github)[0]
         talk.tell(RED)

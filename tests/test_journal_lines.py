@@ -189,6 +189,37 @@ def test_a_line_that_is_torn_off_anywhere_costs_its_own_session_only(proved: Pro
     proved("faults", "places at which a journal was torn off, read without loss", len(last) - 1)
 
 
+EVENT = {"event": "judging", "digest": ONE, "repetition": 1, "session": 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "mistake"),
+    [
+        pytest.param(EVENT | {"event": "ended"}, "event: must be", id="no event"),
+        pytest.param(EVENT | {"digest": "1"}, "digest: must be 64 hexadecimal digits", id="no digest"),
+        pytest.param(EVENT | {"repetition": 0}, "repetition: must be greater than or equal to 1", id="repetition 0"),
+        pytest.param(EVENT | {"session": "1"}, "session: must be a valid integer", id="a number in words"),
+        pytest.param(EVENT | {"more": 1}, "more: is no key", id="a key of no meaning"),
+        pytest.param('{"event": ', "not JSON: EOF", id="half of a line"),
+    ],
+)
+def test_an_event_that_is_none_is_ignored(line, mistake):
+    text = line if isinstance(line, str) else json.dumps(line)
+    found = read(journal(text.replace('"event": ', '"event":', 1), held()))
+    (warning,) = map(str, found.warnings)
+    assert (found.judging.total(), len(found.all)) == (0, 1)
+    assert warning.startswith("journal.jsonl:2: ")
+    assert mistake in warning
+    assert warning.endswith("; the line is ignored")
+
+
+def test_events_are_counted_by_session():
+    lines = [EVENT, EVENT | {"event": "started"}, EVENT | {"event": "started", "session": 2}, held()]
+    found = read(journal(*(json.dumps(one, separators=(",", ":")) if isinstance(one, dict) else one for one in lines)))
+    assert found.judging == {(ONE, (1, 1)): 1}
+    assert (found.started, found.interrupted) == ({(ONE, (1, 1)): 1, (ONE, (1, 2)): 1}, 1)
+
+
 # --- the first line ---------------------------------------------------------------------------------
 
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 KEY = "judge-Zm9vYmFyYmF6cXV4"
-PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 MODELS = {"anthropic": "claude-haiku-4-5", "openai": "gpt-5-mini"}
 APIS = pytest.mark.parametrize("api", MODELS)
 
@@ -57,12 +56,6 @@ def said(api: str, answer: dict[str, Any] | str, **changes: Any) -> Reply:
 def refused(api: str, status: int, **headers: str) -> Reply:
     errors: dict[str, Callable[[int], dict[str, Any]]] = {"anthropic": Anthropic().error, "openai": Chat().error}
     return Reply(status, errors[api](status), headers)
-
-
-@pytest.fixture(autouse=True)
-def _a_plain_environment(monkeypatch):
-    for name in (*PROXIES, *map(str.lower, PROXIES)):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

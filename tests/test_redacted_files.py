@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from folders import opened
 from scratch import written
 from skillgym_action.effects.redacted_files import CHUNK, RedactedFiles
 from skillgym_action.redaction import Redactor
@@ -80,6 +81,24 @@ def test_odd_names_are_rewritten_like_others(tmp_path, files, name):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_what_has_a_longer_path_than_systems_take_goes(tmp_path, files):
+    dig = f"import os\nfor _ in range(1500): os.mkdir('ddd'); os.chdir('ddd')\nopen('x', 'w').write('{GITHUB}')"
+    subprocess.run([sys.executable, "-c", dig], cwd=tmp_path, check=True)
+    way = "ddd/" * 1000
+    assert files.clean(tmp_path, [f"{way}x", f"{way}{GITHUB}"]).keys() == {f"{way}***"}
+    assert (tmp_path / "ddd").is_dir()
+    found = files.clean(tmp_path, [f"{'ddd/' * 20}ddd", f"{'ddd/' * 1010}ddd"])
+    assert found == {}
+    with opened(tmp_path) as folder:
+        assert len(folder.snapshot()) == 1010
+
+
+def test_what_was_never_saved_is_no_error(tmp_path, files):
+    written(tmp_path, {"file": "x"})
+    assert files.clean(tmp_path / "missing", ["a", GITHUB]).keys() == {"***"}
+    assert files.clean(tmp_path, ["file/below"]) == {}
+
+
 def test_what_is_no_file_is_not_opened(tmp_path, files):
     os.mkfifo(tmp_path / "fifo")
     assert files.clean(tmp_path, ["fifo"]) == {}
@@ -87,8 +106,9 @@ def test_what_is_no_file_is_not_opened(tmp_path, files):
 
 def test_looking_changes_nothing(tmp_path, files):
     written(tmp_path, {"a.txt": SECRET})
-    assert [leak.kind for leak in files.look(tmp_path / "a.txt")] == ["secret"]
-    assert files.look(tmp_path / "missing") == files.look(tmp_path) == frozenset()
+    content = (tmp_path / "a.txt").read_bytes()
+    assert [leak.kind for leak in files.look(content)] == ["secret"]
+    assert files.look(b"") == files.look(b"nothing") == frozenset()
     assert (tmp_path / "a.txt").read_text() == SECRET
 
 

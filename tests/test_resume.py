@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import signal
 import time
@@ -82,9 +83,11 @@ class Scene:
     def forget(self) -> None:
         (self.log / "begun").unlink(missing_ok=True)
 
-    def journal(self, output: str = "results") -> list[str]:
+    def journal(self, output: str = "results", *, events: bool = False) -> list[str]:
+        """The beginning and the sessions that have ended; ``events``: also what began."""
         file = self.root / output / "journal.jsonl"
-        return file.read_text().splitlines(keepends=True) if file.exists() else []
+        lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+        return [line for line in lines if events or not line.startswith('{"event":')]
 
     def keep(self, lines: list[str]) -> None:
         """The journal as it was when no more than that had been written, and nothing that comes at the end."""
@@ -570,8 +573,179 @@ def test_a_run_that_is_killed_again_and_again_is_finished_in_the_end(tmp_path, s
     assert killed.finished() == sessions
     assert Counter(scene.begun) == sessions + killed.interrupted
     expected, found = lasting(unbroken.results()), lasting(scene.results())
-    torn = [one for one in found.pop("warnings") if "torn off" not in one["message"]]
-    assert (found, torn) == ({key: value for key, value in expected.items() if key != "warnings"}, [])
+    more = [one for one in found.pop("warnings") if not re.search("torn off|under way when", one["message"])]
+    assert (found, more) == ({key: value for key, value in expected.items() if key != "warnings"}, [])
     until(lambda: not list(scene.temporary.iterdir()), 10)
     assert killed.kills >= 5
     proved("faults", "kills at random points, resumed without loss", killed.kills)
+
+
+# --- what began and did not end ---------------------------------------------------------------------
+
+# What agents and `test:` commands do outside is written down outside, as it begins.
+QUICK = """read -r _ task; echo $task >> $LOG/begun; sleep 0.0$(($$ % 5)); echo $task > out.txt"""
+JUDGES = "test:echo {name} >> $(cat log.txt)/judged; sleep 0.$(($$ % 2))$(($$ % 10)); grep -q {name} out.txt"
+
+
+def judging(scene: Scene, *names: str) -> None:
+    """The suite, with commands that leave a trace."""
+    made = [case(name, (JUDGES.format(name=name),)) for name in names]
+    written(scene.root, {"bench/core.json": suite(*made), "log.txt": str(scene.log)})
+
+
+def event(scene: Scene, kind: str, place: str = "1.1", session: int = 1) -> str:
+    """The line that says that a session of the journal's ``session``th began, or was about to be judged."""
+    digest = json.loads(scene.journal()[session])["digest"]
+    repetition, number = place.split(".")
+    return f'{{"event":"{kind}","digest":"{digest}","repetition":{repetition},"session":{number}}}\n'
+
+
+def test_what_begins_is_written_down_before_it_begins(scene):
+    scene.run()
+    lines = [json.loads(line) for line in scene.journal(events=True)[1:]]
+    assert [line.get("event", "ended") for line in lines] == ["started", "ended"] * 9
+    judging(scene, "a")
+    scene.run()
+    lines = [json.loads(line) for line in scene.journal(events=True)[1:]]
+    assert [line.get("event", "ended") for line in lines] == ["started", "judging", "ended"]
+    assert [line["digest"] for line in lines] == [lines[0]["digest"]] * 3
+
+
+def test_checks_of_a_program_are_written_down_before_they_begin(tmp_path):
+    program = "from skillgym_action import Suite\nsuite = Suite()\n"
+    program += "@suite.case('a', prompt='Do a')\ndef a(report, ctx): pass\n"
+    scene = Scene(tmp_path)
+    (scene.root / "bench/core.json").unlink()
+    written(scene.root, {"bench/own_suite.py": program})
+    scene.run()
+    lines = [json.loads(line) for line in scene.journal(events=True)[1:]]
+    assert [line.get("event", "ended") for line in lines] == ["started", "judging", "ended"]
+
+
+AGAIN = "bench/core.json a [sh] repetition 1: its commands, graders or checks had begun when the run was interrupted"
+
+
+@pytest.mark.parametrize(
+    ("events", "ended", "notes"),
+    [
+        pytest.param(["started"], False, ["1 session was under way"], id="the agent had begun"),
+        pytest.param(["started"] * 2, False, ["2 sessions were under way"], id="twice"),
+        pytest.param(
+            ["started", "judging"],
+            False,
+            [f"{AGAIN}, and run again with the session", "1 session was under way"],
+            id="its commands had begun",
+        ),
+        pytest.param(
+            ["started", "judging", "started", "judging"],
+            False,
+            [f"{AGAIN} (2 times), and run again with the session", "2 sessions were under way"],
+            id="its commands had begun twice",
+        ),
+        pytest.param(
+            ["started", "judging", "started", "judging"],
+            True,
+            [f"{AGAIN}, and were run again", "1 session was under way"],
+            id="it was judged again, and has ended",
+        ),
+        pytest.param(["started", "judging"], True, [], id="it has ended"),
+        pytest.param([], True, [], id="it has ended, and nobody wrote down that it began"),
+    ],
+)
+def test_what_was_interrupted_is_reported(tmp_path, events, ended, notes):
+    scene = Scene(tmp_path, "a")
+    judging(scene, "a")
+    scene.run()
+    first, last = scene.journal()
+    scene.keep([first, *(event(scene, kind) for kind in events), *([last] if ended else [])])
+    report = scene.resume()
+    assert shown(report) == ["a passed 1"]
+    found = [re.sub(" when the run was interrupted; what they cost is unknown$", "", one) for one in warnings(report)]
+    assert found == notes
+
+
+def test_a_retry_that_was_interrupted_is_named(tmp_path):
+    scene = Scene(tmp_path, "a-crashes")
+    scene.run(retry=1)
+    first, one, _ = scene.journal()
+    scene.keep([first, event(scene, "judging", "1.2"), one])
+    (warning,) = warnings(scene.resume(retry=1))
+    assert warning.startswith("bench/core.json a-crashes [sh] repetition 1, session 2: its commands")
+
+
+def test_what_was_interrupted_of_a_suite_that_changed_is_not_judged_again(tmp_path):
+    scene = Scene(tmp_path, "a")
+    scene.run()
+    first, *_ = scene.journal()
+    scene.keep([first, event(scene, "started").replace('digest":"', 'digest":"0')[:-1] + "\n"])
+    assert warnings(scene.resume())[0].startswith("journal.jsonl:2: digest: must be 64 hexadecimal digits")
+    judging(scene, "a")
+    report = scene.resume()
+    assert [one for one in warnings(report) if "commands" in one] == []
+
+
+def test_many_sessions_that_were_interrupted_are_counted(tmp_path):
+    scene = Scene(tmp_path, "a")
+    scene.run()
+    first, last = scene.journal()
+    scene.keep([first, last, *(event(scene, "judging", f"{number}.1") for number in range(2, 1_502))])
+    found = warnings(scene.resume())
+    assert (len(found), found[-1]) == (101, "1,400 more sessions like that")
+
+
+def killed_at_random(scene: Scene, chance: random.Random, *args: str) -> bool:
+    """Start the tool and kill it soon after some more sessions have begun; whether it had not ended before."""
+    before = len(scene.begun)
+    tool = scene.left_running("run", *args)
+    more = chance.randrange(4)
+    until(lambda: tool.poll() is not None or len(scene.begun) >= before + more)
+    time.sleep(chance.random() * 0.15)
+    tool.kill()
+    tool.communicate()
+    return tool.returncode == -signal.SIGKILL
+
+
+def judged(scene: Scene) -> Counter[str]:
+    """How often the `test:` command of each case began."""
+    return Counter((scene.log / "judged").read_text().split())
+
+
+def untimed(results: dict[str, Any]) -> dict[str, Any]:
+    """Without what is another one each time, and without how long commands took."""
+    return json.loads(re.sub(r" after \d+\.\d s", "", json.dumps(lasting(results))))
+
+
+THIRTY = 30
+
+
+def test_thirty_kills_in_sixty_sessions_lose_nothing_and_repeat_nothing_without_a_note(tmp_path, proved: Proved):
+    seed, kills = random.randrange(10_000), 0
+    print("seed", seed)
+    chance = random.Random(seed)
+    names = tuple(f"case-{number:02}" for number in range(20))
+    args = ("--repeat", "3", "--jobs", "2")
+    unbroken, scene = Scene(tmp_path / "unbroken", script=QUICK), Scene(tmp_path / "killed", script=QUICK)
+    for one in (unbroken, scene):
+        judging(one, *names)
+    assert unbroken.tool("run", "--output", "results", *args).code == 0
+    where = "--output"
+    while kills < THIRTY and killed_at_random(scene, chance, where, "results", *args):
+        where, kills = "--resume" if (scene.root / "results/journal.jsonl").exists() else "--output", kills + 1
+    assert scene.tool("run", where, "results", *args).code == 0
+    assert kills == THIRTY
+    assert Killed(scene, seed).finished() == judged(unbroken) == Counter(dict.fromkeys(names, 3))
+    whole, found = untimed(unbroken.results()), untimed(scene.results())
+    assert found["suites"] == whole["suites"]
+    messages = [one["message"] for one in found["warnings"]]
+    noted: Counter[str] = Counter()
+    for message in messages:
+        if note := re.fullmatch(
+            r"\S+ (\S+) \[sh\] repetition \d: its commands.* interrupted(?: \((\d+) .*)?, .*", message
+        ):
+            noted[note[1]] += int(note[2] or 1)
+    again = judged(scene) - judged(unbroken)
+    assert again - noted == Counter(), "judged again without a note"
+    assert again.total() > 0, "no command was interrupted: the test shows nothing"
+    (under_way,) = (int(message.split()[0]) for message in messages if "under way when" in message)
+    assert under_way >= (Counter(scene.begun) - Counter(unbroken.begun)).total() >= again.total()
+    proved("faults", "kills in one run of 60 sessions, resumed without loss", kills)

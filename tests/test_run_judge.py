@@ -55,6 +55,13 @@ def run(folder: Path, server: ScriptedServer, *args: str, key: str = KEY, **env:
     return ran
 
 
+def test_the_judge_is_reached_through_the_proxy_of_the_environment(tmp_path):
+    with ScriptedServer(said(1.0)) as proxy:
+        ran = run(scratch(tmp_path, **JUDGED), proxy, HTTP_PROXY=proxy.url, ANTHROPIC_BASE_URL="http://judge.invalid")
+    assert ran.code == 0, ran.err
+    assert proxy.lines == ["POST http://judge.invalid/v1/messages"]
+
+
 def results(folder: Path, name: str = "out") -> list[dict[str, Any]]:
     told = json.loads((folder / name / "results.json").read_text())
     return [one for suite in told["suites"] for one in suite["results"]]
@@ -70,6 +77,13 @@ def test_the_judge_decides_and_what_it_costs_is_part_of_the_case(tmp_path, score
     assert (ran.code, result["status"], result["costSource"]) == (code, status, "computed")
     assert result["costUsd"] == pytest.approx(0.5 + COST)
     assert result["outcomes"][0]["score"] == score
+
+
+def test_the_journal_says_that_a_judge_is_about_to_be_asked(tmp_path):
+    with ScriptedServer(said(0.9)) as server:
+        run(scratch(tmp_path, **JUDGED), server)
+    lines = map(json.loads, (tmp_path / "out" / "journal.jsonl").read_text().splitlines()[1:])
+    assert [line.get("event", "ended") for line in lines] == ["started", "judging", "ended"]
 
 
 def test_the_agents_words_reach_the_judge_as_data(tmp_path):

@@ -16,6 +16,7 @@ from skillgym_action.reporters.markdown import Live, environment, summary
 from skillgym_action.reporters.rows import Row
 from skillgym_action.reporters.sections import Edit, Group, Section, Warnings
 from skillgym_action.reporters.view import Table, View, verdict_of, view_of
+from users_templates import rendered_elsewhere
 
 TEMPLATES = sorted((Path(__file__).parents[1] / "templates").glob("*.md.j2"))
 ALLOWED = (
@@ -59,7 +60,8 @@ def test_every_value_is_documented_and_no_other():
 def test_the_example_of_the_document_works(tmp_path):
     (example,) = re.findall(r"```jinja\n(.*?)```", DOCUMENT, re.DOTALL)
     (tmp_path / "summary.md.j2").write_text(example)
-    markdown = "".join(summary(showcase(), templates=tmp_path))
+    with rendered_elsewhere(tmp_path) as templates:
+        markdown = "".join(summary(showcase(), templates=templates))
     assert markdown.startswith("# Skills: ❌ Failed: 7 of 14 green\n❌\u00a03\u00a0failed")
     assert "### ❌ 3 failures" in markdown
 
@@ -82,8 +84,8 @@ def test_logic_is_seen(source):
 
 def test_every_block_has_a_name_of_the_view():
     assert blocks("summary.md.j2") == [
-        "head", "facts", "runners", "leaks", "failed", "unexpected", "errored", "changes", "warnings", "skipped",
-        "expected", "passed", "left_out", "provenance",
+        "head", "facts", "runners", "leaks", "changed_suites", "failed", "unexpected", "errored", "changes", "warnings",
+        "skipped", "expected", "passed", "left_out", "provenance",
     ]  # fmt: skip
 
 

@@ -108,7 +108,8 @@ def test_every_execution_has_its_artifacts_and_ids_that_look_alike_do_not_share_
 
 
 def test_a_workspace_is_kept_when_the_check_fails_and_removed_when_it_does_not(root):
-    run(root, suite(("good", "assert.ok(1)"), ("bad", "assert.fail('no')"), workspace='{ mode: "isolated" }'))
+    cases = (("good", "assert.ok(1)"), ("bad", "assert.fail('no')"))
+    run(root, suite(*cases, workspace='{ mode: "isolated" }'), settings={"keep": "all"})
     kept = root / "out" / "workspaces" / "own"
     assert [path.name for path in kept.iterdir()] == ["bad"]
     assert [path.name for path in (kept / "bad/one/repeat-1").iterdir()] == ["trace.txt"]

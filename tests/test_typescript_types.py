@@ -233,7 +233,10 @@ def constants(there: Mapping[str, list[str]]) -> dict[str, object]:
         "Names<skillgym.UsageReport>": there["usage"],
         "Names<skillgym.ExplainQuestionContext>": ["actual", *there["question"]],
         "Names<skillgym.Case>": there["case"],
-        "Record<keyof skillgym.SuiteWorkspaceConfig, true>": list(map(camel, config.WorkspaceSection.model_fields)),
+        "Record<keyof skillgym.SuiteWorkspaceConfig, true>": [
+            "limits",
+            *map(camel, config.WorkspaceSection.model_fields),
+        ],
         "Record<skillgym.AgentType, true>": [name for name, agent in AGENTS.items() if agent.format is None],
         "Record<skillgym.ScheduleMode, true>": get_args(Schedule),
         'Record<NonNullable<skillgym.SnapshotConfig["metric"]>, true>': FIELDS,

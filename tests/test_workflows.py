@@ -170,9 +170,19 @@ def test_a_workflow_that_follows_another_finds_it_beside_itself(workflow):
 
 @each_documented
 def test_a_job_that_can_write_runs_no_code_of_a_fork(workflow):
+    """It may check out the base, which is what a checkout without a ref is there."""
     for job in jobs(workflow).values():
         steps = job.get("steps", ())
         agents_run = any(step.get("with", {}).get("mode") != "report" for step in steps if step.get("uses") == OURS)
-        checks_out = any(step.get("uses", "").startswith("actions/checkout@") for step in steps)
-        assert "workflow_run" not in workflow.content["on"] or not (agents_run or checks_out)
+        checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+        foreign = any(step.get("with", {}).keys() & {"ref", "repository"} for step in checkouts)
+        assert "workflow_run" not in workflow.content["on"] or not (agents_run or foreign)
     assert "pull_request_target" not in workflow.content["on"]
+
+
+@each_documented
+def test_a_job_that_reports_for_another_workflow_has_the_bases_suites_to_compare(workflow):
+    for job in jobs(workflow).values():
+        used = [step.get("uses", "").partition("@")[0] for step in job.get("steps", ())]
+        if "workflow_run" in workflow.content["on"]:
+            assert used.index("actions/checkout") < used.index("actions/download-artifact"), "it would remove that"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -11,18 +12,25 @@ from pathlib import Path
 
 import pytest
 
+from folders import tree
 from scratch import committed, git_in, repository, world_in, written
 from skillgym_action.domain import WorkspaceSpec
-from skillgym_action.effects.snapshot import Changes
+from skillgym_action.effects.archive import Saved, save_changes, save_workspace
+from skillgym_action.effects.changes import Changes
 
 BYTES = os.fsdecode(b"caf\xe9.txt")  # Latin-1: not UTF-8
 NEWLINE = "two\nlines.txt"
 
 
 @pytest.fixture
-def workspaces(tmp_path):
+def world(tmp_path):
     with world_in(repository(tmp_path / "repo")) as world:
-        yield world.workspaces
+        yield world
+
+
+@pytest.fixture
+def workspaces(world):
+    return world.workspaces
 
 
 def started(workspaces, template: Path | None = None, **spec):
@@ -80,8 +88,9 @@ def test_a_missing_template_raises_an_error_of_the_system(workspaces, tmp_path):
 
 def test_an_agent_s_place_says_nothing_of_its_case(workspaces):
     workspace = started(workspaces)
-    assert workspace.path.parent.name.isdigit()
+    assert re.fullmatch("[0-9a-f]{16}", workspace.path.parent.name)
     assert workspace.path.name == "workspace"
+    assert workspace.path.parent.parent == workspaces.root
 
 
 def test_every_session_has_a_directory_of_its_own(workspaces, tmp_path):
@@ -279,15 +288,27 @@ def test_one_path_is_asked_for(workspaces, tmp_path, path, changed):
     assert workspace.changed(path) is changed
 
 
-def test_a_directory_of_the_user_is_neither_watched_nor_removed(workspaces, tmp_path):
-    folder = written(tmp_path / "mine", {"a.txt": "a"})
+def test_a_directory_of_the_user_is_watched_and_never_removed(workspaces, tmp_path):
+    folder = written(tmp_path / "mine", {"a.txt": "a", "b.txt": "b", ".git/HEAD": "x"})
     workspace = started(workspaces, mode="none", cwd=folder)
-    (folder / "a.txt").write_text("changed")
+    written(folder, {"a.txt": "changed", "new.txt": "n"})
     workspace.settle()
-    assert workspace.changes() == Changes()
-    workspace.keep(tmp_path / "kept", workspaces.cancelled)
+    assert not workspace.is_own
+    assert workspace.changes() == Changes(created=("new.txt",), modified=("a.txt",))
+    before = tree(folder)
+    assert save_changes(workspace, workspace.changes(), tmp_path / "saved") == Saved(complete=True)
     workspaces.discard(workspace)
-    assert names(folder) == ["a.txt"]
+    assert tree(folder) == before
+    assert names(folder) == [".git", ".git/HEAD", "a.txt", "b.txt", "new.txt"]
+    assert names(tmp_path / "saved") == ["a.txt", "new.txt"]
+    assert not workspace.path.is_relative_to(workspaces.root)
+
+
+def test_what_is_no_directory_is_no_place_for_a_session(workspaces, tmp_path):
+    file = written(tmp_path, {"file": "x"}) / "file"
+    with pytest.raises(NotADirectoryError):
+        workspaces.fresh(WorkspaceSpec(mode="none", cwd=file))
+    assert file.read_text() == "x"
 
 
 def test_a_shared_directory_is_prepared_once(workspaces, tmp_path):
@@ -339,8 +360,12 @@ def test_only_files_of_the_private_home_are_collected(workspaces, tmp_path):
     written(workspace.home, {".agent/a.jsonl": "a", ".agent/b.txt": "b"})
     (workspace.home / ".agent/link.jsonl").symlink_to(outside / "secret.jsonl")
     (workspace.home / ".other").symlink_to(outside)
-    found = workspace.collected((".agent/*.jsonl", ".other/*.jsonl"))
-    assert [path.name for path in found] == ["a.jsonl"]
+    target = workspaces.records()
+    found = workspace.collected((".agent/*.jsonl", ".other/*.jsonl"), target)
+    assert found == (target / ".agent/a.jsonl",)
+    assert names(target) == [".agent", ".agent/a.jsonl"]
+    (workspace.home / ".agent/a.jsonl").write_text("changed")
+    assert found[0].read_text() == "a"
 
 
 def test_graders_have_a_home_the_agent_never_saw(workspaces):
@@ -363,12 +388,12 @@ def test_changes_are_saved_so_that_they_can_be_played_again(workspaces, tmp_path
     os.mkfifo(workspace.path / "fifo")
     (workspace.path / "b.txt").unlink()
     saved = tmp_path / "saved"
-    assert workspace.save(workspace.changes(), saved) is True
+    told = save_changes(workspace, workspace.changes(), saved)
     assert names(saved) == sorted(["a.txt", "new", "new/x.sh", "link", BYTES, NEWLINE])
     assert (saved / "a.txt").read_text() == "changed"
     assert os.access(saved / "new/x.sh", os.X_OK)
     assert (saved / "link").readlink() == Path("new/x.sh")
-    assert workspace.leading_out == {"out": "/etc"}
+    assert (told.complete, told.links) == (True, {"out": "/etc"})
 
 
 @pytest.mark.parametrize(
@@ -381,18 +406,20 @@ def test_changes_are_saved_so_that_they_can_be_played_again(workspaces, tmp_path
 def test_too_much_to_keep_is_not_kept_and_told(workspaces, tmp_path, files):
     workspace = started(workspaces)
     written(workspace.path, files)
-    assert workspace.save(workspace.changes(), tmp_path / "saved") is False
+    assert save_changes(workspace, workspace.changes(), tmp_path / "saved") == Saved(complete=False)
     assert not (tmp_path / "saved").exists()
 
 
-def test_a_kept_workspace_replaces_that_of_an_earlier_run(workspaces, tmp_path):
-    kept = written(tmp_path / "kept/repeat-1", {"stale.txt": "x"})
+def test_a_kept_workspace_replaces_that_of_an_earlier_run(world):
+    workspaces = world.workspaces
+    kept = written(world.directory.path / "workspaces/repeat-1", {"stale.txt": "x"})
     workspace = started(workspaces)
     written(workspace.path, {"out.txt": "x"})
     (workspace.path / "link").symlink_to("/etc")
-    workspace.keep(kept, workspaces.cancelled)
-    assert names(kept) == ["link", "out.txt"]
+    save_workspace(workspace, workspace.changes(), world.directory, "workspaces/repeat-1")
+    assert names(kept.parent) == ["repeat-1", "repeat-1/link", "repeat-1/out.txt"]
     assert (kept / "link").read_text() == "a symbolic link to /etc\n"
+    workspaces.discard(workspace)
     assert not workspace.path.exists()
 
 

@@ -31,6 +31,9 @@ class Source:
     path: str = "bench/s.json"
     file: Path = Path("/repository/bench/s.json")
 
+    def refusal(self, _: Path) -> None:
+        return None
+
     def text(self) -> str:
         return self.content
 

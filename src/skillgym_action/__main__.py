@@ -9,10 +9,13 @@ import signal
 import sys
 from contextlib import suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn
 
+from skillgym_action.effects import bare_start
+
+TYPE_CHECKING = False  # this module is imported twice at each start, and typing is slow to import
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any, NoReturn
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -34,10 +37,10 @@ class _Answers(io.FileIO):
 def main() -> None:
     """The command line."""
 
-    def program() -> int:
+    def program(environment: Mapping[str, str]) -> int:
         from skillgym_action.cli import cli
 
-        return int(cli(standalone_mode=False) or 0)
+        return int(cli(standalone_mode=False, obj=environment) or 0)
 
     _leave(exit_code(program))
 
@@ -45,23 +48,32 @@ def main() -> None:
 def action() -> None:
     """The GitHub action: the command line with inputs for options."""
 
-    def program() -> int:
+    def program(environment: Mapping[str, str]) -> int:
         from skillgym_action.action import run_action
 
-        return run_action()
+        return run_action(environment)
 
     _leave(exit_code(program))
 
 
-def exit_code(program: Callable[[], int]) -> int:
-    """What ``program`` returns; an error becomes its message on stderr and its exit code."""
-    environment = dict(os.environ)  # with the secrets, which a log must not have
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # nobody else's code in our validation
+def exit_code(program: Callable[[Mapping[str, str]], int]) -> int:
+    """What ``program`` returns for the environment; an error becomes its message on stderr and its exit code.
+
+    This process is executed again first: ``os.environ`` has no secret from then on, and only ``program`` gets any.
+    """
+    environment: dict[str, str] = {}  # as soon as it has been read: a log must not have its secrets
     gc.disable()  # imports make a great many objects and no garbage; `composition.opened` enables it again
     try:
+        read_environment = bare_start.begin()
+
+        def run() -> int:
+            environment.update(read_environment())
+            return program(MappingProxyType(environment))
+
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # until `composition.opened` has more to say
+        bare_start.heed_signals()
         _take_places()
-        return _told(program, environment)
+        return _told(run, environment)
     except KeyboardInterrupt:
         _say("cancelled")
         return 130

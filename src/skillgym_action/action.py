@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -33,11 +32,14 @@ SETTINGS = {
     "timeout": "timeout",
     "max-steps": "max_steps",
     "max-cost": "max_cost",
+    "limits": "limits",
+    "keep": "keep",
     "install-agents": "install_agents",
     "fail-on": "fail_on",
     "min-pass-rate": "min_pass_rate",
     "max-error-rate": "max_error_rate",
     "baseline": "baseline",
+    "allow-changed-suites": "allow_changed_suites",
     "report-dir": "output",
     "shard": "shard",
     "comment": "comment",
@@ -98,34 +100,34 @@ def settings_of(given: Mapping[str, str]) -> Settings:
     return settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
 
 
-def run_action() -> int:
-    """Run as GitHub's runner starts us."""
-    environment = dict(os.environ)
+def run_action(environment: Mapping[str, str]) -> int:
+    """Run as GitHub's runner starts us, with that environment."""
     given = inputs(environment)
-    for name in [name for name in os.environ if name.startswith((PREFIX, "ACTIONS_", "GITHUB_"))]:
-        del os.environ[name]
     settings = settings_of(given)
     from skillgym_action import commands, composition
     from skillgym_action.effects.agent_user import images_own_user
+    from skillgym_action.effects.checkout import working_directory
     from skillgym_action.effects.clock import Clock
     from skillgym_action.effects.github_files import hand_over
     from skillgym_action.text import log_line
 
-    composition.forget_keys()
     mode = _mode(given)
     job = _job(given, environment, mode)
-    here = composition.place(Path(given.get("working-directory", ".")), environment, job)
+    folder = working_directory(Path(given.get("working-directory", ".")))
+    here = composition.place(folder, environment, job)
     settings = settings.model_copy(update={"agent_user": images_own_user()})
     config = composition.configuration(settings, here)
     directory = composition.run_directory(settings, config, here, Clock())
     settings = settings.model_copy(update={"output": str(directory)})
     try:
         if mode == "report":
+            settings = settings.model_copy(update={"compare_suites": True})
             return commands.report(_lines(given, "results"), settings, here)
         return commands.run(settings, here, command="action")
     finally:
         try:
-            hand_over([directory, *(here.cwd / path for _, path in settings.report)], here.root)
+            written = (directory, *(here.cwd / path for _, path in settings.report))
+            hand_over([path for path in written if here.checkout.takes(path)], here.root)
         except OSError as error:  # no verdict depends on that
             note = log_line(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
             print(note, file=sys.stderr)  # noqa: T201

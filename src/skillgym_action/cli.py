@@ -12,18 +12,25 @@ import click
 from skillgym_action import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 PREFIX = "SKILLGYM_"
 
 
 class Option(click.Option):
-    """An option whose environment twin is one value, however many words it holds."""
+    """An option whose environment twin is one value, however many words it holds.
+
+    The environment is the command's object where the tool was started by its entry point, which empties its own one.
+    """
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
         """The twin's value."""
         value = self.resolve_envvar_value(ctx)
         return (value,) if value and self.multiple else value
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        """As click does, which knows no environment but its own."""
+        return _environment(ctx).get(str(self.envvar)) or None
 
 
 def option(name: str, metavar: str, text: str, *, multiple: bool = False) -> Callable[[Any], Any]:
@@ -72,6 +79,8 @@ RUNNING = together(
     option("timeout", "SECONDS", "Time limit of every session."),
     option("max-steps", "N", "Model rounds a session may have."),
     option("max-cost", "USD", "Money the run may spend; then nothing more is started."),
+    option("limits", "KEY=SIZE,...", "Limits of a session: memory, disk, processes, fileSize; memory=4GiB,disk=2GiB."),
+    option("keep", "WHAT", "What to archive of a workspace that is not green: changed (files), all, or none."),
     option("agent-user", "NAME", "Who agents, and all else that suites start, run as; only root can ask for it."),
     flag("install-agents", "Install the CLIs of agents that are not there, through npm."),
     flag("update-snapshots", "Take a new snapshot of every execution, and compare with none."),
@@ -86,6 +95,13 @@ DECIDING = together(
     option("min-pass-rate", "R", "Red below this share of green among the judged, 0 to 1."),
     option("max-error-rate", "R", "Share of errored executions that is tolerated, 0 to 1."),
     option("baseline", "PATH", "A run directory or results file to compare with."),
+)
+COMPARING = together(
+    flag("compare-suites", "Compare the suites of the runs with those of the checkout, by digest."),
+    click.option(
+        "--suites", "paths", metavar="PATH", multiple=True, help="Suites that the runs must have; !PATH excludes."
+    ),
+    flag("allow-changed-suites", "Let results of suites that differ from the checkout's decide."),
 )
 OUTPUT = together(
     option("output", "DIR", "The run directory; default: .skillgym-results/<UTC time>-<random>."),
@@ -161,6 +177,7 @@ def rejudge(run_directory: Path, **given: Any) -> int:
 @cli.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @CONFIG
+@COMPARING
 @DECIDING
 @OUTPUT
 def report(runs: tuple[str, ...], **given: Any) -> int:
@@ -212,13 +229,18 @@ def schema(name: str | None) -> int:
 def _settings(given: dict[str, Any]) -> Any:
     from skillgym_action.options import settings
 
-    given["no_color"] = given.get("no_color") or bool(os.environ.get("NO_COLOR")) or not sys.stderr.isatty()
+    colorless = _environment(click.get_current_context()).get("NO_COLOR") or not sys.stderr.isatty()
+    given["no_color"] = given.get("no_color") or bool(colorless)
     return settings(given, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
 
 
 def _here() -> Any:
-    from skillgym_action.composition import forget_keys, place
+    from skillgym_action.composition import place
 
-    here = place(Path.cwd(), dict(os.environ))
-    forget_keys()
-    return here
+    return place(Path.cwd(), _environment(click.get_current_context()))
+
+
+def _environment(ctx: click.Context) -> Mapping[str, str]:
+    """The one that the entry point was started with; a program that calls ``cli`` has its own."""
+    given: Mapping[str, str] | None = ctx.find_root().obj
+    return dict(os.environ) if given is None else given

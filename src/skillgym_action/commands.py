@@ -180,7 +180,7 @@ def report(runs: Iterable[str], given: Settings, here: Place) -> int:
     """``report``: stored runs, merged; everything is read before a directory is made, which a pattern might match."""
     from skillgym_action.runs.stored import stored_reports
 
-    stored = stored_reports(runs, here.cwd)
+    stored = stored_reports(runs, here.cwd, confined=here.job is not None)
     config = composition.configuration(given, here)
     options = resolve.options(given, config, here, runners=0)
     directory = composition.run_directory(given, config, here, Clock())

@@ -5,28 +5,30 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents import AGENTS
 from skillgym_action.config import Config, find_config, read_config
 from skillgym_action.effects.agent_installs import AgentInstalls
-from skillgym_action.effects.agent_user import CREDENTIALS, agent_user, closed_to_others
+from skillgym_action.effects.agent_user import CREDENTIALS, agent_user
 from skillgym_action.effects.cancellation import Cancellation
+from skillgym_action.effects.checkout import Checkout
 from skillgym_action.effects.clock import Clock
-from skillgym_action.effects.guardian import guarded
+from skillgym_action.effects.closures import closed_to_others, group_of_suites
+from skillgym_action.effects.guardian import reopened
 from skillgym_action.effects.journal_file import JOURNAL
+from skillgym_action.effects.network import network
 from skillgym_action.effects.processes import Processes
 from skillgym_action.effects.repository import Repository, repository_root
 from skillgym_action.effects.run_directory import RunDirectory
 from skillgym_action.effects.strangers_configuration import StrangersConfiguration
 from skillgym_action.effects.suite_host import SuiteHosts
-from skillgym_action.effects.workspace import Workspaces
+from skillgym_action.effects.workspaces import Workspaces
 from skillgym_action.errors import ConfigError, UsageError
-from skillgym_action.redaction import Redactor, is_secret_name, secret_values
+from skillgym_action.redaction import Redactor, secret_values
 from skillgym_action.runners import secrets_of, selected_runners
 from skillgym_action.world import Observers, World
 
@@ -34,8 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from skillgym_action.domain import Runner
+    from skillgym_action.effects.agent_user import AgentUser
     from skillgym_action.effects.github_api import GitHubApi
     from skillgym_action.effects.judge_api import Judge
+    from skillgym_action.effects.report_process import ReportTemplates
     from skillgym_action.effects.snapshot_file import SnapshotFile
     from skillgym_action.github.conversation import Conversation
     from skillgym_action.github.event import GitHubEvent
@@ -69,11 +73,13 @@ class Job:
 class Place:
     """Where we are: the working directory, the repository around it, the environment as it was, and the job around.
 
-    ``redactor`` knows the environment's secrets, and those of runners as soon as there are any.
+    ``redactor`` knows the environment's secrets, and those of runners as soon as there are any. ``checkout`` is the
+    repository's folder, opened before anything in it is read.
     """
 
     cwd: Path
     root: Path
+    checkout: Checkout
     environment: Mapping[str, str]
     redactor: Redactor
     job: Job | None = None
@@ -83,22 +89,24 @@ def place(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> 
     """The place of a working directory."""
     absolute = Path(os.path.realpath(cwd))
     redactor = Redactor(secret_values(environment))
-    return Place(cwd=absolute, root=repository_root(absolute), environment=environment, redactor=redactor, job=job)
+    root = repository_root(absolute)
+    return Place(cwd=absolute, root=root, checkout=Checkout(root), environment=environment, redactor=redactor, job=job)
 
 
 def configuration(given: Settings, here: Place) -> Config:
     """The configuration that is named, found upward from the first path, or empty. Raises ConfigError, UsageError."""
     if given.config:
-        named = here.cwd / given.config
-        if not named.is_file():
+        named = Path(os.path.normpath(here.cwd / given.config))
+        if not os.path.lexists(named):
             raise UsageError(f"no such configuration file: {given.config}", remedy="check --config")
-        config = read_config(named, given.config, _program_runner(given, here))
+        config = read_config(named, given.config, _program_runner(given, here), here.checkout)
     else:
         first = next((here.cwd / path for path in given.paths if not path.startswith("!")), here.cwd)
         start = first if first.is_dir() else first.parent
         found = find_config(Path(os.path.normpath(start)), here.root)
         shown = os.path.relpath(found, here.cwd) if found else ""
-        config = read_config(found, shown, _program_runner(given, here)) if found else Config(folder=here.cwd)
+        run = _program_runner(given, here)
+        config = read_config(found, shown, run, here.checkout) if found else Config(folder=here.cwd)
     return config.with_runners(given.runners) if given.runners else config
 
 
@@ -116,7 +124,7 @@ def _program_runner(given: Settings, here: Place) -> Callable[[Path], object]:
             stack.callback(cancelled.close)
             stack.enter_context(_signals(cancelled))
             if user:
-                stack.enter_context(closed_to_others(_private(here)))
+                user = _closed(here, user, stack)
             logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
             processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
             hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=logs, node=node))
@@ -138,14 +146,20 @@ def runners(given: Settings, config: Config, here: Place) -> tuple[Runner, ...]:
 
 
 def run_directory(given: Settings, config: Config, here: Place, clock: Clock) -> Path:
-    """``--output``, the run that is resumed, or a new folder below ``.skillgym-results``. Raises UsageError."""
+    """``--output``, the run that is resumed, or a new folder below ``.skillgym-results``.
+
+    Raises UsageError, also for one in the checkout that a symbolic link leads to.
+    """
     if given.resume:
-        return _resumed(given, here.cwd / given.resume)
-    if given.output:
-        return Path(os.path.normpath(here.cwd / given.output))
-    parent = Path(config.folder, config.file.run.output_dir) if config.folder and config.file.run.output_dir else None
-    name = f"{clock.now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
-    return (parent or here.cwd / ".skillgym-results") / name
+        directory = _resumed(given, here.cwd / given.resume)
+    elif given.output:
+        directory = Path(os.path.normpath(here.cwd / given.output))
+    else:
+        told = config.file.run.output_dir
+        parent = Path(config.folder, told) if config.folder and told else here.cwd / ".skillgym-results"
+        directory = parent / f"{clock.now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
+    here.checkout.refuse(directory, "the run directory")
+    return directory
 
 
 def _resumed(given: Settings, directory: Path) -> Path:
@@ -159,13 +173,6 @@ def _resumed(given: Settings, directory: Path) -> Path:
             remedy="name the run directory of a run that was not finished; --output begins a new one",
         )
     return Path(os.path.normpath(directory))
-
-
-def forget_keys() -> None:
-    """Take keys out of our own environment, which any child of ours could otherwise read."""
-    known = {key for listing in AGENTS.values() for key in listing.keys}
-    for name in [name for name in os.environ if name in known or is_secret_name(name)]:
-        del os.environ[name]
 
 
 @contextmanager
@@ -184,26 +191,24 @@ def opened(here: Place, directory: Path, observer: Observer, options: Options | 
         name = options.execute.agent_user if options else None
         user = agent_user(name) if name else None
         if user:
-            stack.enter_context(closed_to_others(_private(here)))
+            user = _closed(here, user, stack)
         processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
-        repository = Repository(here.root, processes)
+        repository = Repository(here.root, processes, here.checkout)
         workspaces = stack.enter_context(Workspaces(repository, processes))
-        stack.enter_context(guarded(processes, workspaces.root))
         if directory.is_relative_to(here.root):
             workspaces.hide([directory.relative_to(here.root).as_posix()])
-        logs = stack.enter_context(RunDirectory(directory, here.redactor))
+        logs = stack.enter_context(RunDirectory(directory, here.redactor, here.checkout))
         if user:
-            stack.enter_context(closed_to_others([directory]))
+            stack.enter_context(closed_to_others([directory], here.root))
         node = here.environment.get("SKILLGYM_NODE")
         hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=directory, node=node))
         hosts.log_ended = logs.redact
-        clock = Clock()
-        event = here.job.event if here.job else None
+        clock, event = Clock(), here.job.event if here.job else None
+        templates = _templates(options, processes, here)
         conversation = None
         if options and event and here.job and here.job.token:
-            api = _github_api(event, here.job.token, clock, cancelled)
-            stack.callback(api.close)
-            conversation = _conversation(api, event, options, here.redactor, observer)
+            api = stack.enter_context(closing(_github_api(event, here, clock, cancelled)))
+            conversation = _conversation(api, event, options, here, observer, templates)
             stack.callback(conversation.close)
         yield World(
             cwd=here.cwd,
@@ -218,11 +223,21 @@ def opened(here: Place, directory: Path, observer: Observer, options: Options | 
             observer=Observers(observer, conversation) if conversation else observer,
             links=event.links() if event else None,
             conversation=conversation,
-            judge=_judge(options.judge, clock, cancelled) if options and options.judge else None,
+            judge=_judge(options.judge, clock, cancelled, here) if options and options.judge else None,
             prices=options.execute.prices if options else {},
-            snapshots=_snapshots(options.execute.snapshots) if options and options.execute.snapshots else None,
+            snapshots=_snapshots(options.execute.snapshots if options else None, here.checkout),
             strangers=StrangersConfiguration(here.job.stranger) if here.job and here.job.stranger else None,
+            templates=templates,
         )
+
+
+def _closed(here: Place, user: AgentUser, stack: ExitStack) -> AgentUser:
+    """Private paths are closed to ``user`` until ``stack`` closes; the user, with the group that other runs use."""
+    stack.enter_context(reopened())
+    suites = stack.enter_context(group_of_suites(here.root, user.readers))
+    stack.enter_context(closed_to_others(_private(here), here.root))
+    user.ids.exclude(suites)
+    return replace(user, readers=suites)
 
 
 def _private(here: Place) -> list[Path]:
@@ -232,30 +247,48 @@ def _private(here: Place) -> list[Path]:
     return [here.root / ".git", *(home / name for name in CREDENTIALS), *(mounted if here.job else [])]
 
 
-def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation) -> Judge:
+def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, here: Place) -> Judge:
     from skillgym_action.effects.judge_api import Judge
 
-    return Judge(config, clock=clock, cancelled=cancelled)
+    return Judge(config, clock=clock, cancelled=cancelled, network=network(here.environment))
 
 
-def _snapshots(options: SnapshotConfig) -> SnapshotFile:
+def _snapshots(options: SnapshotConfig | None, checkout: Checkout) -> SnapshotFile | None:
+    if options is None:
+        return None
     from skillgym_action.effects.snapshot_file import SnapshotFile
 
-    return SnapshotFile(options.path, options.named)
+    return SnapshotFile(options.path, options.named, checkout)
 
 
-def _github_api(event: GitHubEvent, token: str, clock: Clock, cancelled: Cancellation) -> GitHubApi:
+def _github_api(event: GitHubEvent, here: Place, clock: Clock, cancelled: Cancellation) -> GitHubApi:
     from skillgym_action.effects.github_api import GitHubApi
 
-    return GitHubApi(url=event.api_url, token=token, graphql_url=event.graphql_url, clock=clock, cancelled=cancelled)
+    token = (here.job and here.job.token) or ""
+    api = GitHubApi(url=event.api_url, token=token, graphql_url=event.graphql_url, clock=clock, cancelled=cancelled)
+    api.network = network(here.environment)
+    return api
+
+
+def _templates(options: Options | None, processes: Processes, here: Place) -> ReportTemplates | None:
+    if options is None or options.templates is None:
+        return None
+    from skillgym_action.effects.report_process import ReportTemplates
+
+    return ReportTemplates(options.templates, processes, here.redactor)
 
 
 def _conversation(
-    api: GitHubApi, event: GitHubEvent, options: Options, redactor: Redactor, observer: Observer
+    api: GitHubApi,
+    event: GitHubEvent,
+    options: Options,
+    here: Place,
+    observer: Observer,
+    templates: ReportTemplates | None,
 ) -> Conversation:
     from skillgym_action.github.conversation import Conversation
 
-    return Conversation(api, event, options.conversation, redactor, observer.progress)
+    return Conversation(api, event, options.conversation, here.redactor, observer.progress, templates)
 
 
 @contextmanager

@@ -10,13 +10,14 @@ from skillgym_action.config_sections import ConfigFile
 from skillgym_action.errors import ConfigError, Location, Problem
 from skillgym_action.notations.documents import read_document, told_document, validated
 from skillgym_action.notations.readings import key_path_text
-from skillgym_action.notations.user_files import LARGEST_CONFIG, read_bytes, read_text
+from skillgym_action.notations.user_files import LARGEST_CONFIG, PLAIN_PATH, read_bytes, read_text
 from skillgym_action.redaction import looks_like_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from skillgym_action.effects.checkout import Checkout
     from skillgym_action.notations.documents import Document, Kind
     from skillgym_action.notations.readings import KeyPath
 
@@ -24,6 +25,7 @@ KINDS: dict[str, Kind] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".to
 PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
 # Keys of the format that this version cannot honour: a wrong "unknown key" would send people looking for a typo.
 PLANNED = (("run", "judge", "agent"),)
+SNAPSHOTS = "skillgym.snapshots.json"  # where nothing else is said
 REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
 
 
@@ -46,7 +48,8 @@ class Config:
 def find_config(start: Path, stop: Path) -> Path | None:
     """The closest ``skillgym.config.*`` from ``start`` upward to ``stop``. Raises ConfigError for two in one folder."""
     for folder in (start, *start.parents):
-        here = [path for ending in (*KINDS, *PROGRAMS) if (path := folder / f"skillgym.config{ending}").is_file()]
+        named = (folder / f"skillgym.config{ending}" for ending in (*KINDS, *PROGRAMS))
+        here = [path for path in named if path.is_symlink() or (path.exists() and not path.is_dir())]
         if len(here) > 1:
             raise ConfigError(
                 f"two configuration files in {folder}: {', '.join(path.name for path in here)}",
@@ -59,16 +62,21 @@ def find_config(start: Path, stop: Path) -> Path | None:
     return None
 
 
-def read_config(path: Path, shown: str, run: Callable[[Path], object] | None = None) -> Config:
+def read_config(
+    path: Path, shown: str, run: Callable[[Path], object] | None = None, checkout: Checkout | None = None
+) -> Config:
     """The configuration in ``path``; ``shown`` is how messages name it, ``run`` gives what a program exports.
 
-    Raises ConfigError with every problem.
+    One of the checkout is only read, and only names paths, where no link leads out of it; without ``checkout`` all
+    paths are trusted. Raises ConfigError with every problem.
     """
     kind = KINDS.get(path.suffix.lower())
+    opener = checkout.opener(path) if checkout else None
     if kind:
-        document = _read(path, shown, kind)
+        text = read_text(path, path=shown, error=ConfigError, largest=LARGEST_CONFIG, opener=opener)
+        document = read_document(text, path=shown, kind=kind, error=ConfigError)
     elif run and path.suffix.lower() in PROGRAMS:
-        read_bytes(path, path=shown, error=ConfigError, largest=LARGEST_CONFIG)
+        read_bytes(path, path=shown, error=ConfigError, largest=LARGEST_CONFIG, opener=opener)
         document = told_document(run(path), path=shown)
     else:
         problem = Problem(
@@ -79,12 +87,37 @@ def read_config(path: Path, shown: str, run: Callable[[Path], object] | None = N
         raise ConfigError.of(problem)
     if document.value is None:
         return Config(folder=path.parent)
-    return Config(file=_validated(document), folder=path.parent)
+    config = Config(file=_validated(document), folder=path.parent)
+    if checkout:
+        _refuse_paths(document, config, path, checkout)
+    return config
 
 
-def _read(path: Path, shown: str, kind: Kind) -> Document:
-    text = read_text(path, path=shown, error=ConfigError, largest=LARGEST_CONFIG)
-    return read_document(text, path=shown, kind=kind, error=ConfigError)
+def _refuse_paths(document: Document, config: Config, path: Path, checkout: Checkout) -> None:
+    """Raises ConfigError for folders and files that are not taken from a commit; one outside may name any outside."""
+    workspace, run = config.file.run.workspace, config.file.run
+    snapshots = config.file.snapshots
+    named = {
+        ("run", "workspace", "templateDir"): workspace.template_dir if workspace else None,
+        ("run", "outputDir"): run.output_dir,
+        ("run", "baseline"): run.baseline,
+        ("report", "templates"): config.file.report.templates,
+        ("snapshots", "path"): snapshots.path or SNAPSHOTS if snapshots else None,
+    }
+    problems = []
+    for key_path, text in named.items():
+        place = path.parent / text if text else None
+        if place is None or not (checkout.contains(path) or checkout.contains(place)):
+            continue
+        if key_path[-1] == "templateDir":
+            refused = checkout.template_refusal(place)
+        else:
+            refused = checkout.refusal(place, follow=key_path[-1] == "baseline")
+        if refused:
+            at = document.locate(key_path)
+            problems.append(Problem(message=refused, location=at, key_path=key_path_text(key_path), remedy=PLAIN_PATH))
+    if problems:
+        raise ConfigError.of(*problems)
 
 
 def _validated(document: Document) -> ConfigFile:

@@ -20,7 +20,8 @@ from pydantic import (
 from skillgym_action.agents import AGENTS, EXACT_VERSION
 from skillgym_action.camel import camel
 from skillgym_action.errors import did_you_mean
-from skillgym_action.options import CommentMode, CommentWhen, FailOn, Schedule, StatusMode
+from skillgym_action.option_values import Count, Size
+from skillgym_action.options import CommentMode, CommentWhen, FailOn, Keep, Schedule, StatusMode
 from skillgym_action.snapshots import Metric
 
 # What run.reporter of skillgym may name; here every run tells all of it.
@@ -108,6 +109,15 @@ class JudgeSection(_Model):
     env: Annotated[dict[str, str], BeforeValidator(_references)] = {}
 
 
+class LimitsSection(_Model):
+    """``run.limits``: what a session may use of the machine."""
+
+    memory: Size = None
+    disk: Size = None
+    processes: Count = None
+    file_size: Size = None
+
+
 class RunSection(_Model):
     """``run``."""
 
@@ -128,6 +138,8 @@ class RunSection(_Model):
     max_cost: PositiveFloat | None = None
     min_pass_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     judge: JudgeSection | None = None
+    limits: LimitsSection | None = None
+    keep: Keep | None = None
 
 
 class DefaultsSection(_Model):

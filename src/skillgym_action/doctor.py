@@ -17,6 +17,7 @@ from skillgym_action.domain import Case, Execution, Suite, WorkspaceSpec
 from skillgym_action.effects.node import Node
 from skillgym_action.errors import Location, SkillgymError, UsageError, did_you_mean
 from skillgym_action.github.event import github_event
+from skillgym_action.options import ExecuteOptions
 from skillgym_action.redaction import is_secret_name
 from skillgym_action.runners import unknown_runner
 from skillgym_action.sessions.attempt import attempt
@@ -277,7 +278,7 @@ def _probed(world: World, runner: Runner) -> Finding:
         budget=None,
         model=runner.agent.model,
     )
-    tried = attempt(world, execution, 1, 1, None)
+    tried = attempt(world, execution, 1, 1, ExecuteOptions())
     finding = partial(Finding, subject=f"{runner.id}, probed")
     if tried.trouble:
         kind = TROUBLES[tried.trouble.kind]

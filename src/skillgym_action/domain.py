@@ -1,7 +1,4 @@
-"""The nouns, in the order they come into being: suite, case, runner, execution, result, run report, decision.
-
-Frozen and keyword-only; sequences are tuples. Totals are methods, never stored twice.
-"""
+"""The nouns, in the order they come into being; sequences are tuples, totals are methods, never stored twice."""
 
 from __future__ import annotations
 
@@ -21,6 +18,7 @@ if TYPE_CHECKING:
     from skillgym_action.errors import Location, Problem
     from skillgym_action.findings import Finding
     from skillgym_action.links import Links
+    from skillgym_action.resource_limits import ResourceLimits
     from skillgym_action.session import AgentConfig
     from skillgym_action.session_report import Trouble
     from skillgym_action.totals import Totals
@@ -42,7 +40,7 @@ class WorkspaceSpec:
 
     mode ``none``: in ``cwd``; ``shared``: one directory per suite; ``isolated``: a fresh one per session.
     ``source`` ``repository`` copies the checkout, ``template`` copies ``template``, ``empty`` starts empty.
-    ``judged_last``: assertions see what the hooks ``after_each`` left, not what the agent did.
+    ``judged_last``: assertions see what ``after_each`` left, not what the agent did. ``limits`` lower the run's.
     """
 
     mode: Literal["none", "shared", "isolated"] = "isolated"
@@ -52,6 +50,7 @@ class WorkspaceSpec:
     bootstrap: Bootstrap | None = None
     hooks: Hooks = NO_HOOKS
     judged_last: bool = False
+    limits: ResourceLimits | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,12 +90,18 @@ class Invalid:
     case_id: str | None = None
 
 
+SuiteChange = Literal["differs", "added", "unidentified", "not-compared"]
+"""Why a suite of stored results is not one of the base commit: another digest, no such suite there, no digest in the
+results, or no base commit to compare with."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suite:
     """Cases plus what they share. ``path`` is relative to the repository root; ``file`` absolute.
 
     ``runners`` are its own, in place of the run's; ``budget``: US dollars its sessions on one runner may spend.
-    ``hidden``: what else is left out of copies of the repository.
+    ``hidden``: what else is left out of copies of the repository. ``digest``: of ``file`` and what is hidden.
+    ``changed``: set where stored results were compared with the suites of a base commit.
     """
 
     path: str
@@ -112,13 +117,14 @@ class Suite:
     budget: float | None = None
     hidden: tuple[str, ...] = ()
     digest: str | None = None
+    changed: SuiteChange | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Runner:
-    """A configured agent. ``path_key`` is its id as one path segment; ``problem`` is why it cannot be used.
+    """A configured agent. ``path_key``: its id as one path segment; ``problem``: why it cannot be used.
 
-    ``trouble`` is what its executions end in because its program is not there.
+    ``trouble``: what its executions end in because its program is not there.
     """
 
     id: str
@@ -131,7 +137,7 @@ class Runner:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Execution:
-    """One case on one runner. ``directory`` is its artifact folder, relative to the run directory."""
+    """One case on one runner. ``directory``: its folder in the run directory; ``limits``: those of its sessions."""
 
     index: int
     suite: Suite
@@ -141,6 +147,7 @@ class Execution:
     timeout: float
     budget: float | None
     model: str | None
+    limits: ResourceLimits | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

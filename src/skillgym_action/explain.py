@@ -115,7 +115,7 @@ def explanations(world: World, asked: Questions, runner: Runner, directory: Path
     (equipped,) = equip(world, plan, EquipOptions()).executions
     if equipped.runner.trouble:
         raise UsageError(equipped.runner.trouble.message)
-    with revived(Path(asked.home), Path(asked.cwd), records=records, kept=kept) as workspace:
+    with revived(world.processes, Path(asked.home), Path(asked.cwd), records=records, kept=kept) as workspace:
         answers: list[Answer] = []
         for number, question in enumerate(asked.questions, start=1):
             session_id = answers[-1].session_id if answers else asked.session_id or ""
@@ -155,7 +155,7 @@ class _Conversation:
         stdout, stderr = (self.directory / log for log in logs)
         capture = self.world.processes.run(replace(invocation, env=env), stdout=stdout, stderr=stderr)
         ended = began + timedelta(seconds=capture.seconds)
-        collected = tuple(map(OutputFile, workspace.collected(invocation.collect)))
+        collected = tuple(map(OutputFile, workspace.collected(invocation.collect, self.world.workspaces.records())))
         capture = replace(capture, collected=collected)
         transcript = agent.transcript(capture, session)
         times = {"started_at": iso(began), "ended_at": iso(ended)}

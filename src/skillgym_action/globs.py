@@ -1,63 +1,22 @@
-"""Patterns for paths, matched in one walk: each entry of a folder is looked at once, however many ``**`` there are."""
+"""Paths below a folder that match a pattern."""
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
-from fnmatch import translate
 from typing import TYPE_CHECKING
+
+from skillgym_action.hosts.glob_patterns import LONGEST, Glob, matches_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LONGEST = 1_000
-"""Characters of a pattern; one that is longer matches nothing."""
-ANY_DEPTH = "**"
-
-States = frozenset[int]
-
-
-class Glob:
-    """A pattern, part by part. A state is the number of the part that comes next."""
-
-    def __init__(self, pattern: str) -> None:
-        """``**`` as a part stands for any folders, at the end for all files below; elsewhere ``*`` is within a name."""
-        parts: list[str] = []
-        for part in pattern.split("/"):
-            if part not in {"", "."} and not (part == ANY_DEPTH and parts[-1:] == [part]):
-                parts.append(part)
-        if parts and parts[-1] == ANY_DEPTH:
-            parts.append("*")
-        self._parts = [None if part == ANY_DEPTH else re.compile(translate(part)).match for part in parts]
-        self.start = self._closed({0})
-
-    def after(self, states: States, name: str) -> States:
-        """Where an entry of that name leads."""
-        reached: set[int] = set()
-        for state in states:
-            if state == len(self._parts):
-                continue
-            part = self._parts[state]
-            if part is None:
-                reached.add(state)
-            elif part(name):
-                reached.add(state + 1)
-        return self._closed(reached)
-
-    def accepts(self, states: States) -> bool:
-        """Whether the pattern ends here."""
-        return len(self._parts) in states
-
-    def _closed(self, states: set[int]) -> States:
-        """With what follows where a ``**`` stands for nothing."""
-        more = {state + 1 for state in states if state < len(self._parts) and self._parts[state] is None}
-        return frozenset(states | more)
+__all__ = ["LONGEST", "paths_matching"]
 
 
 def paths_matching(folder: Path, pattern: str) -> Iterator[Path]:
     """What matches below a folder and is no folder; links to folders are not followed."""
-    if not pattern.strip("/.") or len(pattern) > LONGEST:
+    if matches_nothing(pattern):
         return
     glob = Glob(pattern)
     waiting = [(folder, glob.start)]

@@ -5,7 +5,6 @@ Precedence: option or input, then environment, then configuration file, then the
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -23,39 +22,30 @@ from pydantic import (
 from skillgym_action.domain import WorkspaceSpec
 from skillgym_action.errors import Problem, UsageError, did_you_mean
 from skillgym_action.formats import FORMATS
+from skillgym_action.option_values import Limits, Lines, Rate, Shard, Words, all_known, known
 from skillgym_action.reporters import REPORTERS
+from skillgym_action.resource_limits import ResourceLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from skillgym_action.effects.report_templates import TemplateSources
     from skillgym_action.judges.questions import JudgeConfig
+    from skillgym_action.reporters.markdown import Templates
+    from skillgym_action.runs.changed_suites import SuiteComparison
     from skillgym_action.session_report import Price
     from skillgym_action.snapshots import SnapshotConfig
 
 Schedule = Literal["serial", "parallel", "isolated-by-runner"]
+Keep = Literal["changed", "all", "none"]
 CommentMode = Literal["update", "new", "recreate", "off"]
 CommentWhen = Literal["always", "changes", "failures"]
 StatusMode = Literal["auto", "on", "off"]
 FAIL_ON = ("failed", "unexpected-passed", "errored", "skipped", "no-cases", "regression", "budget", "leaks", "warnings")
 DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 DEFAULT_TIMEOUT = 120.0
-
-
-def _words(value: object) -> object:
-    """Lists may come as lists, or as text with commas or line ends."""
-    lists = value if isinstance(value, list | tuple) else [value]
-    return tuple(word.strip() for item in lists for word in re.split(r"[,\n]", str(item)) if word.strip())
-
-
-def _known(known: tuple[str, ...]) -> BeforeValidator:
-    def check(value: object) -> object:
-        for word in value if isinstance(value, tuple) else (value,):
-            if word not in known:
-                raise ValueError(f"unknown word {word!r}; {did_you_mean(str(word), known)}")
-        return value
-
-    return BeforeValidator(check)
+_ERROR, _SHOULD = "Value error, ", "Input should"  # pydantic's words
 
 
 def _report(value: object) -> object:
@@ -71,27 +61,13 @@ def _report(value: object) -> object:
     return tuple(pairs)
 
 
-def _shard(value: object) -> object:
-    match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", str(value).strip())
-    if not match or int(match[1]) > int(match[2]):
-        raise ValueError(f"{value!r} is not I/N with 1 <= I <= N, such as 2/4")
-    return int(match[1]), int(match[2])
-
-
 def _alone(words: tuple[str, ...]) -> tuple[str, ...]:
     if "none" in words and len(words) > 1:
         raise ValueError("'none' turns everything off, hence stands alone")
     return words
 
 
-def _lines(value: object) -> object:
-    return tuple(line.strip() for line in value.splitlines() if line.strip()) if isinstance(value, str) else value
-
-
-Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
-Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
-FailOn = Annotated[tuple[str, ...], AfterValidator(_alone), _known((*FAIL_ON, "none")), BeforeValidator(_words)]
-Rate = Annotated[float, Field(ge=0, le=1)]
+FailOn = Annotated[Words, all_known((*FAIL_ON, "none")), AfterValidator(_alone)]
 
 
 class Settings(BaseModel):
@@ -103,17 +79,19 @@ class Settings(BaseModel):
     config: str | None = None
     runner: Words = ()
     runners: str | None = None
-    format: Annotated[tuple[str, ...], _known(tuple(FORMATS)), BeforeValidator(_words)] = ()
+    format: Annotated[Words, all_known(tuple(FORMATS))] = ()
     case: Words = ()
     tag: Words = ()
     model: str | None = None
     jobs: PositiveInt | None = None
-    schedule: Annotated[Schedule | None, _known(get_args(Schedule))] = None
+    schedule: Annotated[Schedule | None, known(get_args(Schedule))] = None
     repeat: PositiveInt | None = None
     retry: Annotated[int, Field(ge=0)] | None = None
     timeout: PositiveFloat | None = None
     max_steps: PositiveInt | None = None
     max_cost: PositiveFloat | None = None
+    limits: Limits = ()
+    keep: Annotated[Keep | None, known(get_args(Keep))] = None
     output: str | None = None
     resume: str | None = None
     report: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_report)] = ()
@@ -121,18 +99,20 @@ class Settings(BaseModel):
     min_pass_rate: Rate | None = None
     max_error_rate: Rate | None = None
     agentv_compat: bool = False
-    shard: Annotated[tuple[int, int] | None, BeforeValidator(_shard)] = None
+    shard: Shard | None = None
     record: str | None = None
     baseline: str | None = None
+    compare_suites: bool = False
+    allow_changed_suites: bool = False
     agent_user: str | None = None
     install_agents: bool = False
     update_snapshots: bool = False
     template_dir: str | None = None
-    comment: Annotated[CommentMode | None, _known(get_args(CommentMode))] = None
-    comment_when: Annotated[CommentWhen | None, _known(get_args(CommentWhen))] = None
+    comment: Annotated[CommentMode | None, known(get_args(CommentMode))] = None
+    comment_when: Annotated[CommentWhen | None, known(get_args(CommentWhen))] = None
     comment_id: str | None = None
     review_comments: bool | None = None
-    status: Annotated[StatusMode | None, _known(get_args(StatusMode))] = None
+    status: Annotated[StatusMode | None, known(get_args(StatusMode))] = None
     dry_run: bool = False
     verbose: bool = False
     quiet: bool = False
@@ -148,15 +128,12 @@ def settings(given: Mapping[str, Any], named: Callable[[str], str]) -> Settings:
         return Settings(**{name: value for name, value in given.items() if value not in (None, (), "")})
     except ValidationError as error:
         problems = (
-            Problem(message=f"{named(str(item['loc'][0]))}: {_words_of(item['msg'])}")
+            Problem(
+                message=f"{named(str(item['loc'][0]))}: {item['msg'].removeprefix(_ERROR).replace(_SHOULD, 'must')}"
+            )
             for item in error.errors(include_url=False)
         )
         raise UsageError.of(*problems) from None
-
-
-def _words_of(message: str) -> str:
-    """Pydantic's message in our words."""
-    return message.removeprefix("Value error, ").replace("Input should be", "must be")
 
 
 # --- one slice per stage ----------------------------------------------------------------------------
@@ -189,6 +166,7 @@ class PlanOptions:
 
     ``runners``: ids or globs that were asked for; ``configured``: the ids there are in the configuration.
     ``only``: nothing but these cases, as (suite path, case id), on the run's own runners.
+    ``limits``: of each session; suites can only lower them.
     """
 
     cases: tuple[str, ...] = ()
@@ -200,6 +178,7 @@ class PlanOptions:
     default_timeout: float = DEFAULT_TIMEOUT
     shard: tuple[int, int] = (1, 1)
     only: frozenset[tuple[str, str]] | None = None
+    limits: ResourceLimits = field(default_factory=ResourceLimits)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -215,6 +194,7 @@ class ExecuteOptions:
 
     ``agent_user``: the name of the user that agents, and all else that suites ask for, run as; None: the caller.
     ``prices``: the user's own, by model. ``resume``: what the run directory's journal knows is not held again.
+    ``keep``: what of the workspace of a session that is not green goes to the run directory.
     """
 
     jobs: int = 1
@@ -228,30 +208,36 @@ class ExecuteOptions:
     snapshots: SnapshotConfig | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     resume: bool = False
+    keep: Keep = "changed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportOptions:
-    """``baseline`` is the absolute path of a run directory or results file, ``named`` what the user calls it."""
+    """``baseline`` is the absolute path of a run directory or results file, ``named`` what the user calls it.
+
+    ``suites``: how the suites of stored results are compared with those of the checkout; None: they are not.
+    """
 
     baseline: Path | None = None
     named: str = ""
+    suites: SuiteComparison | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GateOptions:
-    """What turns a run red."""
+    """What turns a run red. ``allow_changed_suites``: results of suites that are not the base commit's count."""
 
     fail_on: frozenset[str] = DEFAULT_FAIL_ON
     min_pass_rate: float | None = None
     max_error_rate: float | None = None
+    allow_changed_suites: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeliverOptions:
     """Where texts go besides the run directory: (kind, absolute path) pairs, and GitHub's files.
 
-    Paths in step outputs are relative to ``cwd``; ``templates`` is a folder with report templates of the user's.
+    Paths in step outputs are relative to ``cwd``; ``templates`` renders report templates of the user's.
     """
 
     reports: tuple[tuple[str, Path], ...] = ()
@@ -260,7 +246,7 @@ class DeliverOptions:
     step_outputs: Path | None = None
     cwd: Path | None = None
     comment_id: str = "default"
-    templates: Path | None = None
+    templates: Templates | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -275,7 +261,6 @@ class ConversationOptions:
     comment_id: str = "default"
     review_comments: bool = False
     status: StatusMode = "auto"
-    templates: Path | None = None
     budget: float | None = None
     period: float = 30.0
 
@@ -293,4 +278,5 @@ class Options:
     gate: GateOptions
     deliver: DeliverOptions
     conversation: ConversationOptions
+    templates: TemplateSources | None = None
     judge: JudgeConfig | None = None

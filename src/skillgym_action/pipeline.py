@@ -5,17 +5,19 @@ Stored runs take the end of it: merge -> report -> gate -> deliver.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.errors import UsageError
+from skillgym_action.effects.suite_digests import suite_digest
+from skillgym_action.errors import Problem, UsageError
 from skillgym_action.runners import secrets_of
 from skillgym_action.runs.journal import Beginning, Journal, digest, settings_of
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.equip import equip
-from skillgym_action.stages.load import load
+from skillgym_action.stages.load import digests, load
 from skillgym_action.stages.plan import Plan, plan
+from skillgym_action.wording import CHECK_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 def loaded(world: World, options: Options) -> tuple[Suite, ...]:
     """The suites there are."""
     found = discover(world.repository, world.cwd, options.discover)
-    return load(found, world.hosts, options.load)
+    suites = load(found, world.hosts, options.load, world.repository.checkout)
+    return tuple(replace(suite, digest=suite_digest(suite, world.repository)) for suite in suites)
 
 
 def planned(world: World, runners: tuple[Runner, ...], options: Options) -> Plan:
@@ -71,20 +74,44 @@ def run(
     world.hosts.close()  # reports need the memory, and no suite
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
-    with world.workspaces.discarded():
-        report = run_report(world, todo, results, journal, command=command, shard=shard)
-        report = replace(report, incomplete=(*report.incomplete, *cut_off))
-        return _delivered(world, compared(report, base, options.report), options, show)
+    world.workspaces.empty_trash()
+    report = run_report(world, todo, results, journal, command=command, shard=shard)
+    report = replace(report, incomplete=(*report.incomplete, *cut_off))
+    return _delivered(world, compared(report, base, options.report), options, show)
 
 
 def report(world: World, runs: StoredReports, options: Options, *, show: Callable[[RunReport], None]) -> RunReport:
     """Stored runs as one, shown and delivered like a run; no agent is started."""
-    from skillgym_action.runs.merge import merged
     from skillgym_action.stages.report import compared, told_again
 
     base = _baseline(world, options)
-    report = told_again(world, merged(runs, world.directory.path.name))
+    report = told_again(world, _compared_with_checkout(world, runs, options))
     return _delivered(world, compared(report, base, options.report), options, show)
+
+
+def _compared_with_checkout(world: World, runs: StoredReports, options: Options) -> RunReport:
+    """The runs as one, with their suites compared with those that git tracks in the checkout, if that is wanted.
+
+    Each run is compared before they are merged: two shards may have different versions of a suite.
+    """
+    from skillgym_action.runs.changed_suites import completed, marked
+    from skillgym_action.runs.merge import merged
+
+    name, wanted = world.directory.path.name, options.report.suites
+    if wanted is None or (not world.repository.tracked and wanted.without_checkout == "nothing"):
+        return merged(runs, name)
+    if not world.repository.tracked:
+        if wanted.without_checkout == "changed":
+            return merged([(file, marked(run, None)) for file, run in runs], name)
+        report = merged(runs, name)
+        problem = Problem(message="the suites were compared with nothing", remedy=CHECK_OUT)
+        return replace(report, warnings=(*report.warnings, problem))
+    found = discover(world.repository, world.cwd, options.discover)
+    tracked = world.repository.committed_files()
+    suites = digests((one for one in found if one.path in tracked), world.hosts, options.load)
+    base = {suite.path: suite_digest(suite, world.repository) for suite in suites}
+    report = merged([(file, marked(run, base)) for file, run in runs], name)
+    return completed(report, base if wanted.all_expected else ())
 
 
 def _journal(world: World, todo: Plan, options: Options, began: datetime, command: str) -> Journal:
@@ -124,4 +151,6 @@ def _delivered(world: World, report: RunReport, options: Options, show: Callable
 
     report = decided(report)
     show(report)
-    return deliver(world.directory, report, options.deliver, world.observer, world.conversation, as_it_ended)
+    to = replace(options.deliver, templates=world.templates)
+    with world.templates.stage() if world.templates else nullcontext():
+        return deliver(world.directory, report, to, world.observer, world.conversation, as_it_ended)

@@ -6,11 +6,15 @@ A setting wins over the configuration, which wins over the default.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from skillgym_action.config import resolved_env
+from skillgym_action.config import SNAPSHOTS, resolved_env
 from skillgym_action.domain import Bootstrap, WorkspaceSpec
+from skillgym_action.effects.resource_usage import memory_size
 from skillgym_action.errors import ConfigError, UsageError
+from skillgym_action.github.event import WITH_SECRETS
 from skillgym_action.options import (
     DEFAULT_FAIL_ON,
     DEFAULT_TIMEOUT,
@@ -26,15 +30,17 @@ from skillgym_action.options import (
     ReportOptions,
     Settings,
 )
+from skillgym_action.resource_limits import ResourceLimits, limits_given
+from skillgym_action.runs.changed_suites import SuiteComparison
 from skillgym_action.session_report import Price
 from skillgym_action.snapshots import SnapshotConfig, Tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from skillgym_action.composition import Place
     from skillgym_action.config import Config
+    from skillgym_action.effects.report_templates import TemplateSources
     from skillgym_action.judges.questions import JudgeConfig
 
 
@@ -42,6 +48,7 @@ def options(given: Settings, config: Config, here: Place, *, runners: int) -> Op
     """The options of a run in that place on that many runners."""
     run = config.file.run
     milliseconds = config.file.defaults.timeout_ms
+    _refuse_paths(given, here)
     return Options(
         discover=DiscoverOptions(paths=given.paths, formats=given.format),
         load=LoadOptions(
@@ -59,19 +66,32 @@ def options(given: Settings, config: Config, here: Place, *, runners: int) -> Op
             timeout=given.timeout,
             default_timeout=milliseconds / 1000 if milliseconds else DEFAULT_TIMEOUT,
             shard=given.shard or (1, 1),
+            limits=_limits(given, config, in_action=here.job is not None),
         ),
         equip=EquipOptions(install_agents=given.install_agents),
         execute=_execute_options(given, config, here, runners),
-        report=_report_options(given, config, here.cwd),
+        report=_report_options(given, config, here),
         gate=GateOptions(
             fail_on=_fail_on(given.fail_on or run.fail_on),
             min_pass_rate=given.min_pass_rate if given.min_pass_rate is not None else run.min_pass_rate,
             max_error_rate=given.max_error_rate,
+            allow_changed_suites=given.allow_changed_suites,
         ),
         deliver=_deliver_options(given, config, here),
-        conversation=_conversation_options(given, config, here.cwd),
+        conversation=_conversation_options(given, config),
+        templates=_templates(given, config, here),
         judge=_judge(config, here.environment),
     )
+
+
+def _refuse_paths(given: Settings, here: Place) -> None:
+    """Raises UsageError for what would be read or written through a link of the checkout."""
+    for kind, path in given.report:
+        here.checkout.refuse(here.cwd / path, f"the {kind} report {path}")
+    if given.record:
+        here.checkout.refuse(here.cwd / given.record, f"--record {given.record}")
+    if given.template_dir:
+        here.checkout.refuse(here.cwd / given.template_dir, f"--template-dir {given.template_dir}")
 
 
 def _told_to_suites(here: Place) -> dict[str, str]:
@@ -92,11 +112,33 @@ def _execute_options(given: Settings, config: Config, here: Place, runners: int)
         retry=given.retry if given.retry is not None else run.repeat_failure or 0,
         max_steps=given.max_steps or run.max_steps,
         max_cost=given.max_cost or run.max_cost,
-        record=here.cwd / given.record if given.record else None,
+        record=Path(os.path.normpath(here.cwd / given.record)) if given.record else None,
         agent_user=given.agent_user,
         snapshots=_snapshot_options(given, config, here),
         prices=_prices(config),
         resume=given.resume is not None,
+        keep=given.keep or run.keep or "changed",
+    )
+
+
+def _limits(given: Settings, config: Config, *, in_action: bool) -> ResourceLimits:
+    """Key by key: what is given, else what the configuration says, else the default."""
+    told = config.file.run.limits
+    configured = limits_given(told.model_dump(by_alias=True)) if told else {}
+    return replace(default_limits(in_action=in_action), **{**configured, **dict(given.limits)})
+
+
+def default_limits(*, in_action: bool) -> ResourceLimits:
+    """What neither settings nor the configuration say. In the action nothing else shares the machine.
+
+    On a machine of somebody's own, memory and disk are limited on request only.
+    """
+    memory = memory_size() if in_action else None
+    return ResourceLimits(
+        memory=memory * 9 // 10 if memory else None,
+        disk=10 * 1024**3 if in_action else None,
+        processes=2048,
+        file_size=4 * 1024**3,
     )
 
 
@@ -112,7 +154,7 @@ def _snapshot_options(given: Settings, config: Config, here: Place) -> SnapshotC
         if given.update_snapshots:
             raise UsageError("--update-snapshots without snapshots in the configuration", remedy="configure snapshots")
         return None
-    path = (config.folder or here.cwd) / (told.path or "skillgym.snapshots.json")
+    path = (config.folder or here.cwd) / (told.path or SNAPSHOTS)
     return SnapshotConfig(
         path=path,
         named=os.path.relpath(path, here.cwd),
@@ -123,28 +165,39 @@ def _snapshot_options(given: Settings, config: Config, here: Place) -> SnapshotC
     )
 
 
-def _report_options(given: Settings, config: Config, cwd: Path) -> ReportOptions:
+def _report_options(given: Settings, config: Config, here: Place) -> ReportOptions:
     named = given.baseline or config.file.run.baseline
-    if not named:
-        return ReportOptions()
-    folder = cwd if given.baseline else config.folder or cwd
-    return ReportOptions(baseline=folder / named, named=named)
+    folder = here.cwd if given.baseline else config.folder or here.cwd
+    return ReportOptions(
+        baseline=folder / named if named else None,
+        named=named or "",
+        suites=_suite_comparison(given, here) if given.compare_suites else None,
+    )
+
+
+def _suite_comparison(given: Settings, here: Place) -> SuiteComparison:
+    """In a workflow that belongs to the commit itself there is no base to compare with, and nothing to protect."""
+    event = here.job.event if here.job else None
+    untrusted = event is not None and event.untrusted
+    without: Literal["changed", "warning", "nothing"] = "changed"
+    if here.job and not untrusted:
+        without = "warning" if event and event.name in WITH_SECRETS else "nothing"
+    return SuiteComparison(all_expected=untrusted or bool(given.paths), without_checkout=without)
 
 
 def _deliver_options(given: Settings, config: Config, here: Place) -> DeliverOptions:
     job = here.job
     return DeliverOptions(
-        reports=tuple((kind, here.cwd / path) for kind, path in given.report),
+        reports=tuple((kind, Path(os.path.normpath(here.cwd / path))) for kind, path in given.report),
         annotations=job.annotations if job else False,
         step_summary=job.summary if job else None,
         step_outputs=job.outputs if job else None,
         cwd=here.cwd,
         comment_id=given.comment_id or config.file.report.comment_id or "default",
-        templates=_templates(given, config, here.cwd),
     )
 
 
-def _conversation_options(given: Settings, config: Config, cwd: Path) -> ConversationOptions:
+def _conversation_options(given: Settings, config: Config) -> ConversationOptions:
     told = config.file.report
     review = given.review_comments if given.review_comments is not None else told.review_comments
     return ConversationOptions(
@@ -154,7 +207,6 @@ def _conversation_options(given: Settings, config: Config, cwd: Path) -> Convers
         review_comments=bool(review),
         status=given.status or told.status or "auto",
         budget=given.max_cost or config.file.run.max_cost,
-        templates=_templates(given, config, cwd),
     )
 
 
@@ -175,11 +227,18 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
         return JudgeConfig(api=told.api, model=told.model, problem=str(error))
 
 
-def _templates(given: Settings, config: Config, cwd: Path) -> Path | None:
+def _templates(given: Settings, config: Config, here: Place) -> TemplateSources | None:
+    """Read now: what is wrong with the folder is said before anything is spent. Raises ConfigError."""
+    named = config.file.report.templates
     if given.template_dir:
-        return cwd / given.template_dir
-    told = config.file.report.templates
-    return config.folder / told if config.folder and told else None
+        folder, committed = here.cwd / given.template_dir, False
+    elif config.folder and named:
+        folder, committed = config.folder / named, config.folder.is_relative_to(here.root)
+    else:
+        return None
+    from skillgym_action.effects.report_templates import template_sources
+
+    return template_sources(folder, here.root, committed=committed)
 
 
 def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:

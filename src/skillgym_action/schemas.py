@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field
 from pydantic.alias_generators import to_camel
 
+from skillgym_action.domain import SuiteChange
 from skillgym_action.verdicts import Status
 
 _PART = r"(?:[^/\x00.][^/\x00]*|\.[^/\x00.][^/\x00]*|\.\.[^/\x00]+)"  # of a path: neither . nor ..
@@ -235,12 +236,17 @@ class Result(Strict):
 
 
 class Suite(Strict):
-    """A suite and the results of its cases, in the order of the plan. ``digest`` is the SHA-256 of its file."""
+    """A suite and the results of its cases, in the order of the plan.
+
+    ``digest`` is the SHA-256 of its file, or of a list of its files where its cases are in several. ``changed`` says
+    why the suite is not one of the commit it was compared with; see ``SuiteChange``.
+    """
 
     path: Path
     name: Id
     format: Id
     digest: Annotated[str, Field(pattern=DIGEST)] | None = None
+    changed: SuiteChange | None = None
     results: Several[Result]
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LINE_END = r"(?:\\{1,8}[rnt]|\s)"  # also as JSON writes it
 _BREAK = f"{LINE_END}{{0,8}}+"
 _MARGIN = r"[\d>|→: ]{0,12}+"  # what programs show before a line
-_PIECE = 32  # characters of base64 that at most one line end is in: lines have 64 or more
+SHORTEST_HIDDEN = 8  # characters of a value that is searched reversed, broken over lines, and so on
 _ALIKE = re.compile(r"[A-Za-z0-9_.~-]+")  # what no way of writing changes
 _BACKSLASH = r"(?:\\|%(?:25)*5[Cc])"
 _HASH, _SEMICOLON = r"(?:#|%(?:25)*23)", r"(?:;|%(?:25)*3[Bb])"
@@ -102,12 +102,13 @@ def is_documented(key: str) -> bool:
 
 
 def guard_of(value: str) -> Guard:
-    """What searches for a value: a stretch of it that everybody writes alike, then all that it may look like."""
-    stretches = sorted(_ALIKE.findall(value), key=len)
-    encoded = base64_forms(value)
-    shapes = ["".join(map(_written, value)), *(_BREAK.join(map(re.escape, form)) for form in encoded)]
-    words = dict.fromkeys([*(stretches[-1:] or [""]), *(piece for form in encoded for piece in _pieces(form))])
-    return Guard(tuple(words), "|".join(shapes), _LONGEST_ESCAPE * len(value))
+    """What a value may look like as it is, reversed, partly escaped, and in base64. An index searches for it."""
+    ways = [value, value[::-1]] if len(value) >= SHORTEST_HIDDEN else [value]
+    shapes = [
+        *("".join(map(_written, way)) for way in ways),
+        *(_BREAK.join(map(re.escape, form)) for form in base64_forms(value)),
+    ]
+    return Guard((), "|".join(shapes), _LONGEST_ESCAPE * len(value))
 
 
 def guard_of_parts(parts: tuple[str, ...]) -> Guard:
@@ -118,6 +119,11 @@ def guard_of_parts(parts: tuple[str, ...]) -> Guard:
 def base64_forms(text: str) -> tuple[str, ...]:
     """What stays the same of ``text`` inside a longer one in base64, for each place in a group of three bytes."""
     return tuple(sorted(set(_base64_forms(text.encode("utf-8", "surrogateescape")))))
+
+
+def double_base64_forms(text: str) -> tuple[str, ...]:
+    """What stays the same of ``text`` in base64 that is encoded in base64 again."""
+    return tuple(sorted({form for once in base64_forms(text) for form in base64_forms(once)}))
 
 
 @cache
@@ -150,13 +156,6 @@ def _base64_forms(value: bytes) -> Iterator[str]:
         stable = encoded[(0, 2, 3)[shift] : (shift + len(value)) * 8 // 6]
         yield stable
         yield stable.replace("+", "-").replace("/", "_")
-
-
-def _pieces(form: str) -> Iterator[str]:
-    """Parts of base64, of which one is whole wherever its lines end."""
-    parts = max(2, -(-len(form) // _PIECE)) if len(form) >= _PIECE // 2 else 1
-    size = -(-len(form) // parts)
-    return (form[start : start + size] for start in range(0, len(form), size))
 
 
 # --- what is left of one that was cut ---------------------------------------------------------------

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from skillgym_action.resource_limits import ResourceLimits
     from skillgym_action.session_report import Price, Trouble, Usage
 
 
@@ -62,12 +63,26 @@ class Session:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Identity:
+    """The user that a program runs as. ``is_own``: nothing else on the machine has this user id.
+
+    Then all processes of the user are ended before and after each program.
+    """
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...] = ()
+    is_own: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Invocation:
     """A process we want started; data, not yet an effect.
 
     Without ``argv`` nothing is started, and all is well. ``env`` is added to the allow-listed environment. ``files``
     are written before the start (absolute path -> text). ``collect`` are glob patterns below the private home; what
-    matches is kept as the raw session export. ``groups``: what it is a member of, where agents have their own user.
+    matches is kept as the raw session export. ``identity``: the user it runs as; None: the caller.
+    ``limits``: what it and all that it starts may use of the machine; ``folders``: what of the disk is its own.
     """
 
     argv: tuple[str, ...]
@@ -77,7 +92,9 @@ class Invocation:
     stdin: str | None = None
     files: Mapping[Path, str] = field(default_factory=dict, repr=False)
     collect: tuple[str, ...] = ()
-    groups: tuple[int, ...] = ()
+    identity: Identity | None = None
+    limits: ResourceLimits | None = None
+    folders: tuple[Path, ...] = ()
 
 
 class Watcher(Protocol):
@@ -104,7 +121,8 @@ class Watcher(Protocol):
 class Ending(StrEnum):
     """How a process ended.
 
-    Not started: no such program; refused: not with these arguments; lingered: it told its result and did not exit.
+    Not started: no such program; refused: not with these arguments; lingered: it told its result and did not exit;
+    lost: what looked after it was killed, so nothing is known of its end.
     """
 
     EXITED = "exited"
@@ -115,6 +133,7 @@ class Ending(StrEnum):
     CANCELLED = "cancelled"
     NOT_STARTED = "not-started"
     REFUSED = "refused"
+    LOST = "lost"
 
 
 class Output(Protocol):

@@ -12,6 +12,8 @@ from pydantic.alias_generators import to_camel
 from skillgym_action.assertions.check import Check
 from skillgym_action.domain import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
 from skillgym_action.errors import LONGEST_ID, Location, Problem, SuiteError
+from skillgym_action.notations.user_files import PLAIN_TEMPLATE
+from skillgym_action.resource_limits import LimitError, suites_limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,6 +81,7 @@ class ToldWorkspace(Told):
     template_dir: str | None = None
     cwd: str | None = None
     bootstrap: ToldBootstrap | None = None
+    limits: object = None
 
 
 class ToldSuite(Told):
@@ -115,7 +118,7 @@ def suite_told(source: SuiteFile, format_name: str) -> Suite:
         format=format_name,
         cases=tuple(_case(case) for case in told.cases if len(case.id) <= LONGEST_ID),
         invalid=tuple(invalid),
-        workspace=_workspace(told.workspace, source.file.parent) if told.workspace else WorkspaceSpec(),
+        workspace=_workspace(told.workspace, source) if told.workspace else WorkspaceSpec(),
     )
 
 
@@ -153,14 +156,29 @@ def _location(place: Place) -> Location:
     return Location(path=place.path, line=place.line, column=place.column)
 
 
-def _workspace(told: ToldWorkspace, folder: Path) -> WorkspaceSpec:
-    """Relative paths belong to the suite file. A shared workspace with a ``cwd`` is that directory itself."""
+def _workspace(told: ToldWorkspace, source: SuiteFile) -> WorkspaceSpec:
+    """Relative paths belong to the suite file. A shared workspace with a ``cwd`` is that directory itself.
+
+    Raises SuiteError.
+    """
+    folder = source.file.parent
+    try:
+        limits = suites_limits(told.limits)
+    except LimitError as error:
+        key_path = "workspace.limits" + (f".{error.key}" if error.key else "")
+        location = Location(path=source.path)
+        raise SuiteError.of(Problem(message=error.message, location=location, key_path=key_path)) from error
+    if told.template_dir is not None and (refused := source.refusal(folder / told.template_dir)):
+        place = Location(path=source.path)
+        problem = Problem(message=refused, location=place, key_path="workspace.templateDir", remedy=PLAIN_TEMPLATE)
+        raise SuiteError.of(problem)
     return WorkspaceSpec(
         mode="none" if told.cwd is not None else told.mode,
         source="empty" if told.template_dir is None else "template",
         template=None if told.template_dir is None else folder / told.template_dir,
         cwd=None if told.cwd is None else folder / told.cwd,
         bootstrap=_bootstrap(told.bootstrap, folder) if told.bootstrap else None,
+        limits=limits,
     )
 
 

@@ -13,6 +13,7 @@ from skillgym_action.session import Capture, Ending
 from skillgym_action.session_report import Trouble
 
 MESSAGE_LIMIT = 500
+SHELL_SIGNAL = 128  # a shell adds it to the number of the signal
 STATUS = re.compile(r"(?:^|(?:api error|https?|status(?:[ _]?code)?|error)\W{0,4})([45]\d\d)\b", re.IGNORECASE)
 STATUSES = {401: "auth", 403: "auth", 404: "model-rejected", 408: "provider", 429: "rate-limit", 529: "rate-limit"}
 
@@ -54,9 +55,22 @@ def kind_of_text(text: str) -> str | None:
     return by_words or (kind_of_status(int(status[1])) if status else None)
 
 
+def trouble_of_signal(code: int | None) -> Trouble | None:
+    """The limit that a process with this exit code was ended by, if any; also where a shell says how another ended.
+
+    The kernel sends SIGXFSZ to a process that writes beyond the largest size of a file.
+    """
+    if code in (-signal.SIGXFSZ, SHELL_SIGNAL + signal.SIGXFSZ):
+        message = "ended by SIGXFSZ: it wrote to a file that had the largest size a file may have (limits.fileSize)"
+        return Trouble(kind="resource-limit", message=message)
+    return None
+
+
 def crashed(capture: Capture) -> Trouble | None:
     """A process that ended by a signal nobody of us sent, or with a code other than 0."""
     code = capture.exit_code
+    if capture.ending in (Ending.SIGNALLED, Ending.EXITED) and (limit := trouble_of_signal(code)):
+        return limit
     if capture.ending is Ending.SIGNALLED:
         return Trouble(kind="runner-crash", message=_with_stderr(f"ended by {_signal_name(code)}", capture))
     if capture.ending is Ending.EXITED and code != 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 
 class Status(StrEnum):
@@ -19,19 +20,23 @@ class Status(StrEnum):
 
 JUDGED = frozenset({Status.PASSED, Status.FAILED, Status.EXPECTED_FAILED, Status.UNEXPECTED_PASSED})
 GREEN = frozenset({Status.PASSED, Status.EXPECTED_FAILED})
+LIMIT = "limit"
+"""Origin of sessions that failed because the agent passed a limit; their assertions were evaluated for diagnosis."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TroubleKind:
-    """What follows from one class of infrastructure failure.
+    """What follows from one class of trouble of a session.
 
     ``origin`` is skillgym's word for it; ``retries`` how often the session is tried again;
-    ``stops_runner``: the runner's other executions are errored at once.
+    ``stops_runner``: the runner's other executions are errored at once. ``status``: that of the session. It is failed
+    where the agent passed a limit, which ``expectedFail`` does not cover; otherwise errored: an infrastructure failure.
     """
 
     label: str
     origin: str
     remedy: str
+    status: Literal[Status.FAILED, Status.ERRORED] = Status.ERRORED
     retries: int = 0
     stops_runner: bool = False
 
@@ -73,6 +78,12 @@ TROUBLES: dict[str, TroubleKind] = {
     ),
     "budget-exceeded": TroubleKind(
         label="Budget exceeded", origin="runner", remedy="raise the case's budget, or ask for less"
+    ),
+    "resource-limit": TroubleKind(
+        label="Resource limit exceeded",
+        origin=LIMIT,
+        status=Status.FAILED,
+        remedy="raise the limit (--limits, limits of the suite's workspace), or ask for less",
     ),
     "runner-crash": TroubleKind(
         label="Runner crash", origin="runner", retries=1, remedy="read stdout.log and stderr.log of the session"

@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.errors import Location, Problem
 from skillgym_action.scores import shown
-from skillgym_action.verdicts import ASSERTION_FAILURE, Status
+from skillgym_action.verdicts import ASSERTION_FAILURE, LIMIT, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from skillgym_action.domain import Decision, Judgement, Result, RunReport
+    from skillgym_action.domain import Decision, Judgement, Result, RunReport, SuiteChange
     from skillgym_action.totals import Totals
 
+CHECK_OUT = "check out the base branch in this job, before the results are downloaded"
+NAMED = 8  # names that a sentence lists
+CHANGES: dict[SuiteChange, str] = {
+    "differs": "differs from the base's",
+    "added": "is not in the base",
+    "unidentified": "has no digest in the results",
+    "not-compared": "was compared with nothing",
+}
 LEAKED = "make a new one: whatever the session reached may have seen it"
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
 _NOUNS = {
@@ -25,6 +33,24 @@ _NOUNS = {
     Status.ERRORED: ("could not be judged", "could not be judged"),
     Status.SKIPPED: ("skipped", "skipped"),
 }
+
+
+def listed(words: Sequence[str]) -> str:
+    """The first few words, and how many more there are."""
+    rest = len(words) - NAMED
+    return ", ".join(words[:NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def changed_suites(report: RunReport) -> str | None:
+    """Which suites of the report are not the base's, in a sentence; None: there are none."""
+    changed = [suite for suite in report.suites if suite.changed]
+    if not changed:
+        return None
+    number = counted(len(changed), "suite")
+    if all(suite.changed == "not-compared" for suite in changed):
+        return f"{number} compared with nothing ({listed([suite.path for suite in changed])}): {CHECK_OUT}"
+    names = listed([f"{suite.path} ({CHANGES[suite.changed]})" for suite in changed if suite.changed])
+    return f"{number} changed by this commit, not judged by the base's: {names}"
 
 
 def money(usd: float | None, *, complete: bool = True) -> str:
@@ -95,8 +121,9 @@ def cause(result: Result) -> Cause:
     """The one reason worth showing first."""
     judgement = result.judgement
     broken = next((outcome for outcome in judgement.outcomes if outcome.passed is not True), None)
-    if judgement.status not in (Status.FAILED, Status.EXPECTED_FAILED) and broken and broken.passed is False:
-        broken = None  # evaluated for diagnosis only: it is not why nobody can tell
+    by_assertions = judgement.status in (Status.FAILED, Status.EXPECTED_FAILED) and judgement.origin != LIMIT
+    if not by_assertions and broken and (broken.passed is False or judgement.origin == LIMIT):
+        broken = None  # evaluated for diagnosis only: it is not the reason
     failure = judgement.failure
     message = (failure.message if failure else None) or judgement.reason or (broken.explanation if broken else None)
     return Cause(

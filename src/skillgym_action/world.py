@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from skillgym_action.effects.clock import Clock
     from skillgym_action.effects.judge_api import Judge
     from skillgym_action.effects.processes import Processes
+    from skillgym_action.effects.report_process import ReportTemplates
     from skillgym_action.effects.repository import Repository
     from skillgym_action.effects.run_directory import RunDirectory
     from skillgym_action.effects.snapshot_file import SnapshotFile
     from skillgym_action.effects.strangers_configuration import StrangersConfiguration
     from skillgym_action.effects.suite_host import SuiteHosts
-    from skillgym_action.effects.workspace import Workspaces
+    from skillgym_action.effects.workspaces import Workspaces
     from skillgym_action.github.conversation import Conversation
     from skillgym_action.links import Links
     from skillgym_action.session_report import Price
@@ -78,7 +79,8 @@ class World:
     """What stages may reach. ``cwd`` is absolute; ``links`` and ``conversation`` are there on GitHub.
 
     ``judge``: the model that graders ask, ``snapshots``: the tokens executions used, ``prices``: of a million tokens,
-    by model; where they are configured. ``strangers``: agent configuration that agents are not to see.
+    by model; where they are configured. ``strangers``: agent configuration that agents are not to see. ``templates``:
+    report templates of the user's.
     """
 
     cwd: Path
@@ -97,3 +99,4 @@ class World:
     prices: Mapping[str, Price] = field(default_factory=dict)
     snapshots: SnapshotFile | None = None
     strangers: StrangersConfiguration | None = None
+    templates: ReportTemplates | None = None

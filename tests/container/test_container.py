@@ -158,14 +158,14 @@ def test_an_agent_that_the_image_lacks_is_installed_and_started_by_its_own_user(
 
 HOSTED = """\
 import os
-from neighbour import AGENT
+from neighbour import IDS
 from skillgym_action import Suite
 
 suite = Suite("hosted")
 
 @suite.case("is judged", prompt="rest")
 def judged(report, ctx):
-    assert os.getuid() == AGENT
+    assert os.getuid() in IDS
     assert os.path.exists(report.cwd)
     assert not os.access("/github/workspace/.git/config", os.R_OK)
 """
@@ -180,14 +180,14 @@ def test_an_agent_is_a_user_of_its_own_and_reaches_nothing_of_the_job(image, che
         "bench/core.json": suite(*cases()),
         "bench/checks.py": "ANSWER = 42",
         "hosted/hosted_suite.py": HOSTED,
-        "hosted/neighbour.py": "AGENT = 10001",
+        "hosted/neighbour.py": "IDS = range(50_000, 60_000)",
     }
     check_out(written(checkout, files))
     step = run_step(image, checkout, inputs={"report-dir": "results", "jobs": "2"}, env=ENVIRONMENT)
     assert step.exit_code == 0, step.log + step.summary
     changes = checkout / "results" / "core" / "attack" / "sh" / "repeat-1" / "changes"
     assert reached("step", changes) == set()
-    assert (changes / "user.txt").read_text() == "10001\n"
+    assert int((changes / "user.txt").read_text()) in range(50_000, 60_000)
     proved("agents", "attempts to reach what is not the agent's, refused in the container", len(tried("step")))
 
 
@@ -213,7 +213,7 @@ def test_a_suite_program_runs_as_the_agents_user(image, checkout):
     (checkout / "bench").mkdir(exist_ok=True)
     (checkout / "bench" / "user_suite.py").write_text(
         "import os\nfrom skillgym_action import Suite\nsuite = Suite('user')\n"
-        "@suite.case('who', prompt='write')\ndef who(report, ctx):\n    assert os.getuid() == 10001\n"
+        "@suite.case('who', prompt='write')\ndef who(report, ctx):\n    assert 50_000 <= os.getuid() < 60_000\n"
         "    assert not os.access('/github/workspace/.git/config', os.R_OK)\n"
     )
     check_out(checkout, WRITES)

@@ -119,7 +119,7 @@ def test_devices_in_a_template_are_left_out_and_agents_make_none(image, tmp_path
     expect = ["file:hello.txt contains 'a.txt'", "no-file:zero", "no-file:disk", "no-file:fifo", "file:nothing exists"]
     cases = suite({"id": "one", "prompt": "p", "expect": expect}, workspace={"templateDir": "../template"})
     written(root, {"bench/files.json": cases})
-    step = run_step(image, root, inputs={"report-dir": "results"})
+    step = run_step(image, root, inputs={"report-dir": "results", "keep": "all"})
     told = reported(root / "results")
     (result,) = [one for part in told["suites"] for one in part["results"]]
     assert (step.exit_code, [outcome["passed"] for outcome in result["outcomes"]]) == (1, [True] * 4 + [False])

@@ -13,6 +13,8 @@ from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 
 from container.image import DOCKERFILE, buildable, built, docker
+from container.runner import run_step
+from scratch import config, repository, runner
 from skillgym_action.redaction import is_secret_name, leaks
 
 if TYPE_CHECKING:
@@ -85,6 +87,70 @@ def test_what_python_installed_is_what_was_locked(image):
     given = {one.partition("==")[0] for one in found - pinned}
     assert (pinned - found, given - {"setuptools", "wheel"}) == (set(), {"pip", "skillgym-action"})
     inside(image, "pip", "check")
+
+
+GAINING = """
+import os, stat
+for folder, _, names in os.walk("/"):
+    if folder.startswith(("/proc", "/sys", "/dev")):
+        continue
+    for name in names:
+        path = os.path.join(folder, name)
+        found = os.lstat(path)
+        if stat.S_ISREG(found.st_mode):
+            print("looked" if not found.st_mode & 0o6000 else path)
+            if "security.capability" in os.listxattr(path, follow_symlinks=False):
+                print(path)
+"""
+
+
+def test_no_program_of_the_image_gives_rights_to_whoever_starts_it(image, proved: Proved):
+    looked = inside(image, "python3", "-c", GAINING).splitlines()
+    assert [path for path in looked if path != "looked"] == []
+    assert len(looked) > 5000
+    proved("image", "files of the image that give nobody another one's rights", len(looked))
+
+
+NAMES = """
+import grp, pwd, time
+began = time.perf_counter()
+last = pwd.getpwuid(59999)
+took = time.perf_counter() - began
+for number in (50000, 50001, 55555, 59999):
+    print(pwd.getpwuid(number).pw_name, grp.getgrgid(number).gr_name, pwd.getpwuid(number).pw_gid == number)
+print(pwd.getpwnam("agent").pw_uid, grp.getgrnam("agent").gr_gid, last.pw_dir, last.pw_shell, took < 0.1)
+print({(one.pw_name, one.pw_passwd) for one in pwd.getpwall() if 50000 <= one.pw_uid < 60000})
+print(len(pwd.getpwall()) == len({one.pw_uid for one in pwd.getpwall()}))
+"""
+
+
+def test_every_user_that_sessions_get_has_a_name_and_a_group(image):
+    assert inside(image, "python3", "-c", NAMES).splitlines() == [
+        *["agent agent True"] * 4,
+        "10001 10001 /nonexistent /usr/sbin/nologin True",
+        "{('agent', 'x')}",
+        "True",
+    ]
+    node = "const { username, uid } = require('os').userInfo(); console.log(username, uid)"
+    assert docker("run", "--rm", "--user", "59999:59999", "--entrypoint", "node", image, "-e", node) == "agent 59999\n"
+    added = inside(image, "sh", "-c", "useradd one && useradd two && id -un && getent passwd one two | cut -d: -f1")
+    assert added.split() == ["root", "one", "two"]
+
+
+def test_the_tool_as_the_first_process_of_the_container_shows_no_secret(image, tmp_path):
+    """As an agent that is root, and may trace programs, finds it: the image's own user is taken away."""
+    (passwd := tmp_path / "passwd").write_text("root:x:0:0:root:/root:/bin/bash\n")
+    look = "tr '\\0' '\\n' </proc/1/environ >out.txt; tr '\\0' ' ' </proc/1/cmdline >>out.txt"
+    root = repository(tmp_path / "repository", {"skillgym.config.yaml": config(runner(look))}, git=True)
+    planted = {"GITHUB_TOKEN": "planted-token", "SECRET_KEY": "planted-key", "DATABASE_URL": "planted-value"}
+    options = ("--cap-add", "SYS_PTRACE", "--volume", f"{passwd}:/etc/passwd:ro")
+    step = run_step(image, root, inputs={"github-token": "planted-input"}, env=planted, options=options)
+    assert step.exit_code == 0, step.log
+    (told,) = (root / ".skillgym-results").rglob("changes/out.txt")
+    names = {line.partition("=")[0] for line in told.read_text().splitlines() if "=" in line}
+    assert "SKILLGYM_BARE_START" in names
+    assert not {name for name in names if name.startswith(("GITHUB", "ACTIONS", "INPUT", "RUNNER", "SECRET", "DATA"))}
+    assert "planted" not in told.read_text()
 
 
 def test_no_layer_holds_a_secret(image, tmp_path, proved: Proved):

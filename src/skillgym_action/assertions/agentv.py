@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from skillgym_action.assertions import Assertion
+    from skillgym_action.notations.user_files import Opener
 
 DEEPEST_INCLUDE = 3
 
@@ -41,9 +42,9 @@ class Task:
     folder: Path | None = None
 
 
-def read_file(path: Path, name: str) -> object:
+def read_file(path: Path, name: str, opener: Opener | None = None) -> object:
     """The value of a YAML file, which messages call ``name``. Raises SuiteError."""
-    text = read_text(path, path=name, error=SuiteError)
+    text = read_text(path, path=name, error=SuiteError, opener=opener)
     return read_document(text, path=name, kind="yaml", error=SuiteError).value
 
 
@@ -52,7 +53,8 @@ class Where:
     """Where an entry stands. ``folder`` is its suite file's; programs are started there.
 
     Files are looked for in ``case_folder``, where a discovered case has the entry; then in ``folder`` and ``roots``.
-    ``read`` gives the value of a YAML file, with its variables replaced; ``patterns`` are the suite's.
+    ``read`` gives the value of a YAML file, with its variables replaced; ``opener`` opens files of prompts;
+    ``patterns`` are the suite's.
     ``compat``: AgentV's own numbers are wanted.
     """
 
@@ -63,6 +65,7 @@ class Where:
     case_folder: Path | None = None
     task: Task = field(default_factory=Task)
     read: Callable[[Path, str], object] = read_file
+    opener: Opener | None = None
     compat: bool = False
     patterns: Patterns = field(default_factory=Patterns)
 
@@ -82,7 +85,7 @@ class Where:
         if (path := self.find(name)) is None:
             raise entry.error(f"there is no file {name!r}", key)
         try:
-            return read_text(path, path=name, error=SuiteError)
+            return read_text(path, path=name, error=SuiteError, opener=self.opener)
         except SuiteError as error:
             raise entry.error(str(error), key) from error
 

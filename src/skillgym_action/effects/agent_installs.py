@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from skillgym_action.effects.processes import Processes
-    from skillgym_action.session import Capture
+    from skillgym_action.session import Capture, Identity
 
 LIMIT = 600.0  # seconds; the largest CLI has 400 MB
 ANSWER = 60.0  # seconds a CLI may take to say its version: the first start after a download is slow
@@ -104,9 +104,10 @@ class AgentInstalls:
     def version(self, *argv: str) -> str | None:
         """The version that a program says it is; None when it does not say."""
         with TemporaryDirectory(prefix="skillgym-version-") as scratch:
-            if self._processes.user:
-                self._processes.user.own(scratch)
-            said = _said(self._run((*argv, "--version"), Path(scratch), ANSWER, trusted=False))
+            identity = self._processes.user.session() if self._processes.user else None
+            if identity:
+                os.chown(scratch, identity.uid, identity.gid)
+            said = _said(self._run((*argv, "--version"), Path(scratch), ANSWER, trusted=False, identity=identity))
         found = VERSION.search(said)
         return found[0] if found else None
 
@@ -151,12 +152,20 @@ class AgentInstalls:
             raise InstallError(f"{package} was installed, but its --version says: {told}", remedy=BY_HAND)
         return said
 
-    def _run(self, argv: tuple[str, ...], scratch: Path, limit: float, *, trusted: bool = True) -> Capture:
+    def _run(
+        self,
+        argv: tuple[str, ...],
+        scratch: Path,
+        limit: float,
+        *,
+        trusted: bool = True,
+        identity: Identity | None = None,
+    ) -> Capture:
         """With a home that holds nothing of ours. Trusted: as ourselves, since nobody else may change what is there."""
         env = {**(self._npm if trusted else {}), "HOME": os.fspath(scratch)}
-        invocation = Invocation(argv=argv, cwd=scratch, timeout=limit, env=env)
+        invocation = Invocation(argv=argv, cwd=scratch, timeout=limit, env=env, identity=identity)
         stdout, stderr = scratch / "stdout.log", scratch / "stderr.log"
-        return self._processes.run(invocation, stdout=stdout, stderr=stderr, trusted=trusted)
+        return self._processes.run(invocation, stdout=stdout, stderr=stderr)
 
 
 def _program(agent: str, folder: Path) -> Path:

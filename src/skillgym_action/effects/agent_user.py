@@ -1,120 +1,127 @@
-"""The user that agents run as, and with them all other programs that follow text of suites and pull requests.
+"""The users that agents run as, and with them all other programs that follow text of suites and pull requests.
 
-Linux lets a program look into another one (its memory, environment, directory, open files) when user *and* group are
-the same. Hence each session has a group of its own, and programs that suites bring along have another, to which the
-checkout is open while agents run.
+Each session has a user id of its own, which no other session, program or user of the machine has: so nothing of it can
+look into another one, signal it, or change its files, and killing all that the user runs ends the session. The named
+user is who works where sessions have no folder of their own: in the checkout itself.
 """
 
 from __future__ import annotations
 
+import fcntl
 import grp
 import os
 import pwd
 import random
-import resource
 import stat
-from contextlib import contextmanager, suppress
+import struct
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
-from skillgym_action.effects.leftovers import remove_of_group
-from skillgym_action.effects.trees import give_tree
 from skillgym_action.errors import UsageError
+from skillgym_action.session import Identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterable
 
-IMAGES_OWN = "agent"  # the user that the action's image has for this
-GROUPS = range(50_000, 60_000)  # nobody's, by Debian's rules; every user namespace knows them
-SESSIONS = 256
-PROCESSES = 4096  # and threads, of all sessions: no fork storm takes the machine
+IMAGES_OWN = "agent"  # the user that the action's image has for this; it has entries of that name for IDS, too
+IDS = range(50_000, 60_000)  # free for such purposes by Debian's rules; every user namespace knows them
+LOCK_FOLDERS = ("/run/skillgym-action", "/var/lib/skillgym-action")
 # What programs keep of their users below a home; agents of ours never look there, hostile ones do.
 CREDENTIALS = (
-    *(".netrc", ".npmrc", ".pypirc", ".git-credentials", ".vault-token", ".claude.json"),
+    *(".netrc", ".npmrc", ".pypirc", ".gitconfig", ".git-credentials", ".vault-token", ".claude.json"),
     *(".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh", ".config/gh", ".config/gcloud", ".config/git"),
     *(".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json", ".local/share/opencode/auth.json"),
 )
 
 
-class Identity(TypedDict):
-    """What starts a program as somebody else."""
-
-    user: int
-    group: int
-    extra_groups: list[int]
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentUser:
-    """A user of this machine without any rights of ours. ``suites`` and ``sessions`` are groups that nobody is in."""
+    """A user of this machine without any rights of ours, and the ids of sessions.
+
+    ``readers``: the group to which the checkout is open while agents run; ``judges``: the one that workspaces are open
+    to. Nobody of the machine is in them.
+    """
 
     name: str
     uid: int
     gid: int
-    suites: int
-    sessions: tuple[int, ...]
-
-    def identity(self, groups: tuple[int, ...] = ()) -> Identity:
-        """For ``subprocess.Popen``; the first group is the one that a program looks into others with."""
-        group, *others = groups or (self.gid,)
-        return {"user": self.uid, "group": group, "extra_groups": others}
+    readers: int
+    judges: int
+    ids: UserIds
 
     @property
-    def hosts(self) -> tuple[int, ...]:
-        """The groups of a suite host, which judges sessions of any group."""
-        return (self.suites, *self.sessions)
+    def in_place(self) -> Identity:
+        """Who works in a folder that is not the session's own."""
+        return Identity(uid=self.uid, gid=self.gid, is_own=False)
 
-    def restrict(self) -> None:
-        """Let the user have so many processes at a time; it is a limit of ours that root does not feel."""
-        _, most = resource.getrlimit(resource.RLIMIT_NPROC)
-        limit = PROCESSES if most == resource.RLIM_INFINITY else min(PROCESSES, most)
-        resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+    def session(self) -> Identity:
+        """A user of its own for a session. Raises OSError when none is free."""
+        uid = self.ids.take()
+        return Identity(uid=uid, gid=uid)
 
-    def own(self, *paths: str | Path) -> None:
-        """Give ``paths`` to the user, with all below them; links, never what they point to. Raises OSError."""
-        for path in paths:
-            give_tree(path, self.uid, self.gid)
+    def suite(self, identity: Identity) -> Identity:
+        """The same user, as programs that the suite brings along have it: they may read the checkout."""
+        return Identity(uid=identity.uid, gid=identity.gid, groups=(self.readers,), is_own=identity.is_own)
 
-
-class Caller:
-    """Whom a session's folder belongs to where agents run as the caller: nothing has to be done."""
-
-    groups: tuple[int, ...] = ()
-    suites_groups: tuple[int, ...] = ()
-
-    def own(self, *paths: str | Path) -> None:
-        """They are the caller's."""
-
-    def enclose(self, folder: Path) -> None:
-        """It is open to what the caller runs."""
-
-    def clear(self) -> None:
-        """Nobody can say whose a temporary file is."""
+    def host(self) -> Identity:
+        """A user of its own for a suite host, which reads the checkout and judges workspaces. Raises OSError."""
+        uid = self.ids.take()
+        return Identity(uid=uid, gid=uid, groups=(self.readers, self.judges))
 
 
-class SessionUser(Caller):
-    """The user as one session has it, with a group of its own, and maybe those of a workspace that it shares."""
+class UserIds:
+    """User ids that nothing else on the machine has: no account, and no other run."""
 
-    def __init__(self, user: AgentUser, group: int, shared: tuple[int, ...] = ()) -> None:
-        """``groups`` are the agent's, ``suites_groups`` those of programs that the suite brings along."""
-        self.groups = (group, *shared)
-        self.suites_groups = (user.suites, *self.groups)
-        self._user = user
+    def __init__(self, taken: Iterable[int]) -> None:
+        """Locks that other runs see are held on a file of root's. Raises OSError."""
+        free = sorted(set(IDS) - set(taken))
+        random.shuffle(free)
+        self._free = free
+        self._lock = threading.Lock()
+        self.file = _lock_file()
 
-    def own(self, *paths: str | Path) -> None:
-        """Give them to the user. Raises OSError."""
-        self._user.own(*paths)
+    def exclude(self, number: int) -> None:
+        """Never take that one: it is a group that other runs use."""
+        with self._lock:
+            self._free = [uid for uid in self._free if uid != number]
 
-    def enclose(self, folder: Path) -> None:
-        """What is in ``folder`` belongs to the user, but only the session's group gets in. Raises OSError."""
-        os.chown(folder, os.geteuid(), self.groups[0])
-        os.chmod(folder, 0o770)  # noqa: S103 - the group has one member, the session
-        self._user.own(*(os.path.join(folder, name) for name in os.listdir(folder)))
+    def take(self) -> int:
+        """One that is ours until the run has ended. Raises OSError when none is left."""
+        with self._lock:
+            while self._free:
+                uid = self._free.pop()
+                if self._locked(uid):
+                    return uid
+        raise OSError(f"no user id is left for another session: all of {IDS.start} to {IDS.stop - 1} are in use")
 
-    def clear(self) -> None:
-        """Remove what the session left in the folders for everybody's temporary files."""
-        remove_of_group(self._user.uid, self.groups[0])
+    def _locked(self, uid: int) -> bool:
+        """Whether no other run has it. The lock belongs to the open file, hence lasts as long as the keeper."""
+        area = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, uid, 1, 0)
+        try:
+            fcntl.fcntl(self.file, getattr(fcntl, "F_OFD_SETLK", fcntl.F_SETLK), area)
+        except OSError:
+            return False
+        return True
+
+
+def _lock_file() -> int:
+    """A file in a folder that only root can write to. Raises OSError."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    for path in LOCK_FOLDERS:
+        with suppress(OSError):
+            with suppress(FileExistsError):
+                os.mkdir(path, 0o700)
+            folder = os.open(path, flags)
+            try:
+                found = os.fstat(folder)
+                if found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                    new = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+                    return os.open("user-ids", new, 0o600, dir_fd=folder)
+            finally:
+                os.close(folder)
+    raise OSError(f"no lock can be kept in {' or '.join(LOCK_FOLDERS)}")
 
 
 def agent_user(name: str) -> AgentUser:
@@ -129,10 +136,16 @@ def agent_user(name: str) -> AgentUser:
         raise UsageError(
             "--agent-user: only root can start programs as somebody else", remedy="run as root, or without"
         )
-    taken = {group.gr_gid for group in grp.getgrall()}
-    suites, *free = (group for group in GROUPS if group not in taken)
-    sessions = tuple(random.sample(free, SESSIONS))
-    return AgentUser(name=name, uid=found.pw_uid, gid=found.pw_gid, suites=suites, sessions=sessions)
+    accounts = {user.pw_uid for user in pwd.getpwall() if user.pw_name not in {name, IMAGES_OWN}}
+    groups = {group.gr_gid for group in grp.getgrall() if group.gr_name not in {name, IMAGES_OWN}}
+    readers, judges, *free = (number for number in IDS if number not in groups)
+    if not free:
+        raise UsageError(f"--agent-user: the groups {IDS.start} to {IDS.stop - 1} are all taken")
+    try:
+        ids = UserIds({*accounts, *groups, readers, judges, found.pw_uid})
+    except OSError as error:
+        raise UsageError(f"--agent-user: {error}", remedy="make one of them writable for root") from error
+    return AgentUser(name=name, uid=found.pw_uid, gid=found.pw_gid, readers=readers, judges=judges, ids=ids)
 
 
 def images_own_user() -> str | None:
@@ -142,50 +155,3 @@ def images_own_user() -> str | None:
     with suppress(KeyError):
         return pwd.getpwnam(IMAGES_OWN).pw_name
     return None
-
-
-@contextmanager
-def closed_to_others(paths: Iterable[Path]) -> Iterator[None]:
-    """Only their owners and root reach ``paths``, as long as the context lasts; what is not there is passed over.
-
-    Raises UsageError.
-    """
-    modes: dict[Path, int] = {}
-    for path in paths:
-        with suppress(FileNotFoundError):
-            modes[path] = stat.S_IMODE(path.stat().st_mode)
-            try:
-                path.chmod(modes[path] & 0o700)
-            except OSError as error:
-                what = f"{path} cannot be closed to agents: {error.strerror}"
-                raise UsageError(what, remedy="mount it so that it can be written to") from error
-    try:
-        yield
-    finally:
-        for path, mode in modes.items():
-            with suppress(OSError):
-                path.chmod(mode)
-
-
-@contextmanager
-def closed_but_to(group: int, paths: Iterable[Path]) -> Iterator[list[tuple[Path, os.stat_result]]]:
-    """Only their owners, root and ``group`` reach ``paths``, as long as the context lasts, which has what they were.
-
-    What is closed already was closed by another run, and stays so. Raises OSError.
-    """
-    before: list[tuple[Path, os.stat_result]] = []
-    try:
-        for path in paths:
-            found = path.stat()
-            mode = stat.S_IMODE(found.st_mode)
-            if found.st_gid == group and not mode & stat.S_IRWXO:
-                continue
-            before.append((path, found))
-            os.chown(path, -1, group)
-            path.chmod(mode & 0o1700 | (mode & 0o500) >> 3)
-        yield before
-    finally:
-        for path, found in before:
-            with suppress(OSError):
-                os.chown(path, -1, found.st_gid)
-                path.chmod(stat.S_IMODE(found.st_mode))

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import select
-import ssl
 import threading
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from requests import Session, exceptions
 from urllib3.exceptions import NewConnectionError
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from requests import PreparedRequest, Response
 
     from skillgym_action.effects.cancellation import Cancellation
+    from skillgym_action.effects.network import Network
 
 T = TypeVar("T")
 CONNECT = 10.0
@@ -39,21 +39,26 @@ class TooLargeError(Exception):
 
 
 class Connections(Session):
-    """Connections to one host. Proxies and certificates come from the environment; passwords in ``~/.netrc`` do not."""
+    """Connections to one host. Nothing is read from ``os.environ``, and no password from ``~/.netrc``."""
 
-    def __init__(self, headers: Mapping[str, str], secret_headers: Mapping[str, str]) -> None:
+    def __init__(self, headers: Mapping[str, str], secret_headers: Mapping[str, str], network: Network) -> None:
         """``secret_headers`` say who we are."""
         super().__init__()
+        self.trust_env = False
+        self._network = network
         self._secret_headers = secret_headers
-        self.auth = self._authorize  # without one, requests would look for a password
+        self.auth = self._authorize
         self.headers.update({"User-Agent": f"skillgym-action/{__version__}", **headers})
-        paths = ssl.get_default_verify_paths()
-        if paths.cafile and paths.cafile != paths.openssl_cafile:  # SSL_CERT_FILE; the variables of requests go first
-            self.verify = paths.cafile
+        self.verify = network.certificates or True
 
     def _authorize(self, prepared: PreparedRequest) -> PreparedRequest:
         prepared.headers.update(self._secret_headers)
         return prepared
+
+    def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+        """The settings of a request, with the proxies for its address."""
+        proxies = self._network.proxies_to(str(url)) | (proxies or {})
+        return super().merge_environment_settings(url, proxies, stream, verify, cert)
 
     def get_redirect_target(self, resp: Response) -> None:
         """None: whoever wants to follow redirects does it. requests would read all replies, of whatever size."""

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+    from skillgym_action.effects.session_files import SessionFiles
     from skillgym_action.effects.workspace import Workspace
+    from skillgym_action.hosts.folder import Folder
 
 LARGEST_FILE = 512 * 1024
 LARGEST = 4 * 1024 * 1024
@@ -41,16 +42,19 @@ def changes_as_diff(workspace: Workspace) -> str:
 
 
 def _diff(path: str, workspace: Workspace, *, existed: bool, exists: bool) -> Iterator[str]:
-    original, now = workspace.original(path), workspace.path / path
-    if not exists and original is not None and original.is_dir() and not original.is_symlink():
+    template = workspace.original(path)
+    original = template.folder if template else None
+    mode_before = original.mode(path) if original and existed else None
+    mode_now = workspace.inside.mode(path) if exists else None
+    if not exists and mode_before is not None and stat.S_ISDIR(mode_before):
         return
     yield f"diff --git {_named('a', path)} {_named('b', path)}\n"
     if not existed:
-        yield f"new file mode {_mode(now)}\n"
+        yield f"new file mode {_mode(mode_now)}\n"
     elif not exists:
-        yield f"deleted file mode {_mode(original)}\n"
-    before = _lines(original) if existed else []
-    after = _lines(now) if exists else []
+        yield f"deleted file mode {_mode(mode_before)}\n"
+    before = _lines(original, path, mode_before) if existed else []
+    after = _lines(workspace.inside, path, mode_now) if exists else []
     old, new = _named("a", path) if existed else _NONE, _named("b", path) if exists else _NONE
     if before is None or after is None:
         yield f"Binary files {old} and {new} differ\n"
@@ -94,29 +98,19 @@ def _quoted(character: str) -> str:
     return character if character.isprintable() else "".join(f"\\{byte:03o}" for byte in os.fsencode(character))
 
 
-def _lines(path: Path | None) -> list[str] | None:
-    """The lines of a text, or the target of a symlink; None for what is none, or too large, or not kept."""
-    if path is None:
+def _lines(folder: SessionFiles | Folder | None, path: str, mode: int | None) -> list[str] | None:
+    """The lines of a text, or the target of a symlink; None for what is none, or too large, or unknown."""
+    if folder is None or mode is None:
         return None
-    try:
-        mode = os.lstat(path).st_mode
-        if stat.S_ISLNK(mode):
-            return [os.readlink(path)]
-        if not stat.S_ISREG(mode):  # nobody may ever write to a FIFO
-            return None
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-    except OSError:
-        return None
-    if len(content) > LARGEST_FILE or b"\0" in content:
+    if stat.S_ISLNK(mode):
+        target = folder.readlink(path)
+        return None if target is None else [target]
+    content = folder.read(path, LARGEST_FILE)
+    if content is None or b"\0" in content:
         return None
     lines = content.decode("utf-8", "replace").split("\n")  # only a line feed ends a line
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
-def _mode(path: Path | None) -> str:
-    try:
-        mode = os.lstat(path).st_mode if path else 0
-    except OSError:
-        mode = 0
-    return "120000" if stat.S_ISLNK(mode) else "100755" if mode & stat.S_IXUSR else "100644"
+def _mode(mode: int | None) -> str:
+    return "120000" if stat.S_ISLNK(mode or 0) else "100755" if (mode or 0) & stat.S_IXUSR else "100644"

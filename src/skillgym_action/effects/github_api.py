@@ -17,6 +17,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from skillgym_action.effects.github_exchange import GitHubError, Reply, Request, refusal, shown
 from skillgym_action.effects.github_patience import Patience
+from skillgym_action.effects.network import DIRECT
 from skillgym_action.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from skillgym_action.effects.cancellation import Cancellation
     from skillgym_action.effects.clock import Clock
     from skillgym_action.effects.github_session import GitHubSession
+    from skillgym_action.effects.network import Network
 
 __all__ = ["GitHubApi", "GitHubError"]
 
@@ -61,6 +63,8 @@ class GitHubApi:
         self._clock = clock
         self.patience = Patience(deadline, clock, cancelled)
         self._cancelled = cancelled
+        self.network: Network = DIRECT
+        """Proxies and certificates; to be set before the first request."""
         self._lock = threading.Lock()
 
     def get(self, path: str, **params: str | int) -> object:
@@ -188,7 +192,7 @@ class GitHubApi:
     def _session(self) -> GitHubSession:
         from skillgym_action.effects.github_session import GitHubSession
 
-        return GitHubSession(self._token, self._redactor)
+        return GitHubSession(self._token, self._redactor, self.network)
 
     def _error(
         self, request: Request, message: str, status: int | None = None, remedy: str | None = None

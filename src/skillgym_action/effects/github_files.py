@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from skillgym_action.effects.trees import give_tree
+from skillgym_action.effects.ownership import give_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.effects.cancellation import Cancellation
     from skillgym_action.effects.github_exchange import Request
+    from skillgym_action.effects.network import Network
     from skillgym_action.redaction import Redactor
 
 _MORE = 0.2  # seconds; the connection's own limits tell more, and come first
@@ -36,10 +37,10 @@ _LARGEST = 20_000_000  # bytes of a reply
 class GitHubSession(Connections):
     """Connections to GitHub's API."""
 
-    def __init__(self, token: str, redactor: Redactor) -> None:
+    def __init__(self, token: str, redactor: Redactor, network: Network) -> None:
         """``redactor`` knows the token."""
         headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
-        super().__init__(headers, {"Authorization": f"Bearer {token}"})
+        super().__init__(headers, {"Authorization": f"Bearer {token}"}, network)
         self._redactor = redactor
 
     def exchange(self, request: Request, left: Callable[[], float], cancelled: Cancellation) -> Reply:

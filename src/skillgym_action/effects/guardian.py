@@ -1,76 +1,47 @@
-"""What is left when we are killed: a small program that then ends what we started, and removes the workspaces.
-
-It waits at the end of a pipe, which closes with us however we end. Programs are found by the mark in their environment;
-one that took it off goes on. Where there is no ``/proc``, only the workspaces are removed. Another one opens what was
-closed to agents.
-"""
+"""A small program that opens what was closed to agents when the tool is killed: its end of a pipe closes then."""
 
 from __future__ import annotations
 
-import stat
+import os
 import subprocess
+import sys
 from contextlib import contextmanager, suppress
-from itertools import chain
 from typing import TYPE_CHECKING
 
-from skillgym_action.effects.processes import MARK
+from skillgym_action.effects import closure_records
+from skillgym_action.errors import UsageError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
+    from collections.abc import Iterator
 
-    from skillgym_action.effects.processes import Processes
-
-# Told anything at all, we have ended as we should. Killed programs may have started others, hence the rounds.
-WATCH = r"""
-read -r _ && exit
-for signal in TERM KILL KILL KILL; do
-  found=$(grep -lsz "^$1" /proc/[0-9]*/environ)
-  [ "$found" ] || break
-  for environ in $found; do
-    process=${environ#/proc/}
-    kill -s "$signal" "${process%/environ}"
-  done
-  sleep 1
-done
-rm -rf "$2" || { chmod -R u+rwX "$2"; rm -rf "$2"; }
-"""
-
-
-REOPEN = """
-read -r _ && exit
-while [ "$3" ]; do chgrp "$1" "$3"; chmod "$2" "$3"; shift 3; done
-"""
-
-
-def guarded(processes: Processes, workspaces: Path) -> AbstractContextManager[None]:
-    """If we are killed meanwhile, nothing of this run goes on."""
-    return _if_killed(processes, WATCH, f"{MARK}={processes.mark}", str(workspaces))
-
-
-def reopened(processes: Processes, before: Iterable[tuple[Path, os.stat_result]]) -> AbstractContextManager[None]:
-    """If we are killed meanwhile, these paths belong to the group they belonged to, and are as open."""
-    words = ((str(was.st_gid), f"{stat.S_IMODE(was.st_mode):o}", str(path)) for path, was in before)
-    return _if_killed(processes, REOPEN, *chain.from_iterable(words))
+# The shell ends at once: what it leaves running is no child of ours, and outlives all that we end.
+BEHIND = 'exec 3<&0; "$@" <&3 3<&- &'
 
 
 @contextmanager
-def _if_killed(processes: Processes, script: str, *arguments: str) -> Iterator[None]:
-    argv = ("/bin/sh", "-c", script, "guardian", *arguments)
-    child = processes.spawn(
-        argv,
-        trusted=True,
-        cwd="/",
-        env=processes.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+def reopened() -> Iterator[None]:
+    """If we are killed meanwhile, what this process has closed (see ``closures``) is open again a second later.
+
+    Other runs that close it count. Raises UsageError.
+    """
+    start = closure_records.started(os.getpid()) or ""
+    program = (sys.executable, "-I", "-S", closure_records.__file__, str(os.getpid()), start)
+    argv = ("/bin/sh", "-c", BEHIND, "guardian", *program)
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    try:
+        shell = subprocess.Popen(
+            argv, cwd="/", env={}, stdin=pipe, stdout=nothing, stderr=nothing, start_new_session=True
+        )
+    except OSError as error:
+        raise UsageError(
+            f"--agent-user: /bin/sh cannot be started: {error.strerror}", remedy="run where there is a shell"
+        ) from error
+    shell.wait()
     try:
         yield
     finally:
-        with suppress(OSError):
-            child.communicate(b"done\n")
-        processes.release(child)
+        if shell.stdin:
+            with suppress(OSError):
+                shell.stdin.write(closure_records.FINISHED)
+            with suppress(OSError):
+                shell.stdin.close()

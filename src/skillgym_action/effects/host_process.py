@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import select
 import signal
 import subprocess
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.effects.cancellation import Cancellation
+    from skillgym_action.effects.child import Child
 
 MEMORY = 4 * 1024**3
 """Bytes a suite host may have, on Linux; each of the programs that it starts, too."""
@@ -50,19 +50,14 @@ class HostLostError(Exception):
 class HostProcess:
     """A child with one suite file. Nothing it sends or fails to send holds us longer than the limit."""
 
-    def __init__(self, file: Path, child: subprocess.Popen[bytes], log: Path) -> None:
-        """``child`` has pipes as stdin and stdout, and ``log`` as stderr."""
-        if child.stdin is None or child.stdout is None:
-            raise TypeError("a suite host is talked to through pipes")
+    def __init__(self, file: Path, child: Child, log: Path) -> None:
+        """``child`` has ``log`` as stderr."""
         self.file = file
         self.child = child
         self.log = log
-        self._pipes = (child.stdin, child.stdout)
         self._numbers = count(1)
-        for pipe in self._pipes:
-            os.set_blocking(pipe.fileno(), False)
-        with suppress(OSError, AttributeError):  # it has ended already; or this is no Linux
-            resource.prlimit(child.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        for pipe in (child.stdin, child.stdout):
+            os.set_blocking(pipe, False)
 
     def call(self, request: dict[str, Any], limit: float, cancelled: Cancellation) -> dict[str, Any]:
         """The answer to a request; ``limit`` is in seconds. Raises HostLostError: then the host is of no more use."""
@@ -84,18 +79,15 @@ class HostProcess:
 
     def hang_up(self) -> None:
         """Send nothing more."""
-        with suppress(OSError):
-            self._pipes[0].close()
+        self.child.hang_up()
 
     def close(self) -> None:
         """Give the pipes back; the child has ended."""
-        for pipe in self._pipes:
-            with suppress(OSError):
-                pipe.close()
+        self.child.close()
 
     def _exchange(self, request: bytes, deadline: float, cancelled: Cancellation) -> bytes | None:
         """Write the request, read one line; None at the deadline."""
-        stdin, stdout = (pipe.fileno() for pipe in self._pipes)
+        stdin, stdout = self.child.stdin, self.child.stdout
         unsent, reply = self._sent(memoryview(request)), bytearray()
         poll = select.poll()
         poll.register(stdout, select.POLLIN)
@@ -120,7 +112,7 @@ class HostProcess:
 
     def _sent(self, unsent: memoryview) -> memoryview:
         try:
-            return unsent[os.write(self._pipes[0].fileno(), unsent[:CHUNK]) :]
+            return unsent[os.write(self.child.stdin, unsent[:CHUNK]) :]
         except BlockingIOError:
             return unsent
         except BrokenPipeError:
@@ -139,6 +131,8 @@ class HostProcess:
     def _ending(self) -> str:
         with suppress(subprocess.TimeoutExpired):
             code = self.child.wait(TICK)
+            if code is None:
+                return "was lost"
             if code < 0:
                 return f"was ended by {signal.Signals(-code).name}"
             return f"ended its process with exit code {code}"

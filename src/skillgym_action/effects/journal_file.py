@@ -23,12 +23,16 @@ CHUNK = 64 * 1024
 class JournalFile:
     """One run's journal. While it is open, nobody else can open it; whoever is killed leaves it free."""
 
-    def __init__(self, path: Path) -> None:
-        """Make the file where it is not. Raises UsageError while another run has it open, OSError."""
+    def __init__(self, path: Path, folder: int | None = None) -> None:
+        """Make the file where it is not. Raises UsageError while another run has it open, OSError.
+
+        ``folder``: the descriptor of the one it is in, which stays open as long as the journal.
+        """
         self.path = path
+        self._name, self._folder = os.fspath(path) if folder is None else path.name, folder
         self._lock = threading.Lock()
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-        self._file = os.open(path, flags, 0o666)
+        self._file = os.open(self._name, flags, 0o666, dir_fd=folder)
         try:
             self._take()
         except BaseException:  # whatever it was; the file is nobody else's to close, and it goes on its way
@@ -52,7 +56,7 @@ class JournalFile:
         """Let others open it. A journal in which nothing was written is removed."""
         if not os.fstat(self._file).st_size:
             with suppress(OSError):
-                self.path.unlink()
+                os.unlink(self._name, dir_fd=self._folder)
         os.close(self._file)
 
     def add(self, line: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
 from skillgym_action.agent_output import total_usage
+from skillgym_action.effects.network import DIRECT
 from skillgym_action.judges.protocols import PROTOCOLS, Talk, may_pass, words_of
 from skillgym_action.judges.questions import Answer, UnfitError
 from skillgym_action.loose_json import Loose, object_in
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from skillgym_action.effects.cancellation import Cancellation
     from skillgym_action.effects.clock import Clock
     from skillgym_action.effects.judge_session import JudgeReply
+    from skillgym_action.effects.network import Network
     from skillgym_action.judges.protocols import JudgeProtocol, Said
     from skillgym_action.judges.questions import JudgeConfig, Question, T
     from skillgym_action.session_report import Price
@@ -79,7 +81,15 @@ class _Bill:
 class Judge:
     """A model that graders ask. It raises nothing, and may be asked by several threads."""
 
-    def __init__(self, config: JudgeConfig, *, clock: Clock, cancelled: Cancellation, deadline: float = 300.0) -> None:
+    def __init__(
+        self,
+        config: JudgeConfig,
+        *,
+        clock: Clock,
+        cancelled: Cancellation,
+        network: Network = DIRECT,
+        deadline: float = 300.0,
+    ) -> None:
         """``deadline``: seconds for a question, all tries together."""
         self._protocol: JudgeProtocol = PROTOCOLS[config.api]
         self._config = config
@@ -88,6 +98,7 @@ class Judge:
         self._redactor = Redactor([self._key])
         self._clock = clock
         self._cancelled = cancelled
+        self._network = network
         self._deadline = deadline
         self._takes_forms = True
         self._lost: Trouble | None = None
@@ -177,6 +188,7 @@ class Judge:
             url=f"{self._base_url or self._protocol.home}{self._protocol.path}",
             headers=self._protocol.headers(self._key),
             body=self._protocol.body(talk),
+            network=self._network,
         )
         try:
             reply = exchanged(request, end - self._clock.seconds(), self._cancelled)

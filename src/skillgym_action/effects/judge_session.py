@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from skillgym_action.effects.cancellation import Cancellation
+    from skillgym_action.effects.network import Network
 
 _LARGEST = 2_000_000  # bytes of a reply
 
@@ -37,6 +38,7 @@ class JudgeRequest:
     url: str
     headers: Mapping[str, str]
     body: Mapping[str, object]
+    network: Network
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +77,7 @@ def _replied(request: JudgeRequest, seconds: float) -> JudgeReply:
     timeout = (min(CONNECT, seconds), seconds)
     try:
         with (
-            Connections({"Accept": "application/json"}, request.headers) as connections,
+            Connections({"Accept": "application/json"}, request.headers, request.network) as connections,
             connections.post(request.url, json=request.body, timeout=timeout, stream=True) as response,
         ):
             return JudgeReply(

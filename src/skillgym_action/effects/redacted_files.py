@@ -10,7 +10,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from skillgym_action.effects.leftovers import remove
+from skillgym_action.hosts.folder import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Found = Mapping[str, frozenset[Leak]]
 
 CHUNK = 4 * 1024 * 1024
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class RedactedFiles:
@@ -56,12 +57,10 @@ class RedactedFiles:
         if (clean := self._redactor.bytes(content, found)) != content:
             replace(path, [clean.decode("utf-8", "surrogateescape")])
 
-    def look(self, path: Path) -> frozenset[Leak]:
-        """What would have to be taken out of a file; nothing of what cannot be read."""
+    def look(self, content: bytes) -> frozenset[Leak]:
+        """What would have to be taken out of a file's content."""
         found: set[Leak] = set()
-        with suppress(OSError):
-            if _size(path):
-                self._redactor.bytes(path.read_bytes(), found)
+        self._redactor.bytes(content, found)
         return frozenset(found)
 
     def clean(self, root: Path, paths: Iterable[str]) -> Found:
@@ -74,9 +73,9 @@ class RedactedFiles:
             leaks: set[Leak] = set()
             shown = self._redactor.text(path, leaks)
             if shown == path:
-                leaks |= self._cleaned(root / path)
+                leaks |= self._cleaned(root, path)
             else:
-                remove_path(root / self._unspeakable(path))
+                remove_below(root, self._unspeakable(path))
             if leaks:
                 found[shown] = found.get(shown, frozenset()) | leaks
         return found
@@ -87,8 +86,9 @@ class RedactedFiles:
         ways = ("/".join(parts[: number + 1]) for number in range(len(parts)))
         return next((way for way in ways if self._redactor.text(way) != way), path)
 
-    def _cleaned(self, place: Path) -> set[Leak]:
+    def _cleaned(self, root: Path, path: str) -> set[Leak]:
         leaks: set[Leak] = set()
+        place = root / path
         try:
             mode = os.lstat(place).st_mode
             if stat.S_ISLNK(mode):
@@ -96,33 +96,49 @@ class RedactedFiles:
                     place.unlink()
             else:
                 leaks |= self.rewrite(place)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             pass  # went with a folder of that kind
         except OSError:
-            remove_path(place)
+            remove_below(root, path)
         return leaks
 
 
-def replace(path: Path, pieces: Iterable[str]) -> None:
-    """Write a file beside its place, and rename it: complete, or as it was. Raises OSError."""
-    beside = path.with_name(f".{os.urandom(8).hex()}")
+def replace(path: Path, pieces: Iterable[str], folder: int | None = None) -> None:
+    """Write a file beside its place, and rename it: complete, or as it was. Raises OSError.
+
+    ``folder``: the descriptor of the one that it is in, which its path is not asked for then.
+    """
+    beside = f".{os.urandom(8).hex()}"
+    if folder is None:
+        name, beside = os.fspath(path), os.fspath(path.with_name(beside))
+    else:
+        name = path.name
     try:
-        with beside.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        with open(
+            os.open(beside, NEW, 0o666, dir_fd=folder), "w", encoding="utf-8", errors="surrogateescape", newline=""
+        ) as file:
             file.writelines(pieces)
-        with suppress(FileNotFoundError):
-            beside.chmod(stat.S_IMODE(path.stat().st_mode))
-        beside.replace(path)
+            with suppress(FileNotFoundError):
+                found = os.lstat(name, dir_fd=folder).st_mode
+                if stat.S_ISREG(found):
+                    os.fchmod(file.fileno(), stat.S_IMODE(found))
+        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     finally:
         with suppress(OSError):
-            beside.unlink()
+            os.unlink(beside, dir_fd=folder)
 
 
-def remove_path(path: Path) -> None:
-    """Remove whatever is there; links, never what they lead to. Raises OSError."""
-    if path.is_dir() and not path.is_symlink():
-        remove(path)
-    else:
-        path.unlink(missing_ok=True)
+def remove_below(root: Path, path: str) -> None:
+    """Remove what is at ``path`` below ``root``, which together may be longer than systems take. Raises OSError.
+
+    Links are removed, never what they lead to; what is not there is no error.
+    """
+    with suppress(FileNotFoundError):
+        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            Folder(folder).remove([path])
+        finally:
+            os.close(folder)
 
 
 def _size(path: Path) -> int:

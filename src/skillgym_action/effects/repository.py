@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 from contextlib import suppress
-from pathlib import Path
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from skillgym_action.effects.trees import copy_tree
+from skillgym_action.effects.checkout import Checkout
+from skillgym_action.effects.walk import GIT, PathRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from skillgym_action.effects.processes import Processes
 
 # Searched neither for suites nor copied, whether git ignores them or not.
 NEVER = frozenset({".git", "node_modules", ".venv", "venv", ".tox", ".nox", "__pycache__", ".skillgym-results"})
 IGNORE_ALL = b"*\n"
+REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+CHUNK = 1024 * 1024
 IDENTITY = (
     "-c",
     "user.name=skillgym-action",
@@ -37,9 +42,10 @@ def repository_root(start: Path) -> Path:
 class Repository:
     """A checkout, or any folder."""
 
-    def __init__(self, root: Path, processes: Processes) -> None:
-        """``root`` is absolute."""
+    def __init__(self, root: Path, processes: Processes, checkout: Checkout | None = None) -> None:
+        """``root`` is absolute; ``checkout`` is the same folder, where it is open already."""
         self.root = root
+        self.checkout = checkout or Checkout(root)
         self.tracked = (root / ".git").exists()
         self._processes = processes
 
@@ -56,6 +62,11 @@ class Repository:
         names = {os.fsdecode(name) for name in listed.split(b"\0") if name}
         return (name for name in sorted(names) if NEVER.isdisjoint(name.split("/")))
 
+    def committed_files(self) -> frozenset[str]:
+        """The files that git tracks in a checkout, relative to its root; none without git. Raises OSError."""
+        listed = self._git("ls-files", "-z", "--cached") if self.tracked else b""
+        return frozenset(os.fsdecode(name) for name in listed.split(b"\0") if name)
+
     def commit(self) -> str | None:
         """The commit that is checked out."""
         with suppress(OSError):
@@ -70,20 +81,47 @@ class Repository:
         """
         target.mkdir()
         left_out = tuple(exclude)
-        for name in self.files(self.root):
-            self._processes.cancelled.heed()
-            if any(name == path or name.startswith(path + "/") for path in left_out):
-                continue
-            source, copy = self.root / name, target / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            if source.is_dir() and not source.is_symlink():
-                copy_tree(source, copy, self._processes.cancelled, without={".git"})
-            elif source.is_symlink() or source.is_file():
-                shutil.copy2(source, copy, follow_symlinks=False)
+        names = (name for name in self.files(self.root) if not _is_among(name, left_out))
+        for folder, entries in groupby(names, key=lambda name: os.path.split(name.rstrip("/"))[0]):
+            self._copy_entries(folder, [os.path.basename(name.rstrip("/")) for name in entries], target / folder)
         if self.tracked:
             self._git("init", "--quiet", "--template=", "--initial-branch=main", folder=target)
             self._git("add", "--all", "--force", folder=target)
             self._git(*IDENTITY, "commit", "--quiet", "--allow-empty", "--message=workspace", folder=target)
+
+    def _copy_entries(self, folder: str, names: Iterable[str], target: Path) -> None:
+        """Copy what is called so in a folder of the checkout, to which no link may lead: git does not follow any.
+
+        A file that is tracked in a folder that became a link is gone for git, and is left out like one.
+        """
+        try:
+            opened = self.checkout.open_folder(folder)
+        except (PathRefusedError, FileNotFoundError, NotADirectoryError):
+            return
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            self._copy_opened(opened, names, target)
+        finally:
+            os.close(opened)
+
+    def _copy_opened(self, folder: int, names: Iterable[str], target: Path) -> None:
+        """Files, links as links, and folders without their ``.git``, as nested repositories are."""
+        for name in names:
+            self._processes.cancelled.heed()
+            with suppress(FileNotFoundError):
+                mode = os.lstat(name, dir_fd=folder).st_mode
+                if stat.S_ISLNK(mode):
+                    (target / name).symlink_to(os.readlink(name, dir_fd=folder))
+                elif stat.S_ISREG(mode):
+                    _copy_file(folder, name, target / name)
+                elif stat.S_ISDIR(mode):
+                    inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+                    try:
+                        (target / name).mkdir()
+                        self._copy_opened(inner, (one for one in os.listdir(inner) if one != GIT), target / name)
+                        os.chmod(target / name, stat.S_IMODE(mode))
+                    finally:
+                        os.close(inner)
 
     def _git(self, *arguments: str, folder: Path | None = None) -> bytes:
         """Neither the user's nor the machine's git configuration has a say; a checkout may belong to somebody else.
@@ -98,9 +136,40 @@ class Repository:
             raise OSError(error.stderr.decode(errors="replace").strip()) from error
 
 
+def _is_among(name: str, paths: tuple[str, ...]) -> bool:
+    return any(name == path or name.startswith(path + "/") for path in paths)
+
+
+def _copy_file(folder: int, name: str, target: Path) -> None:
+    """With its mode and times."""
+    with open(name, "rb", buffering=0, opener=lambda path, _: os.open(path, REGULAR, dir_fd=folder)) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):  # a moment ago it was one
+            return
+        with open(target, "xb", buffering=0) as copy:
+            shutil.copyfileobj(file, copy, CHUNK)
+            os.chmod(copy.fileno(), stat.S_IMODE(found.st_mode))
+            os.utime(copy.fileno(), ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
 def _walk(folder: Path) -> Iterator[str]:
     """Files where no git says what is ignored; a run directory, for one, ignores itself."""
-    for where, folders, files in os.walk(folder):
-        hidden = ".gitignore" in files and Path(where, ".gitignore").read_bytes() == IGNORE_ALL
-        folders[:] = [] if hidden else [name for name in folders if name not in NEVER]
-        yield from [] if hidden else [os.path.join(where, name) for name in files]
+    waiting = [os.fspath(folder)]  # os.walk is recursive, and a folder may be deeper than recursion goes
+    while waiting:
+        where = waiting.pop()
+        with suppress(OSError), os.scandir(where) as found:
+            entries = list(found)
+            if any(entry.name == ".gitignore" for entry in entries) and _ignores_all(f"{where}/.gitignore"):
+                continue
+            for entry in entries:
+                if not entry.is_dir():
+                    yield os.path.join(where, entry.name)
+                elif entry.name not in NEVER and not entry.is_symlink():
+                    waiting.append(entry.path)
+
+
+def _ignores_all(path: str) -> bool:
+    """Whether a file says so; a link or a FIFO of that name says nothing."""
+    with suppress(OSError), open(path, "rb", opener=lambda path, _: os.open(path, REGULAR)) as file:
+        return stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(IGNORE_ALL) + 1) == IGNORE_ALL
+    return False

@@ -11,20 +11,23 @@ import os
 import re
 import shutil
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from skillgym_action.effects.checkout import folder_to_write_in
+from skillgym_action.effects.cleanup import remove
 from skillgym_action.effects.journal_file import JOURNAL, JournalFile
-from skillgym_action.effects.leftovers import remove
+from skillgym_action.effects.ownership import copy_file
 from skillgym_action.effects.redacted_files import RedactedFiles, replace
 from skillgym_action.effects.repository import IGNORE_ALL
-from skillgym_action.effects.trees import copy_file
+from skillgym_action.effects.walk import FOLDER, PathRefusedError
 from skillgym_action.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from skillgym_action.effects.checkout import Checkout
     from skillgym_action.effects.redacted_files import Found
     from skillgym_action.redaction import Leak, Redactor
 
@@ -35,48 +38,52 @@ HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}")  # what is written beside its place
 class RunDirectory:
     """One run's folder."""
 
-    def __init__(self, path: Path, redactor: Redactor) -> None:
-        """``path`` is absolute; it is made on first use."""
+    def __init__(self, path: Path, redactor: Redactor, checkout: Checkout | None = None) -> None:
+        """``path`` is absolute; it is made on first use. No link is followed to what is in ``checkout``."""
         self.path = path
+        self._checkout = checkout
         self.redactor = redactor
         self._files = RedactedFiles(redactor)
         self._is_new = False
 
     def __enter__(self) -> Self:
-        with _writing(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._is_new = not any(self.path.iterdir())
+        with _writing(self.path), ExitStack() as stack:
+            self._folder = stack.enter_context(folder_to_write_in(self.path / JOURNAL, self._checkout))
+            self._is_new = not os.listdir(self._folder)
             if self._is_new:  # our own, hence nothing to commit or to search for suites
-                (self.path / ".gitignore").write_bytes(IGNORE_ALL)
-            self.journal = JournalFile(self.path / JOURNAL)
+                replace(self.path / ".gitignore", [IGNORE_ALL.decode()], self._folder)
+            self.journal = JournalFile(self.path / JOURNAL, self._folder)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.journal.close()
+        self._stack.close()
 
     def folder(self, relative: str) -> Path:
         """A folder for artifacts, without those of an earlier run into the same directory."""
-        path = os.fspath(self.path)
         *above, last = relative.split("/")
-        with _writing(f"{path}/{relative}"):
+        with _writing(f"{self.path}/{relative}"), ExitStack() as stack:
+            folder = self._folder
             for part in above:
-                path = f"{path}/{part}"
-                _make(path)
-            path = f"{path}/{last}"
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=folder)
+                folder = os.open(part, os.O_RDONLY | FOLDER, dir_fd=folder)
+                stack.callback(os.close, folder)
             try:
-                os.mkdir(path)
+                os.mkdir(last, dir_fd=folder)
             except FileExistsError:
-                shutil.rmtree(path)
-                os.mkdir(path)
-        return Path(path)
+                shutil.rmtree(last, dir_fd=folder)
+                os.mkdir(last, dir_fd=folder)
+        return Path(f"{self.path}/{relative}")
 
     def begin(self, line: str) -> None:
         """The journal's first line. An earlier run's goes, and so do its reports, which would pass for ours."""
         with _writing(self.path / JOURNAL):
             self.journal.empty()
         for name in REPORTS:
-            with _writing(self.path / name):
-                (self.path / name).unlink(missing_ok=True)
+            with _writing(self.path / name), suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=self._folder)
         self.note(line)
 
     def go_on(self) -> None:
@@ -130,9 +137,9 @@ class RunDirectory:
                     found[path.name] = leaks
         return found
 
-    def look(self, path: Path) -> frozenset[Leak]:
-        """What would have to be taken out of a file, which stays as it is."""
-        return self._files.look(path)
+    def look(self, content: bytes) -> frozenset[Leak]:
+        """What would have to be taken out of a file's content."""
+        return self._files.look(content)
 
     def clean(self, root: Path, paths: Iterable[str]) -> Found:
         """The same for all that agents leave at ``paths`` below ``root``: files, links, folders, and their names."""
@@ -169,6 +176,8 @@ class RunDirectory:
             return
         beside = target.with_name(f".{os.urandom(8).hex()}")
         with _writing(target):
+            if self._checkout and self._checkout.contains(target) and (refused := self._checkout.refusal(target)):
+                raise PathRefusedError(refused)
             try:
                 beside.mkdir(parents=True)
                 text = (source / "report.json").read_text(encoding="utf-8")
@@ -190,8 +199,8 @@ class RunDirectory:
                 with open(path, "w", encoding="utf-8", errors="surrogateescape", opener=_append_at_once) as device:
                     device.writelines(clean)
                 return
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace(path, clean)
+            with folder_to_write_in(path, self._checkout) as folder:
+                replace(path, clean, folder)
 
 
 def _is_device(path: Path) -> bool:
@@ -209,25 +218,20 @@ def _append_at_once(path: str, _: int) -> int:
 
 def _write(path: Path, content: bytes) -> None:
     """As ``Path.write_bytes`` in half the time: there are several such files for each session."""
-    with open(path, "wb", buffering=0) as file:
+    with open(path, "wb", buffering=0, opener=_no_link) as file:
         rest = memoryview(content)
         while rest:
             rest = rest[file.write(rest) :]
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _copy(source: Path, target: Path) -> None:
     """All of it or nothing, in place of what is there."""
     target.unlink(missing_ok=True)
     copy_file(os.fspath(source), os.fspath(target))
-
-
-def _make(path: str) -> None:
-    """A folder that is there already is fine; a link to one is not."""
-    try:
-        os.mkdir(path)
-    except FileExistsError:
-        if not stat.S_ISDIR(os.lstat(path).st_mode):
-            raise
 
 
 @contextmanager

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
-from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillgym_action.camel import camel, to_json
+from skillgym_action.effects.checkout import folder_to_write_in
+from skillgym_action.effects.redacted_files import replace
 from skillgym_action.errors import ConfigError, OutputError, Problem
 from skillgym_action.notations.documents import read_document, validated
 from skillgym_action.notations.user_files import read_text
@@ -19,6 +19,9 @@ from skillgym_action.snapshots import Metric, Snapshot
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from skillgym_action.effects.checkout import Checkout
+    from skillgym_action.notations.user_files import Opener
 
 SHOWN = 5
 
@@ -47,9 +50,13 @@ class _File(_Model):
 class SnapshotFile:
     """The snapshots of one file; several executions may ask at once."""
 
-    def __init__(self, path: Path, shown: str) -> None:
-        """``path`` is absolute, ``shown`` is how messages name it. Raises ConfigError for a file that is not sound."""
+    def __init__(self, path: Path, shown: str, checkout: Checkout | None = None) -> None:
+        """``path`` is absolute, ``shown`` is how messages name it; in ``checkout`` no link is followed to it.
+
+        Raises ConfigError for a file that is not sound.
+        """
         self._path, self._shown = path, shown
+        self._checkout = checkout if checkout and checkout.contains(path) else None
         self._lock = threading.Lock()
         self._known = self._read()
         self._taken: dict[str, Snapshot] = {}
@@ -102,7 +109,7 @@ class SnapshotFile:
     def _read(self) -> Mapping[str, Snapshot]:
         """None yet is fine."""
         try:
-            text = read_text(self._path, path=self._shown, error=ConfigError)
+            text = read_text(self._path, path=self._shown, error=ConfigError, opener=self._opener())
         except ConfigError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 return {}
@@ -111,17 +118,16 @@ class SnapshotFile:
         file = validated(document, _File, error=ConfigError)
         return {key: Snapshot(**entry.model_dump()) for key, entry in file.entries.items()}
 
+    def _opener(self) -> Opener | None:
+        checkout = self._checkout
+        return (lambda path, _: checkout.open_file(path, follow=False)) if checkout else None
+
     def _write(self, text: str) -> None:
-        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(text, encoding="utf-8")
-            beside.replace(self._path)
+            with folder_to_write_in(self._path, self._checkout) as folder:
+                replace(self._path, [text], folder)
         except OSError as error:
             raise OutputError(f"cannot write {self._shown}: {error.strerror or error}") from error
-        finally:
-            with suppress(OSError):
-                beside.unlink()
 
 
 def _listed(keys: list[str]) -> str:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.effects.leftovers import remove
 from skillgym_action.errors import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from skillgym_action.effects.workspace import Workspace
 
 NAMES = tuple(sorted({name for listing in AGENTS.values() for name in listing.configuration}))
 _NAMED = 5  # files that a warning names
@@ -20,6 +21,13 @@ _NAMED = 5  # files that a warning names
 def is_configuration(path: str) -> bool:
     """Whether some agent looks there for how to work, or in a folder above; ``path`` is relative, with ``/``."""
     return any(f"/{name}/" in f"/{path}/" for name in NAMES)
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that ``path`` is in."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 class StrangersConfiguration:
@@ -37,20 +45,13 @@ class StrangersConfiguration:
                 self._found.add(path)
                 yield path
 
-    def take_out(self, workspace: Path) -> None:
+    def take_out(self, workspace: Workspace) -> None:
         """Remove what is in a workspace, wherever it came from. Raises OSError."""
-        folders = [""]
-        while folders:
-            within = folders.pop()
-            with os.scandir(workspace / within) as entries:
-                found = list(entries)
-            for entry in found:
-                path, is_folder = within + entry.name, entry.is_dir(follow_symlinks=False)
-                if is_configuration(path):
-                    self._found.add(path)
-                    (remove if is_folder else os.unlink)(entry.path)
-                elif is_folder and entry.name != ".git":
-                    folders.append(f"{path}/")
+        found = sorted(filter(is_configuration, workspace.inside.snapshot()))
+        workspace.inside.remove(found)
+        for path in found:  # of a folder only its own name
+            if not any(is_configuration(above) for above in _above(path)):
+                self._found.add(path)
 
     def refuse(self, cwd: Path, root: Path) -> None:
         """Raises OSError where agents would work in the checkout itself: nothing can be taken out of that."""

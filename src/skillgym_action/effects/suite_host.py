@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from skillgym_action.camel import to_json
 from skillgym_action.effects.host_answers import PASSED, class_of, outcome_of, place_of, undecided
-from skillgym_action.effects.host_process import HostLostError, HostProcess
+from skillgym_action.effects.host_process import MEMORY, HostLostError, HostProcess
 from skillgym_action.effects.node import ERASER, NODE_HOST, Node
-from skillgym_action.effects.process_tree import end_trees
 from skillgym_action.errors import ConfigError, Location, OutputError, Problem, SuiteError
 from skillgym_action.text import path_key
 from skillgym_action.verdicts import FailureClass
@@ -181,19 +180,16 @@ class SuiteHosts:
         log = self._logs / f"{name}.log"
         try:
             self._logs.mkdir(parents=True, exist_ok=True)
-            stderr = log.open("wb")
+            log.unlink(missing_ok=True)
+            stderr = log.open("xb")  # a new file: a link in its place would lead to another
         except OSError as error:
             raise OutputError(f"cannot write {log}: {error.strerror}", remedy="free space there") from error
         try:
             with stderr:
-                child = self._processes.spawn(
-                    argv,
-                    groups=self._processes.user.hosts if self._processes.user else (),
-                    cwd=file.parent,
-                    env=self._processes.environment,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=stderr,
+                user = self._processes.user
+                identity = user.host() if user else None
+                child = self._processes.connected(
+                    argv, identity=identity, cwd=file.parent, stderr=stderr.fileno(), memory=MEMORY
                 )
         except OSError as error:
             message = f"the suite host cannot be started: {error}"
@@ -256,14 +252,12 @@ class SuiteHosts:
             except subprocess.TimeoutExpired:
                 stubborn.append(host)
             else:
-                self._processes.release(host.child)
                 self._closed(host)
-        end_trees([host.child.pid for host in stubborn], GRACE)
         for host in stubborn:
             self._end(host)
 
     def _end(self, host: HostProcess) -> None:
-        self._processes.end(host.child, GRACE)
+        host.child.end(GRACE)
         self._closed(host)
 
     def _closed(self, host: HostProcess) -> None:

@@ -1,62 +1,51 @@
-"""A directory that workspaces are copies of, and what copies get on top."""
+"""A directory that workspaces are copies of."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING
+import threading
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING
 
-from skillgym_action.effects.snapshot import digest
-from skillgym_action.effects.trees import copy_tree
+from skillgym_action.effects.session_files import FOLDER, bundled
+from skillgym_action.hosts.folder import Folder
 
 if TYPE_CHECKING:
-    from skillgym_action.effects.cancellation import Cancellation
+    from pathlib import Path
 
-# Every agent looks for a project's skills in one of these.
-SKILLS = (".claude/skills", ".agents/skills")
+    from skillgym_action.effects.cancellation import Cancellation
 
 
 class Template:
     """A directory that is copied into workspaces; each file in it is hashed at most once."""
 
-    def __init__(self, root: Path | None) -> None:
-        """None: workspaces start empty."""
-        self.root = root
-        self._digests: dict[str, str | None] = {}
-
-    def copy_to(self, target: Path, cancelled: Cancellation) -> None:
-        """A full copy: dotfiles and ``.git`` too, symlinks as symlinks; devices, sockets and FIFOs are left out.
+    def __init__(self, root: Path | None, folder: int | None = None) -> None:
+        """``folder``: a descriptor of ``root``, where it has been opened; None for both: workspaces start empty.
 
         Raises OSError.
         """
-        if self.root is None:
-            target.mkdir()
-        else:
-            copy_tree(self.root, target, cancelled)
+        self.root = root
+        fd = os.open(root, FOLDER) if root and folder is None else folder
+        self.folder = None if fd is None else Folder(fd, os.fspath(root) if root else None)
+        self._digests: dict[str, str | None] = {}
+        self._bundle: IO[bytes] | None = None
+        self._lock = threading.Lock()
 
     def digest(self, path: str) -> str | None:
         """The hash of a template's file."""
         if path not in self._digests:
-            self._digests[path] = digest(self.root / path) if self.root else None
+            self._digests[path] = self.folder.digest(path) if self.folder else None
         return self._digests[path]
 
-
-def linked_skills(workspace: Path) -> tuple[Path, ...]:
-    """Make a project's skills visible to every agent: where one of the two folders is missing, it leads to the other.
-
-    What was made is hidden from git, and returned. Raises OSError.
-    """
-    for here, there in (SKILLS, SKILLS[::-1]):
-        if not os.path.isdir(f"{workspace}/{here}"):
-            continue
-        link = workspace / there
-        if not link.parent.is_symlink() and not os.path.lexists(link):
-            made = [link] if link.parent.exists() else [link.parent]
-            link.parent.mkdir(exist_ok=True)
-            link.symlink_to(Path("..") / here)
-            if (git := workspace / ".git").is_dir() and not git.is_symlink():
-                (git / "info").mkdir(exist_ok=True)
-                with (git / "info" / "exclude").open("a", encoding="utf-8") as file:
-                    file.write(f"/{there}\n")
-            return tuple(made)
-    return ()
+    def bundle(self, cancelled: Cancellation) -> int | None:
+        """All of it as a bundle, packed once: a new descriptor at its start; None for an empty one. Raises OSError."""
+        if self.folder is None:
+            return None
+        with self._lock:
+            if self._bundle is None:
+                file = TemporaryFile(buffering=1024 * 1024)  # noqa: SIM115 -- open as long as the run
+                bundled(self.folder, file, cancelled)
+                file.flush()
+                self._bundle = file
+        # A descriptor that was passed on shares its position with the others: each reader opens the file anew.
+        return os.open(f"/proc/self/fd/{self._bundle.fileno()}", os.O_RDONLY | os.O_CLOEXEC)

@@ -1,111 +1,145 @@
-"""The workspace door: fresh directories for agents, what they were before, and what became of them.
+"""The workspaces of sessions: what they were before the agent, and what became of them.
 
-An agent sees ``<temporary>/<number>/workspace``: a neutral path, since agents have read answers out of directory names.
+An agent sees ``<temporary>/<random>/workspace``: a neutral path, since agents have read answers out of directory names.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
-import threading
-from collections import deque
 from contextlib import contextmanager, suppress
-from itertools import count, cycle
-from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from skillgym_action.effects.agent_user import Caller, SessionUser
+from skillgym_action.effects.changes import Changes, changes_between, differs
 from skillgym_action.effects.file_changes import changes_as_diff
-from skillgym_action.effects.files import WorkspaceFiles
-from skillgym_action.effects.kept import copy_changes, move
-from skillgym_action.effects.leftovers import remove, removed_meanwhile, temporary_folder
-from skillgym_action.effects.outputs import files_below
-from skillgym_action.effects.snapshot import Changes, Entry, Snapshot, digest, entry_at, snapshot
-from skillgym_action.effects.template import Template, linked_skills
-from skillgym_action.effects.trees import made_usable
+from skillgym_action.effects.session_folder import HOME, PRIVATE, SCRATCH, WORKSPACE
+from skillgym_action.effects.workspace_files import WorkspaceFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
 
-    from skillgym_action.domain import WorkspaceSpec
-    from skillgym_action.effects.cancellation import Cancellation
-    from skillgym_action.effects.processes import Processes
-    from skillgym_action.effects.repository import Repository
+    from skillgym_action.effects.agent_user import AgentUser
+    from skillgym_action.effects.session_files import SessionFiles
+    from skillgym_action.effects.session_folder import SessionFolder
+    from skillgym_action.effects.template import Template
+    from skillgym_action.hosts.bundle import BundleEntry
+    from skillgym_action.hosts.folder_walks import Entry
+    from skillgym_action.session import Identity
 
-SAVED_BYTES = 16 * 1024 * 1024
-SAVED_FILES = 2000
 SMALL_BYTES = 64 * 1024
 SMALL_FILES = 32
 
 
 class Workspace:
-    """One session's directory: ``path`` is where the agent works; around it lies its private home."""
+    """Where one session takes place: ``path`` is where the agent works, ``home`` and ``scratch`` are its own."""
 
-    def __init__(self, folder: Path, path: Path, template: Template | None, user: Caller | None = None) -> None:
-        """``template`` None: the directory is not the session's own, hence neither watched nor removed.
+    def __init__(
+        self,
+        folder: SessionFolder,
+        path: Path,
+        template: Template | None,
+        *,
+        user: AgentUser | None = None,
+        without: Collection[str] = (),
+    ) -> None:
+        """``template`` None: the directory is not the session's own, hence neither emptied nor removed.
 
-        ``user``: whom all of it is to belong to.
+        ``without``: relative paths in it that are not the session's, such as the results of the run.
         """
-        self.folder, self.path, self.user = folder, path, user or Caller()
-        self.home, self.scratch = folder, folder / "tmp"
+        self.folder, self.path, self._user = folder, path, user
+        self.home, self.scratch = folder.path / HOME, folder.path / SCRATCH
+        self.inside: SessionFiles = folder.files(WORKSPACE)
         self.files = WorkspaceFiles(self)
-        self._template = template
-        self._before: Snapshot = {}
-        self._after: Snapshot = {}
+        self._template, self._without = template, without
+        self._before: dict[str, Entry] = {}
+        self._after: dict[str, Entry] = {}
         self._digests: dict[str, str | None] = {}
-        self.leading_out: Mapping[str, str] = {}
-        if not os.path.isdir(self.scratch):
-            self.scratch.mkdir(parents=True)
-        self.user.enclose(self.folder)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """What the session can fill, with all below it."""
+        return (self.folder.path,)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the directory is the session's own."""
+        return self._template is not None
+
+    @property
+    def identity(self) -> Identity | None:
+        """The user that the agent runs as; None: the caller."""
+        return self.folder.identity
+
+    @property
+    def suite_identity(self) -> Identity | None:
+        """The same user, as programs that the suite brings along have it."""
+        return self._user.suite(self.identity) if self._user and self.identity else None
 
     def agent_env(self) -> dict[str, str]:
         """A home that holds nothing of the operator's."""
-        return {"HOME": os.fspath(self.home), "TMPDIR": os.fspath(self.scratch)}
+        return {**self._named(), "HOME": os.fspath(self.home), "TMPDIR": os.fspath(self.scratch)}
 
     def grader_env(self) -> dict[str, str]:
         """A new home, hence one that holds nothing the agent put there."""
-        home = tempfile.mkdtemp(dir=self.folder, prefix="grader-home-")
-        self.user.own(home)
-        return {"HOME": home, "TMPDIR": os.fspath(self.scratch)}
+        name = f"grader-{os.urandom(4).hex()}"
+        self.folder.make(name)
+        return {**self._named(), "HOME": os.fspath(self.folder.path / name), "TMPDIR": os.fspath(self.scratch)}
+
+    def _named(self) -> dict[str, str]:
+        """A user id that has no account has no name either, which some programs need."""
+        return {"USER": self._user.name, "LOGNAME": self._user.name} if self._user else {}
 
     def write(self, files: Mapping[Path, str]) -> None:
-        """Put an invocation's files where it wants them."""
+        """Put an invocation's files where it wants them; no link is followed. Raises OSError."""
         for path, text in files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
-        if files:
-            self.user.enclose(self.folder)
+            for name, place in ((WORKSPACE, self.path), (HOME, self.home), (SCRATCH, self.scratch)):
+                if path.is_relative_to(place):
+                    relative = path.relative_to(place).as_posix()
+                    content = text.encode("utf-8", "backslashreplace")
+                    self.folder.files(name).write(relative, content, 0o644)
+                    break
+            else:
+                raise OSError(None, "not in the session's folders", os.fspath(path))
 
-    def collected(self, patterns: tuple[str, ...]) -> tuple[Path, ...]:
-        """Files below the private home that match; none that a symlink leads to."""
-        return files_below(self.home, patterns)
+    def collected(self, patterns: tuple[str, ...], target: Path) -> tuple[Path, ...]:
+        """Copies below ``target`` of the files in the private home that match. Raises OSError."""
+        home = self.folder.files(HOME)
+        names = home.files(patterns)
+        if not names:
+            return ()
+        extract(home.pack(names), target)
+        return tuple(target / name for name in names)
 
     def settle(self) -> None:
-        """After the agent: where it removed or replaced the session's own directories, there are empty ones again.
+        """After the agent: where it removed or replaced the session's folders, there are empty ones again.
 
         Those that it closed are open. Raises OSError.
         """
-        for place in (self.folder, self.scratch, *([self.path] if self._template is not None else [])):
-            if made_usable(place):
-                self.user.enclose(self.folder)
+        for name in (*([WORKSPACE] if self.is_own else []), HOME, SCRATCH):
+            self.folder.settle(name)
+        if self.is_own:
+            self.inside = self.folder.files(WORKSPACE)
 
     # --- what it was before ---------------------------------------------------------------------
 
     def remember(self) -> None:
-        """Take the state the agent starts from."""
-        if self._template is not None:
-            self.user.own(*linked_skills(self.path))
-            self._before = snapshot(self.path)
+        """Take the state the agent starts from. Raises OSError."""
+        if self.is_own:
+            self.inside.link_skills()
+        self._before = self._snapshot()
+
+    def _snapshot(self) -> dict[str, Entry]:
+        return self.inside.snapshot("", self._without)
 
     @contextmanager
     def bootstrapping(self) -> Iterator[None]:
         """Around the bootstrap: what it writes is hashed now, since no template has it."""
-        copied = snapshot(self.path) if self._template is not None else {}
+        copied = self._snapshot() if self.is_own else {}
         yield
         self.remember()
-        changed = (path for path, entry in self._before.items() if copied.get(path) != entry)
-        self._digests = {path: digest(self.path / path) for path in changed}
+        if self.is_own:
+            changed = (path for path, entry in self._before.items() if copied.get(path) != entry)
+            self._digests = {path: self.inside.digest(path) for path in changed}
 
     def existed(self, path: str) -> bool:
         """Whether ``path`` was there before the agent."""
@@ -113,184 +147,69 @@ class Workspace:
 
     def changed(self, path: str) -> bool:
         """Whether the content is not what it was; created counts, deleted does not; a directory: any file below it."""
-        now = entry_at(self.path / path)
+        now = self.inside.entry(path)
         prefix = "" if path == "." else f"{path}/"
         if now is None:
             return False
-        if now.kind == "directory":
-            below = snapshot(self.path / path)
+        if now[0] == "directory":
+            below = self.inside.snapshot(path if prefix else "", self._without)
             return any(self._differs(prefix + name, entry) for name, entry in below.items())
         return self._differs(path, now)
 
     def _differs(self, path: str, now: Entry) -> bool:
-        if now.kind == "directory":
-            return False
-        before = self._before.get(path)
-        if before is None or before.kind != now.kind or (now.kind == "file" and before.stamp[0] != now.stamp[0]):
-            return True  # nobody reads what is larger than it was
-        return before.stamp != now.stamp and self._digest_before(path) != digest(self.path / path)
+        return differs(self._before.get(path), now, lambda: self._digest_before(path), lambda: self.inside.digest(path))
 
     def _digest_before(self, path: str) -> str | None:
         if path in self._digests:
             return self._digests[path]
         return self._template.digest(path) if self._template else None
 
-    def original(self, path: str) -> Path | None:
-        """The template's file, if it is what the agent found at ``path``."""
-        if self._template is None or self._template.root is None or path in self._digests:
-            return None
-        return self._template.root / path
+    def original(self, path: str) -> Template | None:
+        """The template that holds what the agent found at ``path``."""
+        return None if path in self._digests else self._template
 
     def diff(self) -> str | None:
         """All of it as a unified diff; None where it is not known what the agent started from."""
-        return changes_as_diff(self) if self._template is not None else None
+        return changes_as_diff(self) if self.is_own else None
 
     # --- what became of it ----------------------------------------------------------------------
 
     def changes(self) -> Changes:
-        """Everything that differs from the state before the agent."""
-        if self._template is None:
-            return Changes()
-        self._after = after = snapshot(self.path)
-        changed = [path for path, entry in after.items() if self._differs(path, entry)]
-        return Changes(
-            created=tuple(sorted(path for path in changed if path not in self._before)),
-            modified=tuple(sorted(path for path in changed if path in self._before)),
-            deleted=tuple(sorted(path for path in self._before if path not in after)),
-        )
+        """Everything that differs from the state before the agent. Raises OSError."""
+        self._after = after = self._snapshot()
+        return changes_between(self._before, after, self._differs)
 
-    def save(self, changes: Changes, target: Path) -> bool:
-        """Copy what changed below ``target``, so that it can be played again; False when that is not all of it.
-
-        Links that lead out are not made; they are in ``leading_out``.
-        """
-        known = {path: self._after[path] for path in (*changes.created, *changes.modified)}
-        paths = [path for path, entry in known.items() if entry.kind != "other"]
-        if len(paths) > SAVED_FILES or sum(known[path].stamp[0] for path in paths) > SAVED_BYTES:
-            return False
-        try:
-            self.leading_out = copy_changes(self.path, paths, target)
-        except OSError:  # not readable, deeper than a path may be, or no room
-            return False
-        return True
-
-    @property
-    def home_is_unused(self) -> bool:
-        """Whether nothing is left of the session but an empty home."""
-        with suppress(OSError):
-            only = os.listdir(self.home) == [self.scratch.name] and not self.scratch.is_symlink()
-            return only and not os.listdir(self.scratch)
-        return False
+    def sizes(self, changes: Changes) -> dict[str, int]:
+        """Bytes of the files and links that changed, as they were when ``changes`` were looked for."""
+        found = {path: self._after[path] for path in (*changes.created, *changes.modified)}
+        return {path: entry[1] for path, entry in found.items() if entry[0] in {"file", "symlink"} and len(entry) > 1}
 
     @property
     def is_small(self) -> bool:
         """Whether the workspace is the session's own and takes hardly any space."""
-        sizes = [entry.stamp[0] for entry in self._after.values() if entry.stamp]
-        return self._template is not None and len(self._after) <= SMALL_FILES and sum(sizes) <= SMALL_BYTES
+        sizes = [entry[1] for entry in self._after.values() if len(entry) > 1]
+        return self.is_own and len(self._after) <= SMALL_FILES and sum(sizes) <= SMALL_BYTES
 
-    def keep(self, target: Path, cancelled: Cancellation) -> None:
-        """Move the workspace to ``target``, for people to look at. Raises OSError, and then nothing of it is there."""
-        if self._template is not None:
-            move(self.path, target, cancelled)
+    def history(self) -> Template | None:
+        """The template whose ``.git`` the agent found."""
+        return self._template
 
 
-class Workspaces:
-    """Makes workspaces below one temporary folder; a context manager, since that folder goes with the run."""
+def extract(entries: Iterator[BundleEntry], target: Path) -> None:
+    """Make a new folder of ours with what a bundle holds; all of it or nothing. Raises OSError."""
+    from skillgym_action.effects.cleanup import remove
+    from skillgym_action.effects.session_files import FOLDER
+    from skillgym_action.hosts.folder import Folder
+    from skillgym_action.hosts.unpacking import unpack
 
-    def __init__(self, repository: Repository, processes: Processes) -> None:
-        """``repository`` is what suites without a template work in a copy of; ``processes`` say who works there.
-
-        Raises OutputError.
-        """
-        self.repository, self._processes, self._user = repository, processes, processes.user
-        self.cancelled = processes.cancelled
-        self._hidden: list[str] = []
-        self.root = temporary_folder(apart=self._user is not None)
-        self._groups = cycle(self._user.sessions if self._user else ())
-        if self._user:
-            self.root.chmod(0o711)  # one's own folder can be reached, and no other one found
-        self._numbers = count(1)
-        self._unused: deque[Path] = deque()
-        self._trash = self.root / "trash"
-        self._sharing = threading.Lock()
-        self._copying = threading.Lock()
-        self._templates: dict[Path | str, Template] = {}
-        self._shared: dict[str, Workspace] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        remove(self.root)
-
-    def hide(self, paths: Iterable[str]) -> None:
-        """Leave paths of the repository out of its copies: an agent must not read its own checks."""
-        self._hidden += paths
-
-    def fresh(self, spec: WorkspaceSpec) -> Workspace:
-        """A directory for one session, as the suite wants it, before bootstrap. Raises OSError."""
-        folder = self._folder()
-        if spec.mode == "none":
-            return Workspace(folder, spec.cwd or self.repository.root, None, self._session_user())
-        template = self._template_of(spec)
-        if not os.path.isdir(folder):
-            folder.mkdir(mode=0o700)
-        template.copy_to(folder / "workspace", self.cancelled)
-        return Workspace(folder, folder / "workspace", template, self._session_user())
-
-    def shared(self, name: str, spec: WorkspaceSpec, prepare: Callable[[Workspace], None]) -> Workspace:
-        """The one directory of that name, made and prepared by whoever comes first; homes are each session's own."""
-        with self._processes.turns.waiting():
-            self._sharing.acquire()
-        try:
-            if name not in self._shared:
-                first = self.fresh(spec)
-                prepare(first)
-                self._shared[name] = first
-        finally:
-            self._sharing.release()
-        shared = self._shared[name]
-        return Workspace(self._folder(), shared.path, None, self._session_user(shared.user.groups))
-
-    def is_shared(self, name: str) -> bool:
-        """Whether a directory of that name was made ready."""
-        return name in self._shared
-
-    def discard(self, workspace: Workspace) -> None:
-        """Remove a session's directories; a home that was never used stands ready for another session.
-
-        Small workspaces go with the run: a file system that has just freed inodes is slow to give new ones.
-        """
-        if workspace.is_small:
-            with suppress(OSError):
-                os.rename(workspace.path, f"{self._trash}/{next(self._numbers)}")
-        if workspace.home_is_unused:
-            self._unused.append(workspace.folder)
-        else:
-            remove(workspace.folder)
-        workspace.user.clear()
-
-    def discarded(self) -> AbstractContextManager[None]:
-        """After the last session: while the context lasts, what was discarded is removed."""
-        return removed_meanwhile(self._processes, self._trash)
-
-    def _session_user(self, shared: tuple[int, ...] = ()) -> Caller:
-        return SessionUser(self._user, next(self._groups), shared) if self._user else Caller()
-
-    def _folder(self) -> Path:
-        try:
-            return self._unused.pop()
-        except IndexError:
-            return self.root / (os.urandom(8).hex() if self._user else str(next(self._numbers)))
-
-    def _template_of(self, spec: WorkspaceSpec) -> Template:
-        key = spec.template or spec.source
-        with self._copying:
-            if key not in self._templates:
-                root = spec.template
-                if spec.source == "repository":
-                    root = self._trash.with_name("templates") / "repository"
-                    root.parent.mkdir(mode=0o700)
-                    self.repository.copy_to(root, self._hidden)
-                self._templates[key] = Template(root)
-            return self._templates[key]
+    os.makedirs(target.parent, exist_ok=True)
+    os.mkdir(target, PRIVATE)
+    folder = os.open(target, FOLDER)
+    try:
+        unpack(Folder(folder), entries)
+    except BaseException:
+        with suppress(OSError):
+            remove(target)
+        raise
+    finally:
+        os.close(folder)

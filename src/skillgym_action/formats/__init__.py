@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.domain import Suite
+    from skillgym_action.notations.user_files import Opener
 
 FORMATS = {
     "x-bench": "xbench",
@@ -51,9 +52,23 @@ class SuiteFile(Protocol):
         """The cases as data, from the suite host that runs the file. Raises SuiteError when it cannot be loaded."""
         ...
 
+    @property
+    def opener(self) -> Opener | None:
+        """What opens the other files of the suite. A suite of the checkout may only have files of the checkout."""
+        ...
+
+    @property
+    def refusal(self) -> Callable[[Path], str | None]:
+        """Why no workspace may be a copy of a folder, such as that a link is on the way to it; None: one may."""
+        ...
+
 
 class Format(Protocol):
     """What every module of this shelf offers."""
+
+    def named(self, path: str) -> bool:
+        """Whether a file is called like a suite of this format; one that cannot be read counts as a suite then."""
+        ...
 
     def accepts(self, path: str, head: str) -> bool:
         """Whether the file looks like a suite of this format. ``path`` is relative, ``head`` its first 64 KiB."""

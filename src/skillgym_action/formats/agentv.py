@@ -51,12 +51,17 @@ ALIASES = {"eval_cases": "tests", "evalcases": "tests", "assert": "assertions"}
 # --- is it one? -------------------------------------------------------------------------------------
 
 
+def named(path: str) -> bool:
+    """``EVAL.yaml`` and ``*.eval.yaml``, in any case; ``evals.json`` and ``*.evals.json``."""
+    return not NOT_OURS.search(path) and bool(NAME.search(path) or SKILL.search(path))
+
+
 def accepts(path: str, head: str) -> bool:
-    """``EVAL.yaml`` and ``*.eval.yaml``, in any case; ``evals.json`` and ``*.evals.json`` with a list of evals."""
-    if NOT_OURS.search(path):
+    """Whether it is called like a suite; JSON also has to have a list of evals."""
+    if not named(path):
         return False
     if not SKILL.search(path):
-        return NAME.search(path) is not None
+        return True
     try:
         value = json.loads(head.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
@@ -130,9 +135,17 @@ def _files(source: SuiteFile) -> Files:
     path = PurePosixPath(source.path)
     folder = source.file.parent
     root = folder if path.is_absolute() else source.file.parents[len(path.parts) - 1]
-    everything = {**dotenv(folder, root), **source.environment}
+    everything = {**dotenv(folder, root, source.opener), **source.environment}
     public = {name: value for name, value in everything.items() if not is_secret_name(name)}
-    return Files(folder=folder, root=root, environment=public, secrets=everything, compat=source.agentv_compat)
+    return Files(
+        folder=folder,
+        root=root,
+        environment=public,
+        secrets=everything,
+        opener=source.opener,
+        refusal=source.refusal,
+        compat=source.agentv_compat,
+    )
 
 
 def _read(source: SuiteFile, files: Files) -> _Read:

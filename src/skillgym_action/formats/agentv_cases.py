@@ -235,6 +235,7 @@ def where(part: Part, entry: Entry | None, shared: Shared, task: Task) -> Where:
         task=task,
         compat=shared.files.compat,
         read=lambda file, _: shared.files.interpolated(shared.files.read(file)).value,
+        opener=shared.files.opener,
         patterns=shared.files.so_far.patterns,
     )
 

@@ -11,14 +11,15 @@ from skillgym_action.formats.agentv_values import Growth, folders_up, interpolat
 from skillgym_action.javascript.regex import Patterns
 from skillgym_action.notations.documents import Document, part_of, read_document
 from skillgym_action.notations.readings import MOST_VALUES, key_path_text
-from skillgym_action.notations.user_files import kind_of, read_text, resolved
+from skillgym_action.notations.user_files import PLAIN_TEMPLATE, kind_of, read_text, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
     from typing import Literal
 
     from skillgym_action.notations.readings import KeyPath
+    from skillgym_action.notations.user_files import Opener
 
 _WRITTEN_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
 MOST_FILES = 50_000
@@ -144,13 +145,16 @@ class Read:
 class Files:
     """What may be read for a suite. ``folder`` is its file's; ``root`` the repository's; ``environment`` it may see.
 
-    ``secrets`` is what only targets may see besides. ``compat``: AgentV's own numbers are wanted.
+    ``secrets`` is what only targets may see besides; ``opener`` and ``refusal`` are the suite file's own.
+    ``compat``: AgentV's own numbers are wanted.
     """
 
     folder: Path
     root: Path
     environment: Mapping[str, str]
     secrets: Mapping[str, str]
+    opener: Opener | None
+    refusal: Callable[[Path], str | None]
     compat: bool = False
     so_far: Read = field(default_factory=Read)
     growth: Growth = field(default_factory=Growth)
@@ -166,12 +170,28 @@ class Files:
 
     def found(self, name: str, *first: Path) -> Path | None:
         """A file or folder, looked for in ``first`` and then in the roots. Raises SuiteError after very many."""
+        place = self.place_of(name, *first)
+        return resolved(place) if place else None
+
+    def place_of(self, name: str, *first: Path) -> Path | None:
+        """The same, with the links that may be on the way to it."""
         self.so_far.looked_for += 1
         if self.so_far.looked_for > MOST_FILES:
             raise SuiteError(f"the suite names more than {MOST_FILES:,} files", remedy="split the suite")
         places = (place / name.lstrip("/\\") for place in (*first, *self.roots))
         candidates = ((self.folder / name), *places) if name.startswith("/") else tuple(places)
-        return next((resolved(place) for place in candidates if kind_of(place)), None)
+        return next((place for place in candidates if kind_of(place)), None)
+
+    def template(self, folder: Path, said: Part | None) -> Path:
+        """A folder that workspaces are copies of; ``said`` is where it is named. Raises SuiteError."""
+        if refused := self.refusal(folder):
+            place = Location(path=self.shown(folder))
+            raise (
+                said.error(refused, PLAIN_TEMPLATE)
+                if said
+                else SuiteError.of(Problem(message=refused, location=place, remedy=PLAIN_TEMPLATE))
+            )
+        return resolved(folder)
 
     def read(self, file: Path, text: str | None = None) -> Part:
         """A YAML or JSON file as it is, its references not yet replaced. Raises SuiteError."""
@@ -211,4 +231,4 @@ class Files:
         return part
 
     def _text(self, file: Path) -> str:
-        return read_text(file, path=self.shown(file), error=SuiteError)
+        return read_text(file, path=self.shown(file), error=SuiteError, opener=self.opener)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.notations.readings import KeyPath
+    from skillgym_action.notations.user_files import Opener
 
 T = TypeVar("T")
 
@@ -90,14 +91,14 @@ def references(value: object, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]
             yield from references(part, (*at, key))
 
 
-def dotenv(folder: Path, root: Path) -> dict[str, str]:
+def dotenv(folder: Path, root: Path, opener: Opener | None = None) -> dict[str, str]:
     """What the ``.env`` files say from ``folder`` up to ``root``; the nearest one wins. None that cannot be read."""
     said: dict[str, str] = {}
     for place in folders_up(folder, root):
         if kind_of(place / ".env") != "file":
             continue
         try:
-            text = read_text(place / ".env", path=".env", error=SuiteError, largest=LARGEST_CONFIG)
+            text = read_text(place / ".env", path=".env", error=SuiteError, largest=LARGEST_CONFIG, opener=opener)
         except SuiteError:
             continue
         said = {**dict(_assignments(text)), **said}

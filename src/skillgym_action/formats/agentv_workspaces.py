@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Literal
 from skillgym_action.domain import WorkspaceSpec
 from skillgym_action.hooks import NO_HOOKS, Hook, Hooks
 from skillgym_action.notations.user_files import kind_of, resolved
+from skillgym_action.resource_limits import LimitError, suites_limits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.errors import Problem
     from skillgym_action.formats.agentv_parts import Files, Part
+    from skillgym_action.resource_limits import ResourceLimits
 
 Stage = Literal["before_all", "before_each", "after_each", "after_all"]
 STAGES: tuple[Stage, ...] = ("before_all", "before_each", "after_each", "after_all")
 SECONDS = {"before_all": 60.0, "before_each": 60.0, "after_each": 30.0, "after_all": 30.0}
-KNOWN = frozenset({"template", "isolation", "hooks", "mode", "path", "repos", "docker", "env"})
+KNOWN = frozenset({"template", "isolation", "hooks", "mode", "path", "repos", "docker", "env", "limits"})
 
 _NO_SUCH_PROGRAM = 'for name; do command -v "$name" >/dev/null || { echo "not installed: $name" >&2; exit 1; }; done'
 _NO_SUCH_MODULE = 'for name; do python3 -c "import $name" || exit 1; done'
@@ -34,6 +36,7 @@ class Place:
     hooks: Hooks = NO_HOOKS
     disabled: bool = False
     warnings: tuple[Problem, ...] = ()
+    limits: ResourceLimits | None = None
 
     def over(self, suite: Place | None, *, compat: bool = False) -> Place:
         """What a case says over what its suite says; hooks of the same stage replace each other."""
@@ -47,6 +50,7 @@ class Place:
             # A template of a case's own in a directory for all would be everybody's, as it is with AgentV.
             shared=False if self.template and not compat else suite.shared if self.shared is None else self.shared,
             hooks=NO_HOOKS if self.disabled else Hooks(**hooks),
+            limits=self.limits.over(suite.limits) if self.limits else suite.limits,
         )
 
     def spec(self, *, compat: bool = False) -> WorkspaceSpec:
@@ -54,8 +58,17 @@ class Place:
 
         ``compat``: as AgentV does it; one for all unless ``isolation: per_test`` says otherwise, judged at the end.
         """
+        if self == Place(limits=self.limits) and self.limits:  # says nothing of the place
+            return WorkspaceSpec(limits=self.limits)
         if self.directory:
-            return WorkspaceSpec(mode="none", source="empty", cwd=self.directory, hooks=self.hooks, judged_last=compat)
+            return WorkspaceSpec(
+                mode="none",
+                source="empty",
+                cwd=self.directory,
+                hooks=self.hooks,
+                judged_last=compat,
+                limits=self.limits,
+            )
         shared = compat if self.shared is None else self.shared
         return WorkspaceSpec(
             judged_last=compat,
@@ -63,6 +76,7 @@ class Place:
             source="template" if self.template else "empty",
             template=self.template,
             hooks=self.hooks,
+            limits=self.limits,
         )
 
 
@@ -72,23 +86,24 @@ def place(said: Part | None, files: Files, case_folder: Path | None = None) -> P
     Raises SuiteError.
     """
     beside = case_folder / "workspace" if case_folder else None
-    own = resolved(beside) if beside and beside.is_dir() else None
+    own = files.template(beside, None) if beside and kind_of(beside) == "folder" else None
     if said is None or said.value in ("", False):
         return Place(template=own) if own else None
     first = (case_folder,) if case_folder else ()
     folder = files.folder
     if isinstance(said.value, str):
-        found = files.found(said.value, *first)
+        found = files.place_of(said.value, *first)
         if found is None:
             raise said.error(f"there is no {said.value}", "name a folder that workspaces are copies of, or a YAML file")
         if found.is_dir():
-            return Place(template=found)
+            return Place(template=files.template(found, said))
+        found = resolved(found)
         said, folder = files.interpolated(files.read(found)), found.parent
-    made = _place(said.mapping(), folder, first)
+    made = _place(said.mapping(), files, folder, first)
     return replace(made, template=own) if own and not made.template and not made.directory else made
 
 
-def _place(said: Part, folder: Path, first: tuple[Path, ...]) -> Place:
+def _place(said: Part, files: Files, folder: Path, first: tuple[Path, ...]) -> Place:
     for name in ("repos", "docker", "static_path", "pool", "static"):
         if part := said.get(name):
             raise part.error(f"{name} is not supported", "name a template, and prepare it with hooks.before_all")
@@ -99,23 +114,33 @@ def _place(said: Part, folder: Path, first: tuple[Path, ...]) -> Place:
     shared = None if isolation is None else isolation == "shared"
     directory = said.text("path")
     return Place(
-        template=_template(said, folder, first),
+        template=_template(said, files, folder, first),
         directory=resolved(folder / directory) if directory else None,
         shared=shared,
         hooks=replace_before(hooks_of(hooks, folder, lines=False), _preflight(said)),
         disabled=hooks is not None and hooks.get("enabled") is not None and not hooks.flag("enabled"),
         warnings=(*said.unknown(KNOWN), *(_resets(hooks) if hooks and shared else ())),
+        limits=_limits(said),
     )
 
 
-def _template(said: Part, folder: Path, first: tuple[Path, ...]) -> Path | None:
-    name = said.text("template")
-    if name is None:
+def _limits(said: Part) -> ResourceLimits | None:
+    part = said.get("limits")
+    try:
+        return suites_limits(part.value) if part else None
+    except LimitError as error:
+        raise ((part.get(error.key) or part) if part else said).error(error.message) from error
+
+
+def _template(said: Part, files: Files, folder: Path, first: tuple[Path, ...]) -> Path | None:
+    part = said.get("template")
+    if part is None:
         return None
+    name = part.as_text()
     found = next((place / name for place in (*first, folder) if kind_of(place / name)), None)
     if found is None:
         raise said.error(f"there is no template {name}", "template is a folder, relative to the suite file")
-    return resolved(found.parent if found.suffix == ".code-workspace" else found)
+    return files.template(found.parent if found.suffix == ".code-workspace" else found, part)
 
 
 def replace_before(hooks: Hooks, first: tuple[Hook, ...]) -> Hooks:

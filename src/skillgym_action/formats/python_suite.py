@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 NAME = re.compile(r"(^|[/_.-])suite\.py$", re.IGNORECASE)
 
 
+def named(path: str) -> bool:
+    """``suite.py`` and ``*_suite.py``."""
+    return NAME.search(path) is not None
+
+
 def accepts(path: str, head: str) -> bool:
     """``suite.py`` and ``*_suite.py`` that mention this package."""
-    return NAME.search(path) is not None and "skillgym_action" in head
+    return named(path) and "skillgym_action" in head
 
 
 def suite(source: SuiteFile) -> Suite:

@@ -16,9 +16,14 @@ TYPES = Path(__file__).parent.parent / "hosts" / "skillgym" / "index.d.ts"
 NAME = re.compile(r"(^|[/_.-])suite\.(ts|mts|cts|js|mjs|cjs)$", re.IGNORECASE)
 
 
+def named(path: str) -> bool:
+    """``suite.ts``, ``*-suite.ts`` and their kin."""
+    return NAME.search(path) is not None
+
+
 def accepts(path: str, head: str) -> bool:
     """``suite.ts``, ``*-suite.ts`` and their kin that mention skillgym."""
-    return NAME.search(path) is not None and "skillgym" in head
+    return named(path) and "skillgym" in head
 
 
 def suite(source: SuiteFile) -> Suite:

@@ -16,6 +16,8 @@ from skillgym_action.formats.xbench_sections import SuiteSection
 from skillgym_action.hosts import MOST_CASES
 from skillgym_action.notations.documents import MOST_PROBLEMS, Document, checked, read_document
 from skillgym_action.notations.readings import MOST_VALUES, key_path_text
+from skillgym_action.notations.user_files import PLAIN_TEMPLATE
+from skillgym_action.resource_limits import suites_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +50,14 @@ def suite_schema() -> dict[str, object]:
 CUT = 60_000  # characters; a head that long may end before the first "expect"
 
 
+def named(path: str) -> bool:
+    """``*.bench.json``, and JSON in a folder ``bench``."""
+    return path.endswith(".bench.json") or (path.endswith(".json") and "bench" in PurePosixPath(path).parts[:-1])
+
+
 def accepts(path: str, head: str) -> bool:
-    """Whether it is ``*.bench.json``, or JSON in a folder ``bench``, with cases that have a prompt and expectations."""
-    if not path.endswith(".json") or not (path.endswith(".bench.json") or "bench" in PurePosixPath(path).parts[:-1]):
+    """Whether it is called like a suite, and has cases that have a prompt and expectations."""
+    if not named(path):
         return False
     try:
         value = json.loads(head.removeprefix("\ufeff"))
@@ -231,11 +238,14 @@ def _workspace(document: Document, section: WorkspaceSection, source: SuiteFile)
             remedy = "template directories are relative to the suite file, and inside the repository"
             problem = _problem(document, ("workspace", "templateDir"), error.message, remedy=remedy)
             raise SuiteError.of(problem) from error
+    if section.template_dir and (refused := source.refusal(folder / section.template_dir)):
+        raise SuiteError.of(_problem(document, ("workspace", "templateDir"), refused, remedy=PLAIN_TEMPLATE))
     return WorkspaceSpec(
         mode="isolated",
         source="template" if section.template_dir else "repository",
         template=folder / section.template_dir if section.template_dir else None,
         bootstrap=_bootstrap(section.bootstrap, folder),
+        limits=suites_limits(section.limits.model_dump(by_alias=True)) if section.limits else None,
     )
 
 

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from skillgym_action.option_values import Count, Size  # noqa: TC001 - pydantic reads annotations
+
 LONGEST_WAIT = 7 * 24 * 3600.0
 """Seconds a case or a command may be given: a week."""
 
@@ -43,6 +45,15 @@ class BootstrapSection(_Section):
     env: dict[str, str] = Field(default_factory=dict)
 
 
+class LimitsSection(_Section):
+    """``workspace.limits``: what a session may use; they can only lower the limits of the run."""
+
+    memory: Size = None
+    disk: Size = None
+    processes: Count = None
+    file_size: Size = Field(default=None, alias="fileSize")
+
+
 class WorkspaceSection(_Section):
     """``workspace``. Without ``templateDir`` it is a copy of the repository; ``bootstrap`` may be one shell line."""
 
@@ -51,6 +62,7 @@ class WorkspaceSection(_Section):
         Annotated[Annotated[Text, Tag("text")] | Annotated[BootstrapSection, Tag("object")], Discriminator(_shape)]
         | None
     ) = None
+    limits: LimitsSection | None = None
 
 
 class ExpectationSection(_Section):

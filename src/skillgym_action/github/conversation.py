@@ -23,7 +23,6 @@ from skillgym_action.wording import RED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from skillgym_action.domain import Execution, Result, RunReport
     from skillgym_action.effects.github_api import GitHubApi
@@ -44,10 +43,11 @@ class Conversation:
         options: ConversationOptions,
         redactor: Redactor,
         say: Callable[[str], None],
+        templates: markdown.Templates | None = None,
     ) -> None:
-        """``say`` takes a line for people."""
+        """``say`` takes a line for people; ``templates`` renders report templates of the user's."""
         self._api, self._event, self._options = api, event, options
-        self._redactor, self._say = redactor, say
+        self._redactor, self._say, self._templates = redactor, say, templates
         self._run = event.links().run
         self._hidden: markdown.Hidden = {"comment_id": options.comment_id, "run_key": event.run_key}
         self._progress = Progress(self._running, budget=options.budget, period=options.period)
@@ -128,10 +128,10 @@ class Conversation:
             lambda templates: "".join(markdown.comment(report, templates=templates, limit=limit, **self._hidden))
         )
 
-    def _with_templates(self, rendered: Callable[[Path | None], str]) -> str:
+    def _with_templates(self, rendered: Callable[[markdown.Templates | None], str]) -> str:
         """With the user's report templates, or, when those do not work, with ours: who writes the files says so."""
         try:
-            return self._redactor.text(rendered(self._options.templates))
+            return self._redactor.text(rendered(self._templates))
         except ConfigError:
             return self._redactor.text(rendered(None))
 

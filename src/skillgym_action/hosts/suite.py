@@ -41,6 +41,14 @@ if TYPE_CHECKING:
         timeout_ms: float
         env: Mapping[str, str]
 
+    class Limits(TypedDict, total=False):
+        """What a session may use of the machine; sizes in bytes, or as text such as ``512MiB``."""
+
+        memory: int | str
+        disk: int | str
+        processes: int
+        file_size: int | str
+
 
 SETTINGS = ("tags", "timeout_ms", "expected_fail", "classify_failure")
 BOOTSTRAP = ("command", "args", "timeout_ms", "env")
@@ -113,6 +121,7 @@ class Workspace:
 
     ``isolated``: a fresh directory per session, empty or a copy of ``template_dir``. ``shared``: one for the suite.
     ``none``, or ``shared`` with ``cwd``: the directory ``cwd`` itself. Relative paths belong to the suite file.
+    ``limits``: what a session may use of the machine; they can only lower the limits of the run.
     """
 
     def __init__(
@@ -122,6 +131,7 @@ class Workspace:
         template_dir: str | PathLike[str] | None = None,
         cwd: str | PathLike[str] | None = None,
         bootstrap: Bootstrap | None = None,
+        limits: Limits | None = None,
     ) -> None:
         """Raises ValueError for settings that contradict each other."""
         if mode not in MODES:
@@ -136,6 +146,7 @@ class Workspace:
         self.template_dir = template_dir
         self.cwd = cwd
         self.bootstrap = bootstrap
+        self.limits = None if limits is None else _limits(limits)
 
 
 class Context:
@@ -174,6 +185,20 @@ def _refuse_bootstrap(bootstrap: Bootstrap) -> None:
         raise ValueError(f"unknown bootstrap setting {unknown[0]!r}; known: {', '.join(BOOTSTRAP)}")
     if isinstance(bootstrap.get("args", ()), str):
         raise TypeError("bootstrap args are a list, one item per argument")
+
+
+def _limits(limits: Limits) -> dict[str, Any]:
+    """The limits with the keys that all formats have. Raises TypeError, and ValueError for one that cannot be used."""
+    from skillgym_action.resource_limits import KEYS, limits_given
+
+    if not isinstance(limits, dict):
+        raise TypeError('limits is a dict such as {"memory": "2GiB", "processes": 200}')
+    if unknown := [name for name in limits if name not in KEYS.values()]:
+        raise ValueError(f"unknown limit {unknown[0]!r}; known: {', '.join(KEYS.values())}")
+    keys = {name: key for key, name in KEYS.items()}
+    spelled = {keys[name]: limit for name, limit in limits.items()}
+    limits_given(spelled)
+    return spelled
 
 
 def _written_at() -> tuple[str, int | None, int | None]:

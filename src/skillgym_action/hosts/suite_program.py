@@ -178,4 +178,5 @@ def _workspace(module: ModuleType) -> Json | None:
             "timeoutMs": bootstrap.get("timeout_ms"),
             "env": {str(name): str(value) for name, value in bootstrap.get("env", {}).items()},
         },
+        "limits": workspace.limits,
     }

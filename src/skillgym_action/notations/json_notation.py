@@ -107,6 +107,28 @@ def refuse_large(content: bytes, most: Extent) -> None:
                 raise NotationError(f"more than {most.values:,} values", offset=token.start())
 
 
+class _Doubled(Exception):  # noqa: N818 - never leaves this module
+    pass
+
+
+def _counted_names(members: list[tuple[str, object]]) -> None:
+    if len({name for name, _ in members}) != len(members):
+        raise _Doubled
+
+
+def refuse_doubled(text: str) -> None:
+    """Raise NotationError for two members of one name in an object; ``text`` is JSON.
+
+    Nothing is made of it: it may be large.
+    """
+    try:
+        json.loads(text, object_pairs_hook=_counted_names)
+    except _Doubled:
+        _refuse_doubles(text)
+    except RecursionError as error:
+        raise too_deep(None) from error
+
+
 def _refuse_doubles(text: str) -> None:
     """Raises NotationError for the first member that has the name of another one; ``text`` is JSON."""
     path: list[str | int] = []

@@ -6,12 +6,11 @@ A FIFO would keep us waiting for ever, ``/dev/zero`` would fill the memory, and 
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
 
 from skillgym_action.errors import Location, Problem, SkillgymError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LARGEST = 16 * 1024 * 1024
 """Bytes of a file of a suite."""
@@ -23,21 +22,27 @@ LARGEST_PYTHON = 192 * 1024
 """Bytes of a suite in Python, of which each takes a kilobyte of memory to be compiled."""
 
 Kind = Literal["file", "folder", "other"]
+Opener = Callable[[str | Path, int], int]
+"""Gives a descriptor of a regular file, as ``open`` wants it; raises OSError for what may not be read."""
+PLAIN_PATH = "name a path inside the repository, with no symbolic link and no .git on the way to it"
+PLAIN_TEMPLATE = "a template is a folder of the repository, with no symbolic link on the way to it"
 
 
-def read_bytes(file: Path, *, path: str, error: type[SkillgymError], largest: int = LARGEST) -> bytes:
-    """The content; messages call the file ``path``. Raises ``error``."""
+def read_bytes(
+    file: Path, *, path: str, error: type[SkillgymError], largest: int = LARGEST, opener: Opener | None = None
+) -> bytes:
+    """The content; messages call the file ``path``. Without ``opener`` links are followed. Raises ``error``."""
     place = Location(path=path)
     try:
-        found = file.stat()
-        if not stat.S_ISREG(found.st_mode):
+        if opener is None and not stat.S_ISREG(file.stat().st_mode):
             raise error.of(Problem(message="is not a regular file", location=place))
-        with file.open("rb") as opened:
+        with open(file, "rb", opener=opener) as opened:
             content = opened.read(largest + 1)
+            size = opened.seek(0, 2) if len(content) > largest else 0
     except OSError as trouble:
         raise error.of(Problem(message=f"cannot be read: {trouble.strerror}", location=place)) from trouble
     if len(content) > largest:
-        message = f"too large: {max(found.st_size, len(content)):,} bytes; the limit is {largest:,}"
+        message = f"too large: {max(size, len(content)):,} bytes; the limit is {largest:,}"
         raise error.of(Problem(message=message, location=place, remedy="split it into several files"))
     return content
 
@@ -53,9 +58,11 @@ def decoded(content: bytes, *, path: str, error: type[SkillgymError]) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_text(file: Path, *, path: str, error: type[SkillgymError], largest: int = LARGEST) -> str:
+def read_text(
+    file: Path, *, path: str, error: type[SkillgymError], largest: int = LARGEST, opener: Opener | None = None
+) -> str:
     """The text of a file. Raises ``error``."""
-    return decoded(read_bytes(file, path=path, error=error, largest=largest), path=path, error=error)
+    return decoded(read_bytes(file, path=path, error=error, largest=largest, opener=opener), path=path, error=error)
 
 
 def kind_of(file: Path) -> Kind | None:

@@ -52,7 +52,8 @@ class Figures:
         by_status: dict[Status, list[Result]] = {status: [] for status in Status}
         by_runner: dict[str, list[Result]] = {runner.id: [] for runner in report.runners}
         for result in report.results:
-            by_status[result.status].append(result)
+            if not result.suite.changed:  # those have a section of their own
+                by_status[result.status].append(result)
             by_runner.setdefault(result.runner.id if result.runner else "", []).append(result)
         by_status[Status.ERRORED].sort(key=lambda result: cause(result).label)
         by_status[Status.UNEXPECTED_PASSED].sort(key=lambda result: result.suite.format)

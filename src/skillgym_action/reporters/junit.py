@@ -14,7 +14,7 @@ from junit_xml import TestCase, TestSuite
 
 from skillgym_action.scores import shown
 from skillgym_action.text import clipped, tail, xml_text
-from skillgym_action.verdicts import GREEN, Status
+from skillgym_action.verdicts import GREEN, LIMIT, Status
 from skillgym_action.wording import cause, leaked, score
 
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ def _message(result: Result) -> str:
 def _type(result: Result) -> str:
     failure_class = result.judgement.failure_class
     name = xml_text(failure_class.id) if failure_class else ""
-    if result.status is Status.FAILED:
+    if result.status is Status.FAILED and not (name and result.judgement.origin == LIMIT):
         return "assertion" if name in ("", "assertion") else f"assertion.{name}"
-    if result.status is Status.ERRORED and name:
+    if result.status in (Status.FAILED, Status.ERRORED) and name:
         return f"skillgym.{name}"
     return f"skillgym.{result.status}"
 

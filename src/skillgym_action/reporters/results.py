@@ -45,6 +45,7 @@ def render(report: RunReport) -> Iterator[str]:
     for number, (suite, results) in enumerate(_by_suite(report)):
         head = json_line(
             {"path": suite.path, "name": suite.name, "format": suite.format, **_given(digest=suite.digest)}
+            | _given(changed=suite.changed)
         )
         yield f'{"," if number else ""}\n{head[:-1]}, "results": '
         yield from _rows(json_line(row(result)) for result in results)

@@ -7,16 +7,16 @@ from itertools import groupby, takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
 
-from skillgym_action.reporters.rows import NOTHING, Row, inline, ours
+from skillgym_action.reporters.rows import NOTHING, Row, code, inline, ours
 from skillgym_action.verdicts import TROUBLES
-from skillgym_action.wording import counted
+from skillgym_action.wording import CHANGES, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from markupsafe import Markup
 
-    from skillgym_action.domain import Result
+    from skillgym_action.domain import Result, RunReport
     from skillgym_action.errors import Problem
     from skillgym_action.reporters.fitting import Room
     from skillgym_action.reporters.rows import Rows
@@ -61,7 +61,25 @@ class Warnings:
     left_out: Markup = NOTHING
 
 
-NO_ROWS, NO_WARNINGS = Section(), Warnings()
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangedSuite:
+    """A suite that is not the base's, and its executions; ``left_out`` counts what is without room."""
+
+    title: Markup
+    lines: tuple[Markup, ...] = ()
+    left_out: Markup = NOTHING
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangedSuites:
+    """All of them. ``title`` counts them, ``left_out`` those without room."""
+
+    title: Markup = NOTHING
+    suites: tuple[ChangedSuite, ...] = ()
+    left_out: Markup = NOTHING
+
+
+NO_ROWS, NO_WARNINGS, NO_SUITES = Section(), Warnings(), ChangedSuites()
 
 
 def while_room(
@@ -134,6 +152,28 @@ def leaks_of(results: Sequence[Result], rows: Rows, room: Room) -> Warnings:
         title=ours(f"{counted(len(leaking), 'execution')} leaked a key"),
         lines=lines,
         left_out=left_out(len(leaking) - len(lines), "line"),
+    )
+
+
+def changed_suites_of(report: RunReport, line: Callable[[Result], Markup], room: Room) -> ChangedSuites:
+    """As many suites that are not the base's, and executions of each, as there is room for."""
+    changed = [suite for suite in report.suites if suite.changed]
+    if not changed:
+        return NO_SUITES
+    results: dict[str, list[Result]] = {suite.path: [] for suite in changed}
+    for result in report.results:
+        if result.suite.path in results:
+            results[result.suite.path].append(result)
+    titles = (ours(f"**{code(suite.path)}** {CHANGES[suite.changed]}") for suite in changed if suite.changed)
+    shown = []
+    for suite, title in zip(changed, while_room(titles, room, _ROW, lambda title: (title,)), strict=False):
+        own = results[suite.path]
+        lines = while_room(map(line, own), room, _ROW, lambda line: (line,))
+        shown.append(ChangedSuite(title=title, lines=lines, left_out=left_out(len(own) - len(lines), "row")))
+    return ChangedSuites(
+        title=ours(counted(len(changed), "suite")),
+        suites=tuple(shown),
+        left_out=left_out(len(changed) - len(shown), "suite"),
     )
 
 

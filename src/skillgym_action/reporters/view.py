@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.reporters.changes import NO_CHANGES, Changes, changes_of
+from skillgym_action.reporters.figures import SIGNS
 from skillgym_action.reporters.rows import NOTHING, Rows, ours
 from skillgym_action.reporters.sections import (
     NO_ROWS,
+    NO_SUITES,
     NO_WARNINGS,
+    ChangedSuites,
     Edit,
     Group,
     Section,
     Warnings,
+    changed_suites_of,
     edits_of,
     groups_of,
     leaks_of,
@@ -23,7 +28,7 @@ from skillgym_action.reporters.sections import (
     warnings_of,
     while_room,
 )
-from skillgym_action.verdicts import Status
+from skillgym_action.verdicts import GREEN, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +75,7 @@ class View:
     reasons: tuple[Markup, ...] = ()
     runners: Table = Table()
     leaks: Warnings = NO_WARNINGS
+    changed_suites: ChangedSuites = NO_SUITES
     failed: Section = NO_ROWS
     unexpected: Section = NO_ROWS
     edits: tuple[Edit, ...] = ()
@@ -102,9 +108,10 @@ def view_of(figures: Figures, room: Room) -> View:
     with room.part(1 / 4) as some:
         leaks = leaks_of(report.results, rows, some)
     with room.part(1 / 4) as some:
+        changed = changed_suites_of(report, partial(_in_changed_suite, rows), some)
+    with room.part(1 / 4) as some:
         changes = changes_of(report.comparison, rows, some)
-    failed = section(Status.FAILED, rows.brief)
-    unexpected = section(Status.UNEXPECTED_PASSED, rows.unexpected)
+    failed, unexpected = section(Status.FAILED, rows.brief), section(Status.UNEXPECTED_PASSED, rows.unexpected)
     errored = section(Status.ERRORED, rows.brief)
     failed = lengthened(failed, results[Status.FAILED], rows.reasoned, room)
     errored = lengthened(errored, results[Status.ERRORED], rows.reasoned, room)
@@ -120,6 +127,7 @@ def view_of(figures: Figures, room: Room) -> View:
         reasons=reasons,
         runners=runners,
         leaks=leaks,
+        changed_suites=changed,
         failed=failed,
         unexpected=unexpected,
         edits=tuple(edits_of(unexpected)),
@@ -141,8 +149,15 @@ def _left_out(view: View, details: str) -> Markup:
     sections = (view.failed, view.unexpected, view.errored, view.skipped, view.expected, view.passed)
     absent = [section.title for section in sections if not section.rows]
     absent += [NOTHING if some.lines else some.title for some in (view.leaks, view.warnings)]
+    absent += [NOTHING if view.changed_suites.suites else view.changed_suites.title]
     absent += [ours(details)]
     return ours(", ").join(filter(None, absent))
+
+
+def _in_changed_suite(rows: Rows, result: Result) -> Markup:
+    row = replace(rows, several=False).reasoned(result)
+    line = ours(f"{SIGNS[result.status]} {row.case} · {row.runner} · {result.status}")
+    return line if result.status in GREEN else line + ours(": ") + row.message
 
 
 def verdict_of(figures: Figures) -> View:

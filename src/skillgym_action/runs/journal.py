@@ -1,13 +1,14 @@
 """The journal: what a run writes down while it goes on, so that one that was killed can be resumed.
 
-A line tells how the run began; then comes a line for each session that has ended, as results tell of it.
+A line tells how the run began; then comes a line for each session that has ended, as results tell of it. Before it
+stand lines that say that the session was started, and that its judging had effects of its own.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from skillgym_action import __version__
 from skillgym_action.camel import to_json
@@ -95,6 +96,15 @@ def digest(execution: Execution, root: Path) -> str:
     )
     text = repr(told).replace(repr(f"{root}/")[1:-1], "")
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def event_line(event: Literal["started", "judging"], digest: str, place: tuple[int, int]) -> str:
+    """The line of a session that begins, or whose commands, graders or checks are about to run.
+
+    ``place``: its repetition, and its number in it.
+    """
+    repetition, session = place
+    return f'{{"event":"{event}","digest":"{digest}","repetition":{repetition},"session":{session}}}'
 
 
 def session_line(digest: str, attempted: Attempted) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,6 +21,10 @@ SHOWN = 5  # of the lines that are none
 ITS_SESSION = "the session it tells of is held again"
 Key = tuple[str, str, str | None]
 """Suite, case and runner, as the journal calls them."""
+Place = tuple[str, tuple[int, int]]
+"""A session: the digest of its execution, repetition and number."""
+EVENT = b'{"event":'
+Count = Annotated[int, Field(ge=1)]
 
 
 class Began(Strict):
@@ -31,6 +36,15 @@ class Began(Strict):
     command: Id
     commit: Annotated[str, Field(pattern=COMMIT)] | None
     settings: dict[Id, float | None]
+
+
+class Event(Strict):
+    """A session began, or its judging began to run commands, graders or checks."""
+
+    event: Literal["started", "judging"]
+    digest: Annotated[str, Field(pattern=DIGEST)]
+    repetition: Count
+    session: Count
 
 
 class _Trouble(Strict):
@@ -81,13 +95,23 @@ class Held(Strict):
 
 @dataclass(slots=True)
 class Told:
-    """What was read of a journal. ``sessions``: those that count, ``all``: those that cost something."""
+    """What was read of a journal. ``sessions``: those that count, ``all``: those that cost something.
+
+    ``started`` and ``judging``: how often sessions began, and how often their commands, graders or checks did.
+    """
 
     began: Began | None = None
     sessions: dict[Key, list[Held]] = field(default_factory=dict)
     all: list[Held] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     unshown: int = 0
+    started: Counter[Place] = field(default_factory=Counter)
+    judging: Counter[Place] = field(default_factory=Counter)
+
+    @property
+    def interrupted(self) -> int:
+        """How many sessions began and have no line, since the tool was killed meanwhile."""
+        return (self.started - Counter((one.digest, one.place) for one in self.all)).total()
 
     def take(self, one: Held) -> None:
         """A session in place of those that were held before and come after it, or were of something else."""
@@ -115,6 +139,8 @@ def read(lines: Iterable[bytes]) -> Told:
             found.warn(number, f"is torn off; {ITS_SESSION if found.began else 'the run begins anew'}")
         elif found.began is None:
             found.began = _began(line[:-1])
+        elif line.startswith(EVENT):
+            _count(found, number, line[:-1])
         elif isinstance(one := _held(line[:-1]), str):
             found.warn(number, f"{one}; {ITS_SESSION}")
         else:
@@ -122,6 +148,16 @@ def read(lines: Iterable[bytes]) -> Told:
     if found.unshown:
         found.warnings.append(Problem(message=f"{JOURNAL}: {found.unshown:,} more lines like that"))
     return found
+
+
+def _count(found: Told, number: int, line: bytes) -> None:
+    try:
+        one = Event.model_validate_json(line, strict=True)
+    except ValidationError as error:
+        found.warn(number, f"{_mistake(error)}; the line is ignored")
+        return
+    counted = found.started if one.event == "started" else found.judging
+    counted[one.digest, (one.repetition, one.session)] += 1
 
 
 def _held(line: bytes) -> Held | str:

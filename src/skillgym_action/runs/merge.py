@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from skillgym_action import __version__
 from skillgym_action.domain import RunReport
 from skillgym_action.errors import Problem, UsageError
+from skillgym_action.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     StoredReports = Sequence[tuple[Path, RunReport]]
 
 T = TypeVar("T")
-NAMED = 8  # missing shards that a message names
 
 
 def merged(parts: StoredReports, name: str) -> RunReport:
@@ -70,12 +70,13 @@ def _runners(parts: StoredReports) -> dict[str, Runner]:
 
 
 def _suites(reports: list[RunReport]) -> dict[str, Suite]:
-    """By path, in the order they first appear."""
-    first: dict[str, Suite] = {}
+    """By path, in the order they first appear. One that is changed in any of the runs is changed."""
+    found: dict[str, Suite] = {}
     for report in reports:
         for suite in report.suites:
-            first.setdefault(suite.path, suite)
-    return first
+            if not found.setdefault(suite.path, suite).changed and suite.changed:
+                found[suite.path] = suite
+    return found
 
 
 def _results(parts: StoredReports, runners: dict[str, Runner], suites: dict[str, Suite]) -> tuple[Result, ...]:
@@ -107,7 +108,7 @@ def _differences(reports: list[RunReport]) -> Iterator[Problem]:
         ("versions of skillgym-action", [report.version for report in reports]),
     ):
         if len(set(told)) > 1:
-            yield Problem(message=f"the runs are of different {what}: {_listed(sorted(set(told)))}")
+            yield Problem(message=f"the runs are of different {what}: {listed(sorted(set(told)))}")
     digests: dict[str, set[str]] = {}
     for report in reports:
         for suite in report.suites:
@@ -129,13 +130,8 @@ def _missing(reports: list[RunReport]) -> Iterator[str]:
     for (_, runners, parts), found in plans.items():
         missing = [f"{part}/{parts}" for part in range(1, parts + 1) if part not in found]
         if missing:
-            whose = f" of {_listed(sorted(runners))}" if len(plans) > 1 else ""
-            yield f"{'shard {} is' if len(missing) == 1 else 'shards {} are'} missing".format(_listed(missing) + whose)
-
-
-def _listed(words: list[str]) -> str:
-    rest = len(words) - NAMED
-    return ", ".join(words[:NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
+            whose = f" of {listed(sorted(runners))}" if len(plans) > 1 else ""
+            yield f"{'shard {} is' if len(missing) == 1 else 'shards {} are'} missing".format(listed(missing) + whose)
 
 
 def _agreed(values: Iterable[T]) -> T | None:

@@ -170,7 +170,14 @@ def _differences(at: KeyPath, told: schemas.Totals, found: Totals) -> Iterator[t
 
 def _suite(told: schemas.Suite) -> domain.Suite:
     """``file`` is where it was: nobody reads it again."""
-    return domain.Suite(path=told.path, file=Path(told.path), name=told.name, format=told.format, digest=told.digest)
+    return domain.Suite(
+        path=told.path,
+        file=Path(told.path),
+        name=told.name,
+        format=told.format,
+        digest=told.digest,
+        changed=told.changed,
+    )
 
 
 def _runner(told: schemas.Runner) -> domain.Runner:

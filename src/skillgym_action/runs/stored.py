@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from errno import ELOOP
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +14,9 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from skillgym_action.domain import Runner
+from skillgym_action.effects.run_files import is_folder, matching, read_file
 from skillgym_action.errors import UsageError
-from skillgym_action.notations.json_notation import Extent, refuse_large
+from skillgym_action.notations.json_notation import Extent, refuse_doubled, refuse_large
 from skillgym_action.notations.readings import NotationError
 from skillgym_action.runs.restore import refuse, restored
 from skillgym_action.schemas import MEANINGS, Results
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 RESULTS = "results.json"
 LARGEST = 96 * 1024 * 1024  # bytes of a results file
 MOST = Extent(containers=400_000, values=3_000_000, members=1_000)
+MOST_RUNS = 2_000  # that one pattern may match
 MOST_TOLD = 1_000  # problems that are worth being looked at one by one
 LONGEST_QUOTE = 60
 _WHAT_A_RUN_IS = "name a run directory, which holds results.json, or a results file"
@@ -47,7 +50,7 @@ class StoredRun:
 
 def stored_run(directory: Path) -> StoredRun:
     """A run directory, as far as judging it again needs it. Raises UsageError."""
-    results = read_results(directory / RESULTS, directory / RESULTS)
+    results = _results(_Named(folder=directory, parts=(RESULTS,), shown=str(directory / RESULTS)))[0]
     sessions = str(directory.resolve())
     runners = tuple(
         Runner(
@@ -64,86 +67,120 @@ def stored_run(directory: Path) -> StoredRun:
     return StoredRun(cases=cases, runners=runners, repeat=max(attempts, default=1))
 
 
-def stored_reports(runs: Iterable[str], cwd: Path) -> tuple[tuple[Path, RunReport], ...]:
-    """Every run that is named, once, with the name of its file. Raises UsageError."""
-    files = {file.resolve(): file for run in runs for file in _files(run, cwd)}
-    return tuple((_shown(file, cwd), _report(file, cwd)) for file in files.values())
+def stored_reports(runs: Iterable[str], cwd: Path, *, confined: bool = False) -> tuple[tuple[Path, RunReport], ...]:
+    """Every run that is named, once, with the name of its file. Raises UsageError.
+
+    ``confined``: a name below ``cwd`` may have no link in any component; else only what is below the named folder.
+    """
+    found: dict[tuple[int, int], tuple[Path, RunReport]] = {}
+    for run in runs:
+        for named in _files(run, cwd, confined=confined):
+            results, identity = _results(named)
+            if identity not in found:
+                found[identity] = (Path(named.shown), restored(results, Path(named.shown)))
+    return tuple(found.values())
 
 
 def baseline(path: Path, cwd: Path) -> RunReport | None:
     """The run to compare with; None where none is stored yet. Raises UsageError for one that cannot be used."""
-    file = path / RESULTS if path.is_dir() else path
-    return _report(_inside(file, path.parent, cwd), cwd) if file.exists() else None
-
-
-def _report(file: Path, cwd: Path) -> RunReport:
-    shown = _shown(file, cwd)
-    return restored(read_results(file, shown), shown)
+    folder, parts = (path, (RESULTS,)) if path.is_dir() else (path.parent, (path.name,))
+    named = _Named(folder=folder, parts=parts, shown=_shown(folder.joinpath(*parts), cwd))
+    if not folder.is_dir() or not _is_there(named):
+        return None
+    return restored(_results(named)[0], Path(named.shown))
 
 
 # --- which files ------------------------------------------------------------------------------------
 
 
-def _files(run: str, cwd: Path) -> Iterator[Path]:
-    """The results files of a directory, a file or a pattern. What leads out of it through links is refused."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Named:
+    """A results file: ``parts`` below a trusted folder; ``shown`` is how messages name it."""
+
+    folder: Path
+    parts: tuple[str, ...]
+    shown: str
+
+
+def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
+    """The results files of a directory, a file or a pattern."""
     target = cwd / run
-    if target.is_dir():
-        yield _inside(target / RESULTS, target, cwd)
-    elif target.exists():
-        yield _inside(target, target.parent, cwd)
+    if confined and target.is_relative_to(cwd) and target != cwd and ".." not in target.parts:
+        folder, parts = cwd, target.relative_to(cwd).parts
+    elif any(map(_is_pattern, target.parts)):
+        folder = Path(*takewhile(lambda part: not _is_pattern(part), target.parts))
+        parts = target.relative_to(folder).parts
+    elif target.is_dir():
+        yield _Named(folder=target, parts=(RESULTS,), shown=_shown(target / RESULTS, cwd))
+        return
     else:
-        fixed = Path(*takewhile(lambda part: not _is_pattern(part), target.parts))
-        found = [path for path in _matches(target, fixed, run) if path.is_dir() or path.suffix == ".json"]
-        if not found:
-            raise UsageError(f"no such run: {run}", remedy=f"{_WHAT_A_RUN_IS}, or a pattern that matches some")
-        yield from (_inside(path / RESULTS if path.is_dir() else path, fixed, cwd) for path in found)
+        folder, parts = target.parent, (target.name,)
+    for part in parts:
+        if "**" in part and part != "**":
+            raise UsageError(f"{run} is no pattern: {part}", remedy="** stands alone between slashes")
+    found = list(_matches(folder, parts, run, cwd))
+    if not found:
+        raise UsageError(f"no such run: {run}", remedy=f"{_WHAT_A_RUN_IS}, or a pattern that matches some")
+    if len(found) > MOST_RUNS:
+        raise UsageError(f"{run}: matches more than {MOST_RUNS:,} runs", remedy="name fewer")
+    yield from found
 
 
-def _matches(target: Path, fixed: Path, run: str) -> list[Path]:
-    if target == fixed:
-        return []
+def _matches(folder: Path, parts: tuple[str, ...], run: str, cwd: Path) -> Iterator[_Named]:
+    """What a name or a pattern leads to. Of a pattern only folders and files in JSON count."""
+    if not folder.is_dir():
+        return
+    pattern = any(map(_is_pattern, parts))
     try:
-        return sorted(fixed.glob(target.relative_to(fixed).as_posix()))
-    except ValueError as error:
-        raise UsageError(f"{run} is no pattern: {error}", remedy="** stands alone between slashes") from error
+        for found in matching(folder, parts):
+            inner = (*found, RESULTS) if found[-1] != RESULTS and is_folder(folder, found) else found
+            if not pattern or inner != found or found[-1].endswith(".json"):
+                yield _Named(folder=folder, parts=inner, shown=_shown(folder.joinpath(*inner), cwd))
+    except OSError as error:
+        place = Path(error.filename or "")
+        raise _unusable(_shown(place, cwd) if place.is_absolute() else run, error) from error
+
+
+def _unusable(shown: str, error: OSError) -> UsageError:
+    remedy = "put a copy there in place of the link" if error.errno == ELOOP else _WHAT_A_RUN_IS
+    return UsageError(f"{shown}: {error.strerror}", remedy=remedy)
+
+
+def _is_there(named: _Named) -> bool:
+    """Whether there is anything of that name, also a link."""
+    try:
+        return bool(matching(named.folder, named.parts))
+    except OSError:
+        return True
 
 
 def _is_pattern(part: str) -> bool:
     return any(sign in part for sign in "*?[")
 
 
-def _inside(file: Path, folder: Path, cwd: Path) -> Path:
-    if file.exists() and not file.resolve().is_relative_to(folder.resolve()):
-        raise UsageError(
-            f"{_shown(file, cwd)}: leads out of {_shown(folder, cwd)} through a link", remedy="copy it there"
-        )
-    return file
-
-
-def _shown(path: Path, cwd: Path) -> Path:
-    return path.relative_to(cwd) if path.is_relative_to(cwd) else path
+def _shown(path: Path, cwd: Path) -> str:
+    return str(path.relative_to(cwd) if path.is_relative_to(cwd) else path)
 
 
 # --- what is in them --------------------------------------------------------------------------------
 
 
-def read_results(file: Path, shown: Path) -> Results:
-    """What a results file holds; ``shown`` is how messages name it. Raises UsageError with the first few problems."""
+def _results(named: _Named) -> tuple[Results, tuple[int, int]]:
+    """What a results file holds, and which file it is. Raises UsageError with the first few problems."""
+    shown = Path(named.shown)
     try:
-        if file.exists() and not file.is_file():
-            raise UsageError(f"{shown}: is not a file", remedy=_WHAT_A_RUN_IS)
-        with file.open("rb") as opened:
-            content = opened.read(LARGEST + 1)
+        content, identity = read_file(named.folder, named.parts, LARGEST)
     except OSError as error:
-        raise UsageError(f"{shown}: {error.strerror}", remedy=_WHAT_A_RUN_IS) from error
-    if len(content) > LARGEST:
-        raise UsageError(f"{shown}: is larger than {LARGEST:,} bytes", remedy="no run writes that much")
+        raise _unusable(named.shown, error) from error
     try:
         refuse_large(content, MOST)
+        text = content.decode()
+        del content  # it may be large, and so may each of the two values that are made of it, one after the other
+        refuse_doubled(text)
         # Not at once: of JSON, each problem would keep a copy of what it is about, which may be the whole file.
-        return Results.model_validate(from_json(content))
+        return Results.model_validate(from_json(text)), identity
     except NotationError as error:
-        raise UsageError(f"{shown}: {error.message}", remedy="no run writes that much") from error
+        raise UsageError(f"{shown}: {error.message}", remedy=error.remedy or "no run writes that") from error
     except ValidationError as error:
         if (count := error.error_count()) > MOST_TOLD:
             raise UsageError(f"{shown}: {count:,} problems: no results of a run", remedy=_WHAT_A_RUN_IS) from error

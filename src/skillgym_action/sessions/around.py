@@ -6,6 +6,7 @@ What fails before keeps the agent from being started; what fails after is told, 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.domain import WorkspaceSpec
@@ -39,7 +40,7 @@ def place_of(execution: Execution) -> WorkspaceSpec:
     """Where the session takes place. An agent with a place of its own stays there, unless somebody names another."""
     said = execution.case.workspace or execution.suite.workspace
     cwd = execution.runner.agent.cwd
-    if cwd and said == WorkspaceSpec(hooks=said.hooks):
+    if cwd and said == WorkspaceSpec(hooks=said.hooks, limits=said.limits):
         return WorkspaceSpec(mode="none", source="empty", cwd=cwd, hooks=said.hooks)
     return said
 
@@ -123,7 +124,7 @@ class _Around:
     def forget_strangers(self, workspace: Workspace) -> None:
         """Last of all, since a template or a bootstrap may have brought agent configuration as well."""
         if self.world.strangers and self.spec.mode != "none":
-            self.world.strangers.take_out(workspace.path)
+            self.world.strangers.take_out(workspace)
 
     def before_all(self, workspace: Workspace) -> None:
         """Bootstrap, and the hooks that a new workspace needs."""
@@ -134,7 +135,8 @@ class _Around:
                 cwd=workspace.path,
                 timeout=bootstrap.timeout,
                 env=env,
-                groups=workspace.user.suites_groups,
+                identity=workspace.suite_identity,
+                folders=workspace.folders,
             )
             self._required(invocation, "bootstrap", workspace)
         for hook in self.hooks.before_all:
@@ -165,7 +167,8 @@ class _Around:
     def _run(self, invocation: Invocation, stage: str) -> str | None:
         """Why it failed, if it did."""
         logs = self.folder / f"{stage}.stdout.log", self.folder / f"{stage}.stderr.log"
-        capture = self.world.processes.run(invocation, stdout=logs[0], stderr=logs[1])
+        limited = replace(invocation, limits=self.execution.limits)
+        capture = self.world.processes.run(limited, stdout=logs[0], stderr=logs[1])
         self.world.directory.redact(*logs)
         return _failure(invocation, capture)
 
@@ -184,7 +187,8 @@ class _Around:
             timeout=hook.timeout,
             env=self._env(workspace),
             stdin=json.dumps(told, ensure_ascii=False),
-            groups=workspace.user.suites_groups,
+            identity=workspace.suite_identity,
+            folders=workspace.folders,
         )
 
     def _env(self, workspace: Workspace) -> dict[str, str]:
@@ -210,6 +214,7 @@ def _failure(invocation: Invocation, capture: Capture) -> str | None:
     if capture.ending is Ending.EXITED and not capture.exit_code:
         return None
     how = {
+        Ending.STOPPED: capture.stopped_for.message if capture.stopped_for else "ended",
         Ending.EXITED: f"exit code {capture.exit_code}",
         Ending.TIMED_OUT: f"no end after {invocation.timeout:g} s",
     }.get(capture.ending, capture.ending)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.camel import to_json
 from skillgym_action.domain import Attempt, Judgement, Result
-from skillgym_action.effects import kept_workspace
+from skillgym_action.effects.archive import Saved, save_changes, save_workspace
+from skillgym_action.effects.cleanup import remove
 from skillgym_action.effects.clock import iso
 from skillgym_action.effects.outputs import OutputFile
 from skillgym_action.errors import OutputError
@@ -27,17 +28,23 @@ from skillgym_action.sessions.limits import Limits
 from skillgym_action.sessions.normalise import session_report
 from skillgym_action.sessions.subject import SessionSubject, SuiteClassifier, runner_reference
 from skillgym_action.text import plain
+from skillgym_action.troubles import trouble_of_signal
 from skillgym_action.verdicts import GREEN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from skillgym_action.domain import Execution
     from skillgym_action.effects.workspace import Workspace
+    from skillgym_action.options import ExecuteOptions
     from skillgym_action.session import Capture
     from skillgym_action.world import World
 
+    Step = Callable[[], None]
+
 NEVER_BEGAN = frozenset({Ending.NOT_STARTED, Ending.REFUSED})
+LOST = "the process that looks after the session's programs was killed, hence nothing is known of their end"
 NOTHING = Cost(usd=0.0, source="computed")
 
 
@@ -63,46 +70,51 @@ class Attempted:
         return self.result.judgement
 
 
-def attempt(world: World, execution: Execution, repetition: int, number: int, max_steps: int | None) -> Attempted:
-    """Hold one session and judge it. ``number`` counts the sessions of the repetition from 1."""
+def attempt(
+    world: World,
+    execution: Execution,
+    repetition: int,
+    number: int,
+    options: ExecuteOptions,
+    begins: Step = lambda: None,
+) -> Attempted:
+    """Hold one session and judge it. ``number`` counts the sessions of the repetition from 1.
+
+    ``begins`` is called before the first command, grader or check of the session's judging runs.
+    """
     directory = f"{execution.directory}/repeat-{repetition}" + (f"/session-{number}" if number > 1 else "")
     kept = f"workspaces/{execution.directory}/repeat-{repetition}" + (f"-session-{number}" if number > 1 else "")
     folder = world.directory.folder(directory)
     world.directory.clear(kept)
     leaks = Leaks(world.directory, folder, execution.case.prompt)
     began = world.clock.seconds()
-    report: SessionReport | None = None
-    cost = NOTHING
+    report, cost = None, NOTHING
     try:
         workspace = around.prepared(world, execution, folder)
     except around.NotPreparedError as error:
         if error.workspace:
-            _cleaned_up(world, error.workspace, kept)
+            _cleaned_up(world, error.workspace, kept if options.keep == "all" else None)
         trouble: Trouble | None = error.trouble
         judgement = errored(error.trouble)
         told = classified(execution.case, SuiteClassifier(world, execution), judgement)
         judgement = CANCELLED if world.cancelled else told
     else:
-        report, trouble, records = _held(world, execution, workspace, leaks, (repetition, max_steps))
+        home = world.workspaces.records()
+        report, trouble, records = _held(world, execution, workspace, leaks, (repetition, options.max_steps, home))
         cost = report.cost if report else Cost()
-        judgement = _judged(world, execution, workspace, leaks, (report, trouble))
+        judgement = _judged(world, execution, workspace, leaks, (report, trouble, options.keep), begins)
         around.finished(world, execution, workspace, folder)
         questions = follow_ups(judgement) if report else ()
         if report and questions:
-            remember(world, execution, workspace, folder, Remembered(questions, report, records, kept))
-        _cleaned_up(world, workspace, kept if questions or judgement.status not in GREEN else None)
+            remember(world, execution, workspace, folder, Remembered(questions, report, home, records, kept))
+        if records:
+            remove(home)
+        _cleaned_up(world, workspace, kept if _is_kept(options.keep, judgement, asked=bool(questions)) else None)
     if judgement.failure:
         leaks.write("error.json", json.dumps(to_json(judgement.failure)))
-    duration = round((world.clock.seconds() - began) * 1000)
-    one = Attempt(
-        repetition=repetition,
-        session=number,
-        status=judgement.status,
-        duration_ms=report.duration_ms if report and report.duration_ms is not None else duration,
-        directory=directory,
-        failure_class=judgement.failure_class,
-        message=judgement.failure.message if judgement.failure else None,
-    )
+    took = report.duration_ms if report else None
+    took = round((world.clock.seconds() - began) * 1000) if took is None else took
+    one = _as_listed((repetition, number), judgement, took, directory)
     result = replace(
         result_of(execution, judgement, report),
         duration_ms=one.duration_ms,
@@ -111,8 +123,24 @@ def attempt(world: World, execution: Execution, repetition: int, number: int, ma
         directory=directory,
         findings=leaks.findings,
     )
-    hidden = world.directory.redactor.within(trouble)
-    return Attempted(result=leaks.hidden_in(result), agent_cost=cost, trouble=hidden)
+    return Attempted(result=leaks.hidden_in(result), agent_cost=cost, trouble=world.directory.redactor.within(trouble))
+
+
+def _as_listed(place: tuple[int, int], judgement: Judgement, duration_ms: int, directory: str) -> Attempt:
+    return Attempt(
+        repetition=place[0],
+        session=place[1],
+        status=judgement.status,
+        duration_ms=duration_ms,
+        directory=directory,
+        failure_class=judgement.failure_class,
+        message=judgement.failure.message if judgement.failure else None,
+    )
+
+
+def _is_kept(keep: str, judgement: Judgement, *, asked: bool) -> bool:
+    """Whether the whole workspace stays: where that is wanted, or its agent may be asked questions about it."""
+    return keep != "none" and (asked or (keep == "all" and judgement.status not in GREEN))
 
 
 def result_of(execution: Execution, judgement: Judgement, report: SessionReport | None = None) -> Result:
@@ -143,32 +171,36 @@ def _together(agent: Cost, judge: float | None) -> Cost:
 
 
 def _cleaned_up(world: World, workspace: Workspace, kept: str | None) -> None:
-    """Keep the workspace there, without secrets, for people to look at; or nothing of it.
+    """Keep a copy of the whole workspace there, for people to look at; or none. A folder of the user's is left alone.
 
     Whoever cancels a run does not wait for that: it goes when all is reported.
     """
     if world.cancelled:
         return
-    if kept:
+    if kept and workspace.is_own:
         try:
-            kept_workspace.clean(workspace, world.directory, world.cancelled)
-            workspace.keep(world.directory.path / kept, world.cancelled)
+            save_workspace(workspace, workspace.changes(), world.directory, kept)
         except OSError as error:
             world.observer.progress(f"{plain(kept)} is not kept: {plain(error.strerror or str(error))}")
     world.workspaces.discard(workspace)
 
 
 def _held(
-    world: World, execution: Execution, workspace: Workspace, leaks: Leaks, settings: tuple[int, int | None]
+    world: World, execution: Execution, workspace: Workspace, leaks: Leaks, settings: tuple[int, int | None, Path]
 ) -> tuple[SessionReport | None, Trouble | None, tuple[Path, ...]]:
-    """The session: what the agent did, why that cannot be judged, if so, and the agent's own records of it."""
-    session, folder = _session(world, execution, workspace, settings), leaks.folder
+    """The session: what the agent did, why that cannot be judged, if so, and copies of the agent's records of it.
+
+    ``settings``: repetition, most steps, and the folder for those copies.
+    """
+    session, folder = _session(world, execution, workspace, settings[:2]), leaks.folder
     runner, agent = execution.runner, agent_named(execution.runner.agent.type)
     invocation = agent.invocation(session)
     invocation = replace(
         invocation,
         env={**workspace.agent_env(), **runner.agent.env, **invocation.env},
-        groups=workspace.user.suites_groups if AGENTS[runner.agent.type].plays else workspace.user.groups,
+        identity=workspace.suite_identity if AGENTS[runner.agent.type].plays else workspace.identity,
+        limits=execution.limits,
+        folders=workspace.folders,
     )
     watched = AGENTS[runner.agent.type].streams or runner.agent.output == "events"
     limits = Limits(agent, session) if watched else None
@@ -183,7 +215,7 @@ def _held(
     try:
         try:
             workspace.settle()
-            collected = workspace.collected(invocation.collect)
+            collected = workspace.collected(invocation.collect, settings[2])
             if collected:
                 capture = replace(capture, collected=tuple(map(OutputFile, collected)))
             transcript = agent.transcript(capture, session)
@@ -233,17 +265,18 @@ def _raw_artifacts(folder: Path) -> dict[str, str]:
 
 def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
     """Trouble that needs no knowledge of the agent."""
-    match capture.ending:
-        case Ending.NOT_STARTED:
-            return Trouble(kind="agent-missing", message=capture.error or "the agent did not start")
-        case Ending.REFUSED:
-            return Trouble(kind="runner-crash", message=capture.error or "the agent was not started")
-        case Ending.TIMED_OUT:
-            return Trouble(kind="timeout", message=f"no end after {timeout:g} s; the session was ended")
-        case Ending.STOPPED:
-            return capture.stopped_for
-        case _:
-            return None
+    if capture.ending is Ending.STOPPED:
+        return capture.stopped_for
+    if capture.ending is Ending.SIGNALLED:
+        return trouble_of_signal(capture.exit_code)
+    troubles = {
+        Ending.NOT_STARTED: ("agent-missing", capture.error or "the agent did not start"),
+        Ending.REFUSED: ("runner-crash", capture.error or "the agent was not started"),
+        Ending.TIMED_OUT: ("timeout", f"no end after {timeout:g} s; the session was ended"),
+        Ending.LOST: ("workspace", LOST),
+    }
+    kind, message = troubles.get(capture.ending, ("", ""))
+    return Trouble(kind=kind, message=message) if kind else None
 
 
 def _judged(
@@ -251,19 +284,25 @@ def _judged(
     execution: Execution,
     workspace: Workspace,
     leaks: Leaks,
-    held: tuple[SessionReport | None, Trouble | None],
+    held: tuple[SessionReport | None, Trouble | None, str],
+    begins: Step,
 ) -> Judgement:
-    report, trouble = held
+    report, trouble, keep = held
     if world.cancelled:
         return CANCELLED
-    changes, folder = workspace.changes(), leaks.folder
-    complete = workspace.save(changes, folder / "changes") and leaks.in_changes(changes, workspace)
-    links = {"links": workspace.leading_out} if workspace.leading_out else {}
+    folder = leaks.folder
+    try:
+        changes = workspace.changes()
+    except OSError as error:
+        return errored(Trouble(kind="workspace", message=f"the workspace cannot be read: {error}"))
+    saved = save_changes(workspace, changes, folder / "changes") if keep != "none" else Saved(complete=False)
+    complete = saved.complete and leaks.in_changes(changes, workspace)
+    links = {"links": dict(saved.links)} if saved.links else {}
     summary = {"path": "workspace", **to_json(changes), **links, "complete": complete}
     leaks.in_artifact("workspace.json", json.dumps(summary))
     if report:
         leaks.in_artifact("report.json", json.dumps(to_json(report)))
-    subject = SessionSubject(world, execution, workspace, folder)
+    subject = SessionSubject(world, execution, workspace, folder, begins)
     subject.report = report
     if around.place_of(execution).judged_last:
         subject.file_changes()  # of the agent alone

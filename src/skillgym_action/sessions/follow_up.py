@@ -22,10 +22,14 @@ HOME = "session-home"
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What belongs to the questions: the session, the agent's own ``records``, where its workspace is ``kept``."""
+    """What belongs to the questions: the session, the agent's own ``records``, where its workspace is ``kept``.
+
+    ``records`` lie below ``folder`` as they did below the agent's home.
+    """
 
     questions: tuple[FollowUp, ...]
     report: SessionReport
+    folder: Path
     records: tuple[Path, ...]
     kept: str
 
@@ -40,8 +44,7 @@ def remember(world: World, execution: Execution, workspace: Workspace, folder: P
 
     A session finds its records by the path of its workspace, hence the paths.
     """
-    world.directory.keep(told.records, workspace.home.resolve(), folder / HOME)
-    own = workspace.path.is_relative_to(workspace.folder)
+    world.directory.keep(told.records, told.folder, folder / HOME)
     document = {
         "suitePath": execution.suite.path,
         "caseId": execution.case.id,
@@ -50,7 +53,7 @@ def remember(world: World, execution: Execution, workspace: Workspace, folder: P
         "model": execution.model,
         "cwd": str(workspace.path),
         "home": str(workspace.home),
-        "workspace": told.kept if own else None,
+        "workspace": told.kept if workspace.is_own else None,
         "sessionId": told.report.session_id,
         "questions": [to_json(question) for question in told.questions],
     }

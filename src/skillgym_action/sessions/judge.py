@@ -42,12 +42,13 @@ def _decided(case: Case, subject: Subject, outcomes: tuple[Outcome, ...], score:
 
 
 def errored(trouble: Trouble, outcomes: tuple[Outcome, ...] = ()) -> Judgement:
-    """The judgement on a session that cannot be judged."""
+    """The judgement on a session with trouble: errored, or failed where the agent passed a limit."""
     kind = TROUBLES[trouble.kind]
-    hook = next((outcome for outcome in outcomes if outcome.passed is None), None)
+    undecided = (outcome for outcome in outcomes if outcome.passed is None)
+    hook = next(undecided, None) if kind.status is Status.ERRORED else None
     own = hook.failure_class if hook else None
     return Judgement(
-        status=Status.ERRORED,
+        status=kind.status,
         outcomes=outcomes,
         origin=kind.origin,
         failure_class=own or FailureClass(id=trouble.kind, label=kind.label),

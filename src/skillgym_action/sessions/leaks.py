@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.domain import Result
+    from skillgym_action.effects.changes import Changes
     from skillgym_action.effects.redacted_files import Found
     from skillgym_action.effects.run_directory import RunDirectory
-    from skillgym_action.effects.snapshot import Changes
     from skillgym_action.effects.workspace import Workspace
     from skillgym_action.redaction import Leak
 
 CHANGES = "changes"
 FINAL_OUTPUT = 4000  # characters
+LARGEST_BEFORE = 16 * 1024 * 1024  # bytes of a file as the agent found it
 
 
 class Leaks:
@@ -62,8 +63,9 @@ class Leaks:
         saved = self.folder / CHANGES
         found = self._directory.clean(saved, (*changes.created, *changes.modified))
         for path, leaks in found.items():
-            original = workspace.original(path) if path in changes.modified else None
-            before = self._directory.look(original) if original else frozenset()
+            template = workspace.original(path) if path in changes.modified else None
+            content = template.folder.read(path, LARGEST_BEFORE) if template and template.folder else None
+            before = self._directory.look(content) if content else frozenset()
             self._tell({f"{CHANGES}/{path}": leaks}, self._asked | before)
         return all((saved / path).is_symlink() or (saved / path).exists() for path in found)
 

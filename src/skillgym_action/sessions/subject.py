@@ -13,12 +13,12 @@ from skillgym_action.session import Ending, Invocation
 from skillgym_action.session_report import AgentRef, RunnerRef, SessionReport, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from skillgym_action.domain import Execution, Judgement, Outcome
-    from skillgym_action.effects.files import WorkspaceFiles
     from skillgym_action.effects.workspace import Workspace
+    from skillgym_action.effects.workspace_files import WorkspaceFiles
     from skillgym_action.judges.questions import Answer, Question, T
     from skillgym_action.session import Capture
     from skillgym_action.verdicts import FailureClass
@@ -84,12 +84,18 @@ class SuiteClassifier:
 class SessionSubject(SuiteClassifier):
     """One session's subject."""
 
-    def __init__(self, world: World, execution: Execution, workspace: Workspace, folder: Path) -> None:
-        """``folder`` takes the logs of commands run for assertions."""
+    def __init__(
+        self, world: World, execution: Execution, workspace: Workspace, folder: Path, begins: Callable[[], None]
+    ) -> None:
+        """``folder`` takes the logs of commands run for assertions; ``begins`` is called before the first of them.
+
+        So it is before the first question to a judge, and before checks of the suite's program.
+        """
         super().__init__(world, execution)
         self._workspace, self._folder = workspace, folder
         self._numbers: Iterator[int] = count(1)
         self._questions: Iterator[int] = count(1)
+        self._begins: Callable[[], None] | None = begins
         self._diff: str | None = None
         self._has_diff = False
         self.cost_usd: float | None = 0.0
@@ -107,18 +113,26 @@ class SessionSubject(SuiteClassifier):
 
     def run(self, command: str, timeout: float) -> Ran:
         """A shell command at the workspace root."""
-        argv, groups = ("sh", "-c", command), self._workspace.user.groups
-        return Ran(self._run(Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, groups=groups)))
+        argv, identity = ("sh", "-c", command), self._workspace.identity
+        return Ran(self._run(Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, identity=identity)))
 
     def execute(self, invocation: Invocation) -> Capture:
         """Any program of the suite, with a home of its own and no secrets."""
-        return self._run(replace(invocation, groups=self._workspace.user.suites_groups))
+        return self._run(replace(invocation, identity=self._workspace.suite_identity))
+
+    def _begin(self) -> None:
+        """Say that the judging has effects from now on, once."""
+        begins, self._begins = self._begins, None
+        if begins:
+            begins()
 
     def _run(self, invocation: Invocation) -> Capture:
+        self._begin()
         name = f"command-{next(self._numbers)}"
         stdout, stderr = self._folder / f"{name}.stdout.log", self._folder / f"{name}.stderr.log"
         env = {**self._workspace.grader_env(), **invocation.env}
-        capture = self._world.processes.run(replace(invocation, env=env), stdout=stdout, stderr=stderr)
+        limited = replace(invocation, env=env, limits=self._execution.limits, folders=self._workspace.folders)
+        capture = self._world.processes.run(limited, stdout=stdout, stderr=stderr)
         self._world.directory.redact(stdout, stderr)
         return capture
 
@@ -133,6 +147,7 @@ class SessionSubject(SuiteClassifier):
         judge = self._world.judge
         if judge is None:
             return None
+        self._begin()
         with self._world.processes.turns.waiting():
             answer = judge.ask(question)
         both = (self.cost_usd, answer.cost_usd)
@@ -145,6 +160,7 @@ class SessionSubject(SuiteClassifier):
         """What the suite program says of the session."""
         if self.report is None:
             return ()
+        self._begin()
         return self._world.hosts.judge(self._execution.suite.file, case_id, self.report)
 
 

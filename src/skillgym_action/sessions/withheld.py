@@ -5,14 +5,12 @@ The whole checkout, where none of them has something to do in it; else the folde
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.effects.agent_user import closed_but_to
-from skillgym_action.effects.guardian import reopened
-from skillgym_action.errors import UsageError
+from skillgym_action.effects.closures import closed_but_to
 from skillgym_action.sessions.around import place_of
 
 if TYPE_CHECKING:
@@ -36,13 +34,7 @@ def withheld(world: World, executions: tuple[Execution, ...]) -> Iterator[None]:
         place, who = next(iter(needed.items()))
         world.observer.progress(f"agents can read the checkout, but not the suites: {who} needs {place}")
         closed = set(_folders_or_files(root, suites, frozenset(needed)))
-    with ExitStack() as stack:
-        try:
-            before = stack.enter_context(closed_but_to(user.suites, filter(Path.exists, closed)))
-        except OSError as error:
-            message = f"the suites cannot be closed to agents: {error}"
-            raise UsageError(message, remedy="run where groups of files can be changed") from error
-        stack.enter_context(reopened(world.processes, before))
+    with closed_but_to(user.readers, closed, root):
         yield
 
 

@@ -56,10 +56,12 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
 
 def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOptions) -> Iterator[Found]:
     target = Path(os.path.normpath(cwd / path))
-    if target.is_file():
-        yield _named(repository, target, options)
-    elif target.is_dir():
+    if target.is_dir():
+        if repository.checkout.contains(target) and (refused := repository.checkout.refusal(target, follow=True)):
+            raise UsageError(f"{path} is not searched: {refused}", remedy="name a folder of the repository")
         yield from _searched(repository, repository.files(target), options)
+    elif os.path.lexists(target):
+        yield _named(repository, target, options)
     elif any(sign in path for sign in "*?["):
         pattern = _relative(repository, target)
         yield from _searched(
@@ -80,28 +82,39 @@ def _named(repository: Repository, file: Path, options: DiscoverOptions) -> Foun
             remedy=f"suites end in {', '.join(EXTENSIONS)}",
         )
     if len(formats) > 1:
-        head = _head(file)
-        formats = (*(name for name in formats if format_named(name).accepts(path, head)), *formats)
+        try:
+            head = _head(repository, file)
+            likely = (name for name in formats if format_named(name).accepts(path, head))
+        except OSError:  # which `load` reports
+            likely = (name for name in formats if format_named(name).named(path))
+        formats = (*likely, *formats)
     return Found(path=path, file=file, format=formats[0])
 
 
 def _searched(repository: Repository, paths: Iterable[str], options: DiscoverOptions) -> Iterator[Found]:
+    """Files that are suites; what is called like one and cannot be read is taken too, for `load` to report."""
     for path in paths:
-        for name in EXTENSIONS.get(PurePosixPath(path).suffix.lower(), ()):
-            if options.formats and name not in options.formats:
-                continue
-            file = repository.root / path
-            if file.is_file() and format_named(name).accepts(path, _head(file)):
-                yield Found(path=path, file=file, format=name)
-                break
+        names = EXTENSIONS.get(PurePosixPath(path).suffix.lower(), ())
+        likely = [name for name in names if not options.formats or name in options.formats]
+        likely = [name for name in likely if format_named(name).named(path)]
+        if not likely:
+            continue
+        file = repository.root / path
+        try:
+            head = _head(repository, file)
+            likely = [name for name in likely if format_named(name).accepts(path, head)]
+        except (FileNotFoundError, NotADirectoryError):  # git knows it, but it is gone
+            continue
+        except OSError:
+            pass
+        for name in likely[:1]:
+            yield Found(path=path, file=file, format=name)
 
 
-def _head(file: Path) -> str:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(HEAD).decode("utf-8", "replace")
-    except OSError:
-        return ""
+def _head(repository: Repository, file: Path) -> str:
+    """The beginning. Raises OSError, also for what is no regular file and for links that lead out of the checkout."""
+    with open(file, "rb", opener=repository.checkout.opener(file)) as opened:
+        return opened.read(HEAD).decode("utf-8", "replace")
 
 
 def _relative(repository: Repository, target: Path) -> str:

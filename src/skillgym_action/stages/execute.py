@@ -6,11 +6,12 @@ import threading
 from collections import deque
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.dependencies import chains, in_order, unmet
 from skillgym_action.domain import Failure, Judgement, Result
-from skillgym_action.runs.journal import session_line
+from skillgym_action.runs.journal import event_line, session_line
 from skillgym_action.sessions.around import all_finished
 from skillgym_action.sessions.attempt import Attempted, attempt, result_of
 from skillgym_action.sessions.judge import CANCELLED, classified, errored
@@ -177,9 +178,12 @@ class _Line:
 
     def _session(self, execution: Execution, place: tuple[int, int]) -> Attempted:
         """A session that has ended, has been paid, and is in the journal."""
-        attempted = attempt(self.world, execution, *place, self.options.max_steps)
+        note, digest = self.world.directory.note, self._journal.digests[execution.index]
+        judging = partial(note, event_line("judging", digest, place))
+        note(event_line("started", digest, place))
+        attempted = attempt(self.world, execution, *place, self.options, judging)
         trouble = attempted.trouble
-        self.world.directory.note(session_line(self._journal.digests[execution.index], attempted))
+        note(session_line(digest, attempted))
         with self._lock:
             for budget in self._budgets(execution):
                 _pay(budget, execution.runner.id, attempted.agent_cost.usd, attempted.judgement.cost_usd)

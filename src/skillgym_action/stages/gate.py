@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.domain import Decision
 from skillgym_action.verdicts import UNKNOWN_COST, Status
-from skillgym_action.wording import counted
+from skillgym_action.wording import changed_suites, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,19 +20,27 @@ RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 
 
 def gate(report: RunReport, options: GateOptions) -> Decision:
-    """Green or red, in words. 1: judged and red; 2: a suite is invalid or none is there; 3: inconclusive."""
+    """Green or red, in words. 1: judged and red; 2: a suite is invalid or none is there; 3: inconclusive.
+
+    Results of suites that are not the base's do not count, unless that is allowed, and the run is not green then,
+    whatever ``fail_on`` says.
+    """
+    changed = None if options.allow_changed_suites else changed_suites(report)
+    others = (changed,) if changed else ()
+    whole = report
+    if changed:
+        report = replace(report, results=tuple(result for result in report.results if not result.suite.changed))
     totals = report.totals()
+    red = tuple(_red(whole, totals, options))  # also keys that leaked in suites that do not count
     if report.cancelled:
-        return Decision(
-            verdict="inconclusive", exit_code=130, reasons=("the run was cancelled", *_red(report, totals, options))
-        )
-    red = (*_red(report, totals, options), *_rates(totals, options))
+        return Decision(verdict="inconclusive", exit_code=130, reasons=("the run was cancelled", *red, *others))
+    red = (*red, *_rates(totals, options))
+    unclear = (*others, *_unclear(report, totals, options, silent=bool(changed)))
     if red:
-        return Decision(verdict="failed", exit_code=1, reasons=(*red, *_unclear(report, totals, options)))
-    unclear = tuple(_unclear(report, totals, options))
+        return Decision(verdict="failed", exit_code=1, reasons=(*red, *unclear))
     if not unclear:
         return Decision(verdict="passed", exit_code=0, reasons=tuple(_spent(report)))
-    mistaken = not totals.executions or any(_invalid(report))
+    mistaken = (not totals.executions and not changed) or any(_invalid(report))
     return Decision(verdict="inconclusive", exit_code=2 if mistaken else 3, reasons=unclear)
 
 
@@ -54,12 +63,13 @@ def _rates(totals: Totals, options: GateOptions) -> Iterator[str]:
         yield f"pass rate {totals.pass_rate:.1%} is below {options.min_pass_rate:.1%}"
 
 
-def _unclear(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:
+def _unclear(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
+    """``silent``: that there are no results has another reason, which is given already."""
     if options.fail_on:
         yield from report.incomplete
         yield from _unpriced(report)
     if not totals.executions:
-        if "no-cases" in options.fail_on:
+        if "no-cases" in options.fail_on and not silent:
             yield "no case was left to run: no suite was found, or the filters leave none"
         return
     errored, skipped = totals.counts[Status.ERRORED], totals.counts[Status.SKIPPED]

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from skillgym_action.effects.checkout import Checkout
     from skillgym_action.effects.suite_host import SuiteHosts
     from skillgym_action.errors import Problem
+    from skillgym_action.notations.user_files import Opener
     from skillgym_action.options import LoadOptions
     from skillgym_action.stages.discover import Found
 
@@ -36,10 +38,23 @@ class Source:
     hosts: SuiteHosts
     environment: Mapping[str, str]
     agentv_compat: bool = False
+    checkout: Checkout | None = None
+
+    @cached_property
+    def opener(self) -> Opener | None:
+        """What opens the suite's files; None: no checkout is known, and every path is trusted."""
+        return self.checkout.opener(self.file) if self.checkout else None
+
+    def refusal(self, folder: Path) -> str | None:
+        """Why no workspace may be a copy of that folder, where it is the checkout's or a suite of the checkout's."""
+        checkout = self.checkout
+        if checkout and (checkout.contains(self.file) or checkout.contains(folder)):
+            return checkout.template_refusal(folder)
+        return None
 
     @cached_property
     def _content(self) -> bytes:
-        return read_bytes(self.file, path=self.path, error=SuiteError)
+        return read_bytes(self.file, path=self.path, error=SuiteError, opener=self.opener)
 
     def text(self) -> str:
         """The content, with a line feed as the only line end."""
@@ -55,12 +70,16 @@ class Source:
     def program(self) -> dict[str, object]:
         """The cases of a suite program, as data."""
         largest = LARGEST_PYTHON if self.file.suffix.lower() == ".py" else LARGEST_SCRIPT
-        read_bytes(self.file, path=self.path, error=SuiteError, largest=largest)
+        read_bytes(self.file, path=self.path, error=SuiteError, largest=largest, opener=self.opener)
         return self.hosts.load(self.file)
 
 
-def load(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tuple[Suite, ...]:
+def load(
+    found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions, checkout: Checkout | None = None
+) -> tuple[Suite, ...]:
     """One suite per file, in the same order; names are made unique by their paths.
+
+    Without ``checkout`` every path is trusted.
 
     Once cancelled, nothing is loaded any more: a suite that was cut off would look invalid.
     """
@@ -69,7 +88,7 @@ def load(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tup
     def loaded(one: Found) -> Suite | None:
         if hosts.cancelled:
             return None
-        source = Source(path=one.path, file=one.file, hosts=hosts, environment=environment, agentv_compat=compat)
+        source = Source(one.path, one.file, hosts, environment, compat, checkout)
         suite = _suite(one, source)
         return None if hosts.cancelled else suite
 
@@ -84,6 +103,18 @@ def load(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tup
     ]
     names = Counter(suite.name for suite in suites)
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
+
+
+def digests(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tuple[Suite, ...]:
+    """Suites to compute digests of; no suite program is loaded, hence those that are programs have no cases."""
+    found = tuple(found)
+    loaded = {suite.path: suite for suite in load((one for one in found if one.format not in PROGRAMS), hosts, options)}
+    sources = (Source(path=one.path, file=one.file, hosts=hosts, environment={}) for one in found)
+    return tuple(
+        loaded.get(source.path)
+        or Suite(path=source.path, file=source.file, name=source.path, format="", digest=source.digest())
+        for source in sources
+    )
 
 
 def _each(loaded: Callable[[Found], Suite | None], found: tuple[Found, ...]) -> Iterator[Suite | None]:
@@ -119,5 +150,7 @@ def _placed(problem: Problem, found: Found) -> Problem:
 
 
 def _workspace(said: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:
-    wanted = options.workspace if said == WorkspaceSpec() else said
+    """Limits alone say nothing of the place."""
+    silent = said == WorkspaceSpec(limits=said.limits)
+    wanted = replace(options.workspace, limits=said.limits) if silent else said
     return replace(wanted, cwd=options.cwd) if wanted.mode == "none" and wanted.cwd is None else wanted

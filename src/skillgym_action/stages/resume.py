@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from skillgym_action.world import World
 
 NAMED = 5  # executions in a warning
+NOTED = 100  # sessions that were judged again, each with a warning of its own
 
 
 def resumed(world: World, plan: Plan, journal: Journal, now: Beginning) -> Journal:
@@ -48,6 +49,8 @@ def resumed(world: World, plan: Plan, journal: Journal, now: Beginning) -> Journ
         *_differences(found.began, now),
         *_left_out(found, plan, set(journal.digests.values())),
         *_gone(plan, sessions),
+        *_again(found, plan, journal.digests, sessions),
+        *_interrupted(found.interrupted),
     )
     return replace(
         journal,
@@ -139,6 +142,37 @@ def _gone(plan: Plan, sessions: Mapping[int, tuple[Attempted, ...]]) -> Iterator
     done = {one.suite.path for one in shared if sessions[one.index]}
     for path in sorted(done & {one.suite.path for one in shared if not sessions[one.index]}):
         yield Problem(message=f"{path}: what earlier sessions left in the shared workspace is gone")
+
+
+def _again(
+    found: Told, plan: Plan, digests: Mapping[int, str], sessions: Mapping[int, tuple[Attempted, ...]]
+) -> Iterator[Problem]:
+    """Sessions whose commands, graders or checks ran more than once, or will: the run was interrupted meanwhile."""
+    notes = []
+    executions = {digests[one.index]: one for one in plan.executions}
+    for (digest, (repetition, number)), begun in found.judging.items():
+        if (one := executions.get(digest)) is None:
+            continue
+        done = any(
+            (held.attempt.repetition, held.attempt.session) == (repetition, number) for held in sessions[one.index]
+        )
+        if not (interrupted := begun - done):
+            continue
+        which = f"repetition {repetition}" + (f", session {number}" if number > 1 else "")
+        times = f" ({interrupted} times)" if interrupted > 1 else ""
+        notes.append(
+            f"{one.suite.path} {one.case.id} [{one.runner.id}] {which}: its commands, graders or checks had begun when "
+            f"the run was interrupted{times}, and {'were run again' if done else 'run again with the session'}"
+        )
+    if len(notes) > NOTED:
+        notes[NOTED:] = [f"{len(notes) - NOTED:,} more sessions like that"]
+    yield from (Problem(message=note) for note in notes)
+
+
+def _interrupted(number: int) -> Iterator[Problem]:
+    if number:
+        were = "1 session was" if number == 1 else f"{number:,} sessions were"
+        yield Problem(message=f"{were} under way when the run was interrupted; what they cost is unknown")
 
 
 def _listed(keys: Sequence[Key]) -> str:

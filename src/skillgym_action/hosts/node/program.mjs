@@ -5,7 +5,8 @@ import { types } from "node:util";
 import { shown } from "../skillgym/matching.mjs";
 
 const FIELDS = ["id", "prompt", "tags", "timeoutMs", "expectedFail", "classifyFailure", "assert"];
-const WORKSPACE = ["mode", "cwd", "templateDir", "bootstrap"];
+const WORKSPACE = ["mode", "cwd", "templateDir", "bootstrap", "limits"];
+const LIMITS = ["memory", "disk", "processes", "fileSize"];
 const BOOTSTRAP = ["command", "args", "timeoutMs", "env"];
 const MOST_CASES = 20_000;
 const MODES = ["none", "shared", "isolated"];
@@ -142,7 +143,7 @@ function workspaceOf(workspace, location) {
   };
   if (typeof workspace !== "object") refuse(`workspace is ${shown(workspace)}`, 'write { mode: "isolated" }');
   for (const problem of unknownIn(workspace, WORKSPACE, "workspace setting")) refuse(...problem);
-  const { mode, cwd, templateDir, bootstrap } = workspace;
+  const { mode, cwd, templateDir, bootstrap, limits } = workspace;
   if (!MODES.includes(mode)) refuse(`unknown workspace mode ${shown(mode)}`, `known: ${MODES.join(", ")}`);
   if (mode === "isolated" && cwd !== undefined) refuse("an isolated workspace has no cwd", "use mode shared or none");
   if (templateDir !== undefined && (mode === "none" || cwd !== undefined)) {
@@ -152,7 +153,19 @@ function workspaceOf(workspace, location) {
     if (path !== undefined && !isText(path)) refuse(`workspace.${name} is ${shown(path)}`, "write a path");
   }
   if (bootstrap !== undefined) for (const problem of bootstrapProblems(bootstrap)) refuse(...problem);
-  return { mode, cwd, templateDir, bootstrap };
+  if (limits !== undefined) for (const problem of limitProblems(limits)) refuse(...problem);
+  return { mode, cwd, templateDir, bootstrap, limits };
+}
+
+/** Keys and types; sizes are read where those of all formats are. */
+function* limitProblems(limits) {
+  if (Object(limits) !== limits) yield [`limits are ${shown(limits)}`, 'write { memory: "2GiB", processes: 200 }'];
+  yield* unknownIn(Object(limits), LIMITS, "limit");
+  for (const [name, value] of Object.entries(Object(limits))) {
+    if (!isText(value) && !Number.isSafeInteger(value)) {
+      yield [`limits.${name} is ${shown(value)}`, "write a number, or text such as 512MiB"];
+    }
+  }
 }
 
 function* bootstrapProblems(bootstrap) {

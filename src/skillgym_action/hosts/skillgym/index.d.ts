@@ -34,10 +34,21 @@ export interface FailureClass {
 }
 
 /** `export const workspace`: where agents work. Relative paths belong to the suite file. */
-export type SuiteWorkspaceConfig = { bootstrap?: WorkspaceBootstrapConfig } & (
+export type SuiteWorkspaceConfig = { bootstrap?: WorkspaceBootstrapConfig; limits?: WorkspaceLimits } & (
   | { mode: "none" | "shared"; cwd?: string; templateDir?: never }
   | { mode: "isolated" | "shared"; templateDir?: string; cwd?: never }
 );
+
+/**
+ * What a session may use of the machine, which can only lower the limits of the run. Sizes in bytes, or as text such
+ * as `512MiB`; `processes` counts threads, too.
+ */
+export interface WorkspaceLimits {
+  memory?: number | string;
+  disk?: number | string;
+  processes?: number;
+  fileSize?: number | string;
+}
 
 /** A command that prepares the workspace. Words that begin with `./` or `../` belong to the suite file. */
 export interface WorkspaceBootstrapConfig {
@@ -64,7 +75,7 @@ export interface RunnerResult {
 export type RunnerResultStatus = "passed" | "failed" | "expected-failed" | "unexpected-passed";
 export type RunnerFailureOrigin =
   | ("assertion" | "assert-hook" | "max-steps" | "timeout" | "model-rejected" | "runner")
-  | ("workspace" | "workspace-bootstrap" | "collection" | "normalization" | "snapshot");
+  | ("workspace" | "workspace-bootstrap" | "collection" | "normalization" | "snapshot" | "limit");
 
 export interface SerializedError {
   name: string;
@@ -427,6 +438,9 @@ export interface RunConfig {
   maxCost?: number;
   /** 0 to 1. */
   minPassRate?: number;
+  limits?: WorkspaceLimits;
+  /** What is archived of the workspace of a session that is not green; the default is `changed`. */
+  keep?: "changed" | "all" | "none";
   judge?: { api: "anthropic" | "openai"; model: string; env?: Record<string, string> | string[] };
 }
 

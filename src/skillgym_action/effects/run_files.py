@@ -1,0 +1,162 @@
+"""Files of run directories, which may come from another workflow: found and read without following a single link.
+
+The folder that a search starts in is trusted. Below it each component is opened relative to the folder before it, with
+``O_NOFOLLOW``; files are opened with ``O_NONBLOCK``, and only regular ones are read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    Parts = tuple[str, ...]
+
+ANY_DEPTH = "**"
+MOST_ENTRIES = 200_000
+"""Entries of folders that one search looks at."""
+DEEPEST = 100
+"""Levels of folders below the one a search starts in."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LINK = "is a symbolic link, which is not followed"
+
+
+class Content(NamedTuple):
+    """What is in a file; ``identity`` is the same for two names of one file."""
+
+    data: bytes
+    identity: tuple[int, int]
+
+
+def read_file(folder: Path, parts: Sequence[str], largest: int) -> Content:
+    """The content of the regular file ``parts`` below ``folder``, at most ``largest`` + 1 bytes of it.
+
+    Raises OSError, also for links, for what is no regular file and for what is larger, whose ``strerror`` says so.
+    """
+    with _opened(folder, parts[:-1]) as within:
+        _look(within, folder, parts)  # opening a device would already be too much
+        file = os.open(parts[-1], _FILE, dir_fd=within)
+        try:
+            found = os.fstat(file)
+            _refuse_other_than_file(found, folder, parts)
+            if found.st_size > largest:
+                raise _refused(errno.EFBIG, f"is larger than {largest:,} bytes", folder, parts)
+            os.set_blocking(file, True)
+            with open(file, "rb", closefd=False) as opened:
+                return Content(opened.read(largest + 1), (found.st_dev, found.st_ino))
+        finally:
+            os.close(file)
+
+
+def is_folder(folder: Path, parts: Sequence[str]) -> bool:
+    """Whether ``parts`` below ``folder`` is a folder. Raises OSError, also for a link."""
+    with _opened(folder, parts[:-1]) as within:
+        found = _found(within, parts[-1])
+        if stat.S_ISLNK(found.st_mode):
+            raise _refused(errno.ELOOP, _LINK, folder, parts)
+        return stat.S_ISDIR(found.st_mode)
+
+
+def matching(folder: Path, pattern: Sequence[str]) -> list[Parts]:
+    """Entries below ``folder`` that match, part by part, sorted; ``**`` alone stands for any folders.
+
+    Raises OSError for a link that matches a part other than ``**``, and for more than can be searched.
+    """
+    looked_at = 0
+    found: set[Parts] = set()
+    seen: set[tuple[Parts, int]] = set()
+    waiting: list[tuple[Parts, int]] = [((), 0)]
+    while waiting:
+        place = waiting.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        here, done = place
+        if done == len(pattern):
+            found.add(here)
+            continue
+        if pattern[done] == ANY_DEPTH:
+            waiting.append((here, done + 1))
+        entries = _entries(folder, here, pattern[done])
+        looked_at += len(entries)
+        if looked_at > MOST_ENTRIES:
+            raise _refused(errno.E2BIG, f"has more than {MOST_ENTRIES:,} entries", folder, ())
+        more = 0 if pattern[done] == ANY_DEPTH else 1
+        waiting += [((*here, name), done + more) for name in entries]
+    return sorted(found)
+
+
+def _entries(folder: Path, here: Parts, part: str) -> list[str]:
+    """The names in a folder that match a part of a pattern; of ``**``, the folders. None of what is no folder."""
+    if len(here) > DEEPEST:
+        raise _refused(errno.ENAMETOOLONG, f"is more than {DEEPEST} levels deep", folder, here)
+    if here and not is_folder(folder, here):
+        return []
+    found = []
+    with _opened(folder, here) as within:
+        for name in _named(within, part):
+            mode = _found(within, name).st_mode
+            if part == ANY_DEPTH:
+                found += [name] if stat.S_ISDIR(mode) else []
+            elif stat.S_ISLNK(mode):
+                raise _refused(errno.ELOOP, _LINK, folder, (*here, name))
+            else:
+                found.append(name)
+    return found
+
+
+def _named(within: int, part: str) -> list[str]:
+    """The names in a folder that match a part of a pattern."""
+    if part == ANY_DEPTH:
+        return os.listdir(within)
+    if any(sign in part for sign in "*?["):
+        return [name for name in os.listdir(within) if fnmatchcase(name, part)]
+    try:
+        _found(within, part)
+    except FileNotFoundError:
+        return []
+    return [part]
+
+
+@contextmanager
+def _opened(folder: Path, parts: Sequence[str]) -> Iterator[int]:
+    """A descriptor of the folder ``parts`` below ``folder``."""
+    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for number, part in enumerate(parts, start=1):
+            if stat.S_ISLNK(_found(here, part).st_mode):
+                raise _refused(errno.ELOOP, _LINK, folder, parts[:number])
+            below = os.open(part, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = below
+        yield here
+    finally:
+        os.close(here)
+
+
+def _look(within: int, folder: Path, parts: Sequence[str]) -> None:
+    found = _found(within, parts[-1])
+    if stat.S_ISLNK(found.st_mode):
+        raise _refused(errno.ELOOP, _LINK, folder, parts)
+    _refuse_other_than_file(found, folder, parts)
+
+
+def _found(within: int, name: str) -> os.stat_result:
+    return os.stat(name, dir_fd=within, follow_symlinks=False)
+
+
+def _refuse_other_than_file(found: os.stat_result, folder: Path, parts: Sequence[str]) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise _refused(errno.EINVAL, "is not a file", folder, parts)
+
+
+def _refused(number: int, reason: str, folder: Path, parts: Sequence[str]) -> OSError:
+    return OSError(number, reason, os.path.join(folder, *parts))

@@ -1,0 +1,161 @@
+"""A session's own folder.
+
+``<random>`` belongs to the tool; in it ``workspace``, ``home`` and ``tmp`` belong to the session, which cannot replace
+them. The tool names nothing below them itself: see ``session_files``.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from skillgym_action.effects.session_files import FOLDER, LocalFolder, RemoteFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from skillgym_action.effects.agent_user import AgentUser
+    from skillgym_action.effects.keeper import Keeper
+    from skillgym_action.effects.session_files import SessionFiles
+    from skillgym_action.session import Identity
+
+WORKSPACE, HOME, SCRATCH = "workspace", "home", "tmp"
+PRIVATE, JUDGED = 0o700, 0o2770  # a judged workspace is open to the group of programs that judge
+PASSABLE = 0o711  # its own user reaches what is in it
+
+
+class SessionFolder:
+    """The folder of one session, made when it is needed. ``identity``: its own user; None: the caller."""
+
+    def __init__(self, path: Path, keeper: Keeper, user: AgentUser | None, identity: Identity | None) -> None:
+        """The folder is made, empty. Raises OSError."""
+        self.path, self.identity = path, identity
+        self.is_shared = False  # whether sessions elsewhere have the same user
+        self._keeper, self._user = keeper, user
+        os.mkdir(path, PRIVATE)
+        self._fd = os.open(path, FOLDER)
+        if identity:
+            os.chmod(self._fd, PASSABLE)
+        self._folders: dict[str, int] = {}
+        self._made: dict[str, int] = {}  # ctime of each when it was made
+        if identity:
+            keeper.attach(identity, self._folders)
+
+    def make(self, name: str) -> None:
+        """Make one of its folders. Raises OSError."""
+        os.mkdir(name, PRIVATE, dir_fd=self._fd)
+        self._open(name)
+
+    def _open(self, name: str) -> None:
+        folder = os.open(name, FOLDER, dir_fd=self._fd)
+        if self.identity and self._user:
+            judged = name == WORKSPACE
+            os.chown(folder, self.identity.uid, self._user.judges if judged else self.identity.gid)
+            if judged:
+                os.chmod(folder, JUDGED)
+        self.adopt(name, folder)
+        self._made[name] = os.fstat(folder).st_ctime_ns
+
+    def adopt(self, name: str, folder: int) -> None:
+        """Work on a folder that is elsewhere under that name; its descriptor is closed with the others."""
+        if name in self._folders:
+            self._close(name)
+        self._folders[name] = folder
+
+    def files(self, name: str) -> SessionFiles:
+        """Calls for one of its folders."""
+        if self.identity:
+            return RemoteFolder(self._keeper, self.identity, name)
+        return LocalFolder(self._folders[name], os.path.realpath(self.path / name))
+
+    def settle(self, name: str) -> None:
+        """Where the session, as the caller, removed or replaced one of its folders, there is a folder again.
+
+        One that it put there itself is taken. Raises OSError.
+        """
+        if self.identity is None:
+            found = self._found(name)
+            if found is None:
+                os.makedirs(self.path, PRIVATE, exist_ok=True)
+                os.close(self._fd)
+                self._fd = os.open(self.path, FOLDER)
+                with suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=self._fd)
+                os.mkdir(name, PRIVATE, dir_fd=self._fd)
+            if found is None or found != _identity(self._folders[name]):
+                self._open(name)
+                self._made[name] = -1
+        self.files(name).open_up()
+
+    def _found(self, name: str) -> tuple[int, int] | None:
+        """Device and inode of the folder that is there; None for anything else."""
+        try:
+            found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+        except OSError:
+            return None
+        return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+
+    def is_untouched(self, *names: str) -> bool:
+        """Whether nothing was ever put into these folders, and their modes are as they were made."""
+        return all(os.fstat(self._folders[name]).st_ctime_ns == self._made.get(name) for name in names)
+
+    def forget(self, name: str) -> None:
+        """Leave a folder where it is, as it is."""
+        self._close(name)
+
+    def _close(self, name: str) -> None:
+        """A worker that has the folder open does not serve the next session."""
+        os.close(self._folders.pop(name))
+        if self.identity:
+            self._keeper.drop(self.identity)
+
+    def move(self, name: str, target: str) -> None:
+        """Move one of its folders elsewhere in the file system. Raises OSError."""
+        os.rename(name, target, src_dir_fd=self._fd)
+        self._close(name)
+
+    def discard(self, *names: str) -> bool:
+        """Empty and remove these folders; whether nothing is left of them."""
+        done = True
+        for name in names:
+            with suppress(OSError):
+                self.files(name).empty()
+            try:
+                os.rmdir(name, dir_fd=self._fd)
+            except FileNotFoundError:
+                pass
+            except OSError:
+                done = False
+        for name in names:
+            self._close(name)
+        return done
+
+    def left_elsewhere(self) -> bool:
+        """Whether its user left anything outside of the folder; files of it are removed. Raises OSError."""
+        own = self.identity and self.identity.is_own
+        return bool(own and self.identity and self._keeper.ask(self.identity, {"op": "left"}))
+
+    def close(self) -> None:
+        """End what its user runs, close its folders, and remove it where it is empty."""
+        if self.identity:
+            with suppress(OSError):
+                self._keeper.detach(self.identity)
+        for folder in self._folders.values():
+            os.close(folder)
+        self._folders.clear()
+        os.close(self._fd)
+        with suppress(OSError):
+            os.rmdir(self.path)
+
+    @property
+    def names(self) -> Mapping[str, int]:
+        """Its folders, by name."""
+        return self._folders
+
+
+def _identity(folder: int) -> tuple[int, int]:
+    found = os.fstat(folder)
+    return found.st_dev, found.st_ino

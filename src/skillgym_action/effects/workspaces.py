@@ -1,0 +1,206 @@
+"""Makes and removes the folders of sessions, below one temporary folder that goes with the run."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import threading
+from collections import deque
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from skillgym_action.effects.disk_usage import SpaceReserve
+from skillgym_action.effects.session_files import FOLDER
+from skillgym_action.effects.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
+from skillgym_action.effects.template import Template
+from skillgym_action.effects.workspace import Workspace
+from skillgym_action.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from skillgym_action.domain import WorkspaceSpec
+    from skillgym_action.effects.processes import Processes
+    from skillgym_action.effects.repository import Repository
+    from skillgym_action.session import Identity
+
+APART = "/var/lib"
+
+
+class Workspaces:
+    """A context manager; the temporary folder is removed by the keeper, which outlives the tool."""
+
+    def __init__(self, repository: Repository, processes: Processes) -> None:
+        """``repository`` is what suites without a template work in a copy of; ``processes`` say who works there.
+
+        Raises OutputError.
+        """
+        self.repository, self._processes, self._user = repository, processes, processes.user
+        self.cancelled = processes.cancelled
+        self._hidden: list[str] = []
+        self.root = _temporary_folder(apart=self._user is not None)
+        self._fd = os.open(self.root, FOLDER)
+        parent = os.open(self.root.parent, FOLDER)
+        processes.keeper.remove_at_the_end(self._fd, parent, self.root.name)
+        os.close(parent)
+        processes.reserve = self._reserve = SpaceReserve(self.root)
+        self._numbers = count(1)
+        self._unused: deque[SessionFolder] = deque()
+        self._trash = self.root / "trash"
+        self._sharing = threading.Lock()
+        self._copying = threading.Lock()
+        self._templates: dict[Path | str, Template] = {}
+        self._shared: dict[str, Workspace] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+    def hide(self, paths: Iterable[str]) -> None:
+        """Leave paths of the repository out of its copies: an agent must not read its own checks."""
+        self._hidden += paths
+
+    def fresh(self, spec: WorkspaceSpec) -> Workspace:
+        """A directory for one session, as the suite wants it, before bootstrap. Raises OSError."""
+        if spec.mode == "none":
+            path = spec.cwd or self.repository.root
+            return self._elsewhere(path, self._user.in_place if self._user else None)
+        template = self._template_of(spec)
+        folder = self._folder()
+        folder.make(WORKSPACE)
+        workspace = Workspace(folder, folder.path / WORKSPACE, template, user=self._user)
+        workspace.inside.fill(template, self.cancelled)
+        return workspace
+
+    def _elsewhere(self, path: Path, identity: Identity | None) -> Workspace:
+        """A session that takes place in a directory that is not its own."""
+        folder = self._folder(identity) if identity else self._folder()
+        try:
+            folder.adopt(WORKSPACE, os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        except OSError:
+            self._retire(folder)
+            raise
+        inside = [os.path.relpath(hidden, path) for hidden in self._not_of_sessions]
+        without = [name for name in inside if not name.startswith("..")]
+        return Workspace(folder, path, None, user=self._user, without=without)
+
+    @property
+    def _not_of_sessions(self) -> Iterable[Path]:
+        """What changes while sessions run, and not by them."""
+        return (self.root, *(self.repository.root / path for path in self._hidden))
+
+    def shared(self, name: str, spec: WorkspaceSpec, prepare: Callable[[Workspace], None]) -> Workspace:
+        """The one directory of that name, made and prepared by whoever comes first; homes are each session's own."""
+        with self._processes.turns.waiting():
+            self._sharing.acquire()
+        try:
+            if name not in self._shared:
+                first = self.fresh(spec)
+                prepare(first)
+                self._shared[name] = first
+        finally:
+            self._sharing.release()
+        first = self._shared[name]
+        return self._elsewhere(first.path, first.identity)
+
+    def is_shared(self, name: str) -> bool:
+        """Whether a directory of that name was made ready."""
+        return name in self._shared
+
+    def discard(self, workspace: Workspace) -> None:
+        """Remove a session's folders; what was never used stands ready for another session.
+
+        Small workspaces go with the run: a file system that has just freed inodes is slow to give new ones. With a
+        user of its own the session's files are removed by that user, whose id is used again only with an untouched
+        home, and when the user has left nothing elsewhere.
+        """
+        folder = workspace.folder
+        self._reserve.leave([folder.path])
+        if not workspace.is_own:
+            folder.forget(WORKSPACE)
+        elif folder.identity is None and workspace.is_small:
+            with suppress(OSError):
+                folder.move(WORKSPACE, f"{self._trash}/{next(self._numbers)}")
+        if self._is_reusable(folder):
+            folder.discard(*(name for name in folder.names if name not in {HOME, SCRATCH}))
+            self._unused.append(folder)
+        else:
+            self._retire(folder)
+
+    def _is_reusable(self, folder: SessionFolder) -> bool:
+        if folder.is_shared or not folder.is_untouched(HOME, SCRATCH):
+            return False
+        with suppress(OSError):
+            return folder.is_untouched(HOME, SCRATCH) and not folder.left_elsewhere()
+        return False
+
+    def _retire(self, folder: SessionFolder) -> None:
+        """A folder that cannot be emptied stays where no session is, and goes with the run as far as it can."""
+        with suppress(OSError):
+            folder.left_elsewhere()
+        if not folder.discard(*folder.names):
+            with suppress(OSError):
+                os.rename(folder.path, f"{self._trash}/{next(self._numbers)}")
+        folder.close()
+
+    def empty_trash(self) -> None:
+        """After the last session: another process removes what was discarded, while we report."""
+        trash = os.open(self._trash, FOLDER)
+        self._processes.keeper.empty(trash)
+        os.close(trash)
+
+    def records(self) -> Path:
+        """A new folder of ours for what is taken out of sessions; it does not exist yet."""
+        return self.root / "records" / str(next(self._numbers))
+
+    def _folder(self, identity: Identity | None = None) -> SessionFolder:
+        """An unused one, or a new one. ``identity``: of a user that has sessions elsewhere, too."""
+        folder = self._taken(identity)
+        self._reserve.enter([folder.path])
+        return folder
+
+    def _taken(self, identity: Identity | None) -> SessionFolder:
+        if identity is None:
+            with suppress(IndexError):
+                return self._unused.pop()
+        own = identity or (self._user.session() if self._user else None)
+        folder = SessionFolder(self.root / os.urandom(8).hex(), self._processes.keeper, self._user, own)
+        folder.is_shared = identity is not None
+        folder.make(HOME)
+        folder.make(SCRATCH)
+        return folder
+
+    def _template_of(self, spec: WorkspaceSpec) -> Template:
+        key = spec.template or spec.source
+        with self._copying:
+            if key not in self._templates:
+                root = spec.template
+                if spec.source == "repository":
+                    root = self.root / "templates" / "repository"
+                    root.parent.mkdir(mode=0o700)
+                    self.repository.copy_to(root, self._hidden)
+                self._templates[key] = Template(root)
+            return self._templates[key]
+
+
+def _temporary_folder(*, apart: bool) -> Path:
+    """Where sessions take place; no link leads there. Raises OutputError.
+
+    ``apart``: only root may write to the folders above it, in which agents look for instructions.
+    """
+    try:
+        open_to_all = os.stat(tempfile.gettempdir()).st_mode & stat.S_IWOTH
+        folder = Path(tempfile.mkdtemp(prefix="skillgym-", dir=APART if apart and open_to_all else None)).resolve()
+        for name in ("trash", "records"):
+            (folder / name).mkdir(mode=0o700)
+        if apart:
+            folder.chmod(0o711)  # one's own folder can be reached, and no other one found
+    except OSError as error:
+        what = f"no workspaces can be made: {error}"
+        raise OutputError(what, remedy="free space there, or name another temporary folder in TMPDIR") from error
+    return folder

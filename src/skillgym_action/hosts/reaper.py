@@ -1,0 +1,138 @@
+"""A process that runs one program at a time, and ends all that the program leaves behind.
+
+It is a subreaper: whatever a program's descendants call themselves, and whatever session they move to, once their
+parents have ended they are its children. Without root this is what keeps sessions apart in time; with root it runs
+programs of fixed users, and those of the tool itself.
+
+Messages: ``run`` -> its own process id, or the error; then, when nothing of the program is left, its wait status.
+``end`` ends the program.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+
+from skillgym_action.hosts.descendants import end_descendants, protect, reaped
+from skillgym_action.hosts.messages import ConnectionLostError, receive, send
+from skillgym_action.hosts.program import FAILED, become, told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+LEFT_GRACE = 0.3  # seconds that what a program left running has to end by itself
+
+
+def serve(link: socket.socket) -> None:
+    """Run programs until the other end of ``link`` is closed."""
+    protect(subreaper=True)
+    awake, wake = os.pipe()
+    for end in (awake, wake):
+        os.set_blocking(end, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    try:
+        while received := receive(link):
+            request, descriptors = received
+            if request["op"] == "run":
+                _run(link, awake, request, descriptors)
+    except ConnectionLostError:
+        pass
+    end_descendants(0.0)
+
+
+def _run(link: socket.socket, awake: int, request: dict[str, Any], descriptors: list[int]) -> None:
+    pid, error = _started(link, request, descriptors)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    if error:
+        reaped()
+        send(link, error)
+        return
+    send(link, {"pid": os.getpid()})
+    status = _waited(link, awake, pid)
+    send(link, {"status": status})
+
+
+def _started(link: socket.socket, request: dict[str, Any], descriptors: list[int]) -> tuple[int, dict[str, Any] | None]:
+    """The process, once it executes the program; or the error that kept it from doing so."""
+    said, say = os.pipe()  # closed on exec
+    try:
+        pid = os.fork()
+    except OSError as error:
+        os.close(said)
+        os.close(say)
+        return 0, told(error)
+    if not pid:
+        try:
+            signal.set_wakeup_fd(-1)
+            link.close()
+            os.close(said)
+            become(request, descriptors)
+        except BaseException as error:  # noqa: BLE001 -- nothing of this process may go on in the reaper's code
+            failed = told(error) if isinstance(error, Exception) else {"errno": None, "error": "interrupted"}
+            os.write(say, repr(failed).encode(errors="backslashreplace")[:4096])
+        finally:
+            os._exit(FAILED)
+    os.close(say)
+    with open(said, "rb", buffering=0) as pipe:  # noqa: PTH123 -- a descriptor
+        text = pipe.read()
+    if text:
+        import ast
+
+        os.waitpid(pid, 0)
+        return pid, ast.literal_eval(text.decode())
+    return pid, None
+
+
+def _waited(link: socket.socket, awake: int, pid: int) -> int:
+    """The wait status of the program, when it and everything that it left has ended."""
+    poll = select.poll()
+    poll.register(awake, select.POLLIN)
+    poll.register(link, select.POLLIN)
+    status: int | None = None
+    while status is None:
+        ready = {descriptor for descriptor, _ in poll.poll()}
+        if awake in ready:
+            _drain(awake)
+            status = reaped().get(pid)
+        if status is None and link.fileno() in ready:
+            request = receive(link)
+            if request is None:
+                raise ConnectionLostError("the tool has ended")
+            status = _ended(pid, float(request[0].get("grace", 0.0)))
+    if _has_children():
+        end_descendants(LEFT_GRACE, group=pid)
+    return status
+
+
+def _ended(pid: int, grace: float) -> int:
+    """End the program and everything below; its wait status, as if killed where it cannot be found out."""
+    statuses = end_descendants(grace, group=pid)
+    deadline = time.monotonic() + 1.0
+    while pid not in statuses and time.monotonic() < deadline:
+        statuses |= reaped()
+        time.sleep(0.002)
+    return statuses.get(pid, signal.SIGKILL)
+
+
+def _has_children() -> bool:
+    """Whether a child still runs; those that have ended are reaped."""
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return False
+        if not pid:
+            return True
+
+
+def _drain(pipe: int) -> None:
+    try:
+        os.read(pipe, 4096)
+    except BlockingIOError:
+        return

@@ -1,0 +1,154 @@
+"""Resource limits of a session: how users write them, and the value that comes of it. Standard library only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NO_LIMIT: Final = "none"
+KEYS = {"memory": "memory", "disk": "disk", "processes": "processes", "fileSize": "file_size"}
+"""Key of a file or option -> field of ``ResourceLimits``."""
+SMALLEST, LARGEST = 4096, 2**60
+"""Bytes. A limit below the smallest is most likely a number whose unit was forgotten."""
+MOST_PROCESSES = 4_194_304  # as many process ids as Linux has at most
+Limit = int | Literal["none"]
+_POWERS = "KMGT"
+_UNITS = (
+    {"": 1, "b": 1}
+    | {f"{letter}ib".lower(): 1024**power for power, letter in enumerate(_POWERS, start=1)}
+    | {f"{letter}b".lower(): 1000**power for power, letter in enumerate(_POWERS, start=1)}
+)
+_SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,6})?)\s*([A-Za-z]*)")
+_EXAMPLE = "write a number of bytes, or 512MiB, 4 GiB, 2GB"
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_PAIR = re.compile(r"""["']?(\w+)["']?\s*[=:]\s*["']?([^"']*?)["']?\s*""")
+
+
+class LimitError(ValueError):
+    """A limit that cannot be used. ``key`` is the one that is wrong, as users write it; empty: none in particular."""
+
+    def __init__(self, message: str, key: str = "") -> None:
+        """``message`` without the key."""
+        super().__init__(f"{key}: {message}" if key else message)
+        self.message, self.key = message, key
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResourceLimits:
+    """What one session may use at most; None: no limit.
+
+    ``memory``: bytes that are resident, of all of its processes together. ``disk``: bytes that its folders occupy.
+    ``processes``: processes and threads at one time. ``file_size``: bytes of a single file.
+    """
+
+    memory: int | None = None
+    disk: int | None = None
+    processes: int | None = None
+    file_size: int | None = None
+
+    def tighter(self, other: ResourceLimits | None) -> ResourceLimits:
+        """The smaller one of each two limits."""
+        both = {name: [one for one in (limit, getattr(other, name, None)) if one is not None] for name, limit in self}
+        return ResourceLimits(**{name: min(found) for name, found in both.items() if found})
+
+    def over(self, other: ResourceLimits | None) -> ResourceLimits:
+        """These limits; where there is none, the other's."""
+        return ResourceLimits(**{name: getattr(other, name, None) if limit is None else limit for name, limit in self})
+
+    def __iter__(self) -> Iterator[tuple[str, int | None]]:
+        return ((field.name, getattr(self, field.name)) for field in fields(self))
+
+    def __bool__(self) -> bool:
+        return any(limit is not None for _, limit in self)
+
+
+def size(value: object) -> Limit:
+    """Bytes of a size such as ``512MiB``, ``4 GiB``, ``2GB`` or a whole number, or ``none``. Raises LimitError."""
+    if value == NO_LIMIT:
+        return NO_LIMIT
+    whole = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    written = _SIZE.fullmatch(whole.strip()) if isinstance(whole, str) else None
+    unit = _UNITS.get(written[2].lower()) if written else None
+    if written is None or unit is None:
+        raise LimitError(f"{_shown(value)} is not a size; {_EXAMPLE}")
+    number: int = round(float(written[1]) * unit) if "." in written[1] else int(written[1]) * unit
+    if number < SMALLEST:
+        raise LimitError(f"{_shown(value)} is less than {SMALLEST:,} bytes; {_EXAMPLE}")
+    if number > LARGEST:
+        raise LimitError(f"{_shown(value)} is more than any machine has; {_EXAMPLE}")
+    return number
+
+
+def count(value: object) -> Limit:
+    """A whole number of processes, or ``none``. Raises LimitError."""
+    if value == NO_LIMIT:
+        return NO_LIMIT
+    text: str = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
+    if not re.fullmatch(r"\d{1,9}", text) or not 1 <= int(text) <= MOST_PROCESSES:
+        raise LimitError(f"{_shown(value)} is not a number of processes; write a whole number, 1 or more")
+    return int(text)
+
+
+def limits_given(value: object) -> dict[str, int | None]:
+    """Field -> limit, for those that are given; None stands for ``none``. Raises LimitError.
+
+    ``value`` is a mapping, or text: ``memory=4GiB,disk=2GiB``, or the same as a YAML mapping of one level.
+    """
+    pairs = _pairs(value) if isinstance(value, str) else list(value.items()) if isinstance(value, Mapping) else None
+    if pairs is None:
+        raise LimitError(f"{_shown(value)} is not a mapping of limits; known: {', '.join(KEYS)}")
+    found: dict[str, int | None] = {}
+    for key, written in pairs:
+        name = KEYS.get(key)
+        if name is None:
+            raise LimitError(f"unknown limit {_shown(key)}; known: {', '.join(KEYS)}")
+        if name in found:
+            raise LimitError("is given twice", key)
+        if written is None:
+            continue
+        try:
+            limit = (count if name == "processes" else size)(written)
+        except LimitError as error:
+            raise LimitError(error.message, key) from None
+        found[name] = limit if isinstance(limit, int) else None
+    return found
+
+
+def suites_limits(value: object) -> ResourceLimits | None:
+    """The limits of a suite's workspace; None where nothing is limited. Raises LimitError."""
+    return (ResourceLimits(**limits_given(value)) or None) if value is not None else None
+
+
+def size_text(number: int) -> str:
+    """``512 MiB``, ``5.2 GiB``: three digits at most, in the largest unit that fits."""
+    shown, unit = float(number), "bytes"
+    for letter in _POWERS:
+        if shown < 1024:  # noqa: PLR2004 -- binary units
+            break
+        shown, unit = shown / 1024, f"{letter}iB"
+    digits = 0 if shown >= 100 else 1 if shown >= 10 else 2  # noqa: PLR2004 -- three in all
+    text = f"{shown:,.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.') if digits else text} {unit}"
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    inner = "\n".join(_COMMENT.sub("", line) for line in text.splitlines()).strip()
+    if inner.startswith("{") and inner.endswith("}"):
+        inner = inner[1:-1]
+    pairs = []
+    for item in filter(None, map(str.strip, re.split(r"[,\n]", inner))):
+        pair = _PAIR.fullmatch(item)
+        if pair is None or not pair[2]:
+            raise LimitError(f"{_shown(item)} is not KEY=VALUE, such as memory=4GiB")
+        pairs.append((pair[1], pair[2]))
+    return pairs
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004 -- characters of a message

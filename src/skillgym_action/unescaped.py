@@ -1,0 +1,97 @@
+"""A text with its escapes decoded and its broken lines joined, and where each part of that stands in the text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+_BACKSLASHES = r"(?:\\|%(?:25)*5[Cc]){1,16}+"
+_HEX = "[0-9A-Fa-f]"
+_AMPERSAND = rf"(?:&|{_BACKSLASHES}u0026|%(?:25)*26)(?:amp(?:;|%(?:25)*3[Bb]))*"
+_LOW_HALF = rf"{_BACKSLASHES}u(?P<low>[dD][c-fC-F]{_HEX}{{2}})"
+_UNIT = re.compile(
+    r"(?=[ \t\r\n\\&%\x80-\U0010ffff])(?:"
+    rf"[ \t]{{0,8}}+(?:{_BACKSLASHES}[rn]|\\{{0,16}}+[\r\n])(?:{_BACKSLASHES}[rnt]|[\s>|]){{0,64}}+"  # and a margin
+    rf"|{_AMPERSAND}(?:(?:#|%(?:25)*23)(?:0*(?P<decimal>[0-9]{{1,7}})|[xX]0*(?P<entity>{_HEX}{{1,6}}))"
+    r"|(?P<name>amp|lt|gt|quot|apos))(?:;|%(?:25)*3[Bb])"
+    rf"|{_BACKSLASHES}(?:x(?P<byte>{_HEX}{{2}})|u(?P<high>[dD][89abAB]{_HEX}{{2}}){_LOW_HALF}|u(?P<unit>{_HEX}{{4}})"
+    rf"|u\{{(?P<braced>{_HEX}{{1,6}})\}}|U(?P<long>{_HEX}{{8}})|(?P<octal>[0-3][0-7]{{2}}))"
+    rf"|%(?:25)*(?P<percent>{_HEX}{{2}})"
+    rf"|{_BACKSLASHES}(?P<quoted>[\"'/]?)"
+    r"|(?P<no_text>[\udc80-\udcff]+)|(?P<characters>[^\x00-\x7f\udc80-\udcff]+))"
+)
+_LINE_END = re.compile(r"[ \t]{0,8}+\\?[\r\n][\s>|]{0,64}+")
+_NAMES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_BASES = {"decimal": 10, "octal": 8}
+_OF_BYTES = frozenset({"byte", "octal", "percent"})
+_LAST_CODE = 0x10FFFF
+_CONTINUATION = frozenset(map(chr, range(0x80, 0xC0)))  # bytes that do not begin a character
+
+
+_AS_IN_SOURCE, _IN_UTF_8 = -1, -2  # in the place of a part's end
+_KINDS = {"no_text": _AS_IN_SOURCE, "characters": _IN_UTF_8}
+
+
+class Unescaped:
+    """A text without escapes and line ends. Each of its characters stands for a byte of UTF-8, as in Latin-1."""
+
+    def __init__(self, text: str, *, lines_alone: bool = False) -> None:
+        """``lines_alone``: join broken lines, and leave escapes and characters as they are.
+
+        Takes about a microsecond for each escape, line and run of characters beyond ASCII.
+        """
+        self._starts, self._sources, self._ends = [0], [0], [_AS_IN_SOURCE]  # of each part
+        parts, here, at = [], 0, 0
+        for unit in (_LINE_END if lines_alone else _UNIT).finditer(text):
+            start, end = unit.span()
+            parts += [text[at:start], decoded := _decoded(unit)]
+            here += start - at
+            if decoded:
+                self._part(here, start, _KINDS.get(unit.lastgroup or "", end))
+                here += len(decoded)
+            self._part(here, end, _AS_IN_SOURCE)
+            at = end
+        self.text = "".join([*parts, text[at:]])
+
+    def _part(self, start: int, source: int, end: int) -> None:
+        self._starts.append(start)
+        self._sources.append(source)
+        self._ends.append(end)
+
+    def source(self, start: int, end: int) -> tuple[int, int]:
+        """The place in the source of what is at ``start`` to ``end`` here; of an escape all."""
+        return self._character(start)[0], self._character(end - 1)[1]
+
+    def _character(self, at: int) -> tuple[int, int]:
+        part = bisect_right(self._starts, at) - 1
+        start, source, end = self._starts[part], self._sources[part], self._ends[part]
+        if end >= 0:
+            return source, end
+        inside = at - start
+        if end == _IN_UTF_8:
+            inside = sum(byte not in _CONTINUATION for byte in self.text[start : at + 1]) - 1
+        return source + inside, source + inside + 1
+
+
+def _decoded(unit: re.Match[str]) -> str:
+    kind, written = unit.lastgroup, unit[unit.lastgroup or 0]
+    if kind is None:
+        return ""
+    if kind == "quoted":
+        return written or "\\"
+    if kind == "name":
+        return _NAMES[written]
+    if kind in _KINDS:
+        return bytes_of(written)
+    if kind == "low":
+        return bytes_of(bytes.fromhex(unit["high"] + written).decode("utf-16-be"))
+    code = int(written, _BASES.get(kind, 16))
+    return chr(code) if kind in _OF_BYTES else bytes_of(chr(code) if code <= _LAST_CODE else "\ufffd")
+
+
+def bytes_of(text: str) -> str:
+    """The bytes of ``text`` in UTF-8, a character each; those that were none stay what they were."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass").decode("latin-1")

@@ -1,0 +1,305 @@
+"""``mode: report`` compares the suites that judged with the checkout's: who changes a suite, changes the judge."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from action_step import FORK, pull_request, step, workflow_run
+from builders import run_report
+from github_server import JOB_TOKEN, GitHubServer
+from github_state import PullRequest
+from on_github import NUMBER, REPOSITORY, SHA
+from scratch import case, committed, config, repository, runner, skillgym, suite, written
+from skillgym_action.options import GateOptions
+from skillgym_action.runs.changed_suites import marked
+from skillgym_action.stages.gate import gate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from action_step import Step
+
+AFTER_A_FORK = ("workflow_run", workflow_run(FORK))
+QUIET = {"mode": "report", "results": "run", "report-dir": "out", "github-token": ""}  # nothing is asked of GitHub
+TOKEN = {"github-token": JOB_TOKEN}
+HEADING = "### 🔀 Suites changed by this commit: not judged by the base's suites"
+STRICT = {"bench/core.json": suite(case("one", ["test:exit 1"]))}
+WEAK = {"bench/core.json": suite(case("one", ["test:exit 0"]))}
+MORE = {"bench/more.json": suite(case("two"))}
+AGENTV = {
+    "skillgym.config.yaml": config(runner()),
+    "bench/core.json": None,
+    "bench/eval.yaml": "name: eval\ntests: ./cases\nworkspace:\n  template: start\n",
+    "bench/start/README.md": "x",
+    "bench/cases/one/case.yaml": "input: Do it\nassert:\n  - {type: contains, value: done}\n",
+    "bench/cases/one/note.txt": "x",
+}
+PROGRAM = (
+    "from pathlib import Path\n"
+    "from skillgym_action import Suite\n"
+    "Path({log!r}).touch()\n"
+    "suite = Suite()\n"
+    "@suite.case('one', prompt='x')\n"
+    "def one(report, ctx): pass{end}\n"
+)
+
+
+@pytest.fixture
+def github() -> Iterator[GitHubServer]:
+    with GitHubServer(repository=REPOSITORY) as server:
+        server.add_pull(PullRequest(number=NUMBER, head_sha=SHA, head_branch="topic", head_repository=FORK))
+        yield server
+
+
+class Phases:
+    """A base and a head; what the head's run left is downloaded into the base's checkout, as ``run``."""
+
+    def __init__(self, folder: Path, base: dict[str, Any], head: dict[str, Any], *args: str) -> None:
+        self.base = repository(folder / "base", base, git=True)
+        self.head = repository(folder / "head", base | head, git=True)
+        self.code = skillgym("run", "--output", "run", *args, cwd=self.head).code
+        shutil.copytree(self.head / "run", self.base / "run")
+
+    @property
+    def results(self) -> dict[str, Any]:
+        return json.loads((self.base / "run/results.json").read_text())
+
+    def rewrite(self, results: dict[str, Any]) -> None:
+        (self.base / "run/results.json").write_text(json.dumps(results))
+
+    def report(self, github: GitHubServer | None = None, event: Any = AFTER_A_FORK, **inputs: str) -> Step:
+        given = {name.replace("_", "-"): value for name, value in inputs.items()}
+        return step(self.base, github, QUIET | (TOKEN if github else {}) | given, event=event)
+
+
+def reasons(root: Path, output: str = "out") -> list[str]:
+    return json.loads((root / output / "results.json").read_text())["run"]["decision"]["reasons"]
+
+
+# --- the attack -------------------------------------------------------------------------------------
+
+
+def test_a_suite_that_the_pull_request_weakened_is_not_green(tmp_path, github):
+    phases = Phases(tmp_path, STRICT, WEAK)
+    assert phases.code == 0
+    found = phases.report(github)
+    assert (found.code, found.outputs["verdict"], found.outputs["exit-code"]) == (3, "inconclusive", "3"), found.said
+    reason = "1 suite changed by this commit, not judged by the base's: bench/core.json (differs from the base's)"
+    assert reasons(phases.base) == [reason]
+    assert reason in found.said
+    (comment,) = github.comments(NUMBER)
+    for text in (comment.body, found.summary):
+        head, _, apart = text.partition(HEADING)
+        assert "⚠️ Inconclusive" in head
+        assert reason in head
+        assert "**`bench/core.json`** differs from the base's\n\n- ✅ `one` · `sh` · passed\n" in apart
+        assert "1 passed</summary>" not in text, "which is where results that count are listed"
+    assert github.statuses(SHA)[0].state == "error"
+
+
+def test_the_bases_suite_on_the_same_head_is_red(tmp_path, github):
+    """What the pull request above was hiding."""
+    phases = Phases(tmp_path, STRICT, {"other.txt": "x"})
+    assert (phases.code, phases.report(github).code) == (1, 1)
+
+
+def test_the_same_suite_decides(tmp_path, github):
+    phases = Phases(tmp_path, {}, {"README.md": "changed"})
+    found = phases.report(github)
+    assert (found.code, found.outputs["verdict"]) == (0, "passed"), found.said
+    assert HEADING not in github.comments(NUMBER)[0].body
+
+
+def test_changed_suites_decide_where_that_is_allowed_and_are_listed_apart_all_the_same(tmp_path, github):
+    phases = Phases(tmp_path, STRICT, WEAK)
+    found = phases.report(github, allow_changed_suites="true")
+    assert (found.code, found.outputs["verdict"]) == (0, "passed"), found.said
+    assert HEADING in github.comments(NUMBER)[0].body
+
+
+def test_no_list_of_what_turns_it_red_makes_it_green(tmp_path):
+    assert Phases(tmp_path, STRICT, WEAK).report(fail_on="none").code == 3
+
+
+# --- what counts as changed -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "changed"),
+    [
+        pytest.param({}, MORE, {"bench/more.json": "added"}, id="a suite that the base does not have"),
+        pytest.param(AGENTV, {"README.md": "x"}, {}, id="AgentV: nothing"),
+        pytest.param(
+            AGENTV, {"bench/cases/one/case.yaml": "input: Do it\nassert:\n  - {type: contains, value: o}\n"},
+            {"bench/eval.yaml": "differs"}, id="AgentV: a case in a file of its own",
+        ),
+        pytest.param(
+            AGENTV, {"bench/cases/one/note.txt": "y"}, {"bench/eval.yaml": "differs"}, id="AgentV: a file of a case",
+        ),
+        pytest.param(
+            AGENTV, {"bench/cases/two/case.yaml": "input: x\nassert: done\n"}, {"bench/eval.yaml": "differs"},
+            id="AgentV: one more case",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_changed_is_told_by_digest(tmp_path, base, head, changed):
+    phases = Phases(tmp_path, base, head)
+    phases.report()
+    told = json.loads((phases.base / "out/results.json").read_text())["suites"]
+    assert {one["path"]: one["changed"] for one in told if "changed" in one} == changed
+
+
+def test_a_suite_without_a_digest_is_changed(tmp_path):
+    phases = Phases(tmp_path, {}, {})
+    results = phases.results
+    del results["suites"][0]["digest"]
+    phases.rewrite(results)
+    assert phases.report().code == 3
+    assert "bench/core.json (has no digest in the results)" in reasons(phases.base)[0]
+
+
+@pytest.mark.parametrize(("end", "code"), [("", 0), ("  # changed", 3)])
+def test_programs_are_compared_and_not_executed(tmp_path, end, code):
+    log = str(tmp_path / "executed")
+    program = {"bench/own_suite.py": PROGRAM.format(log=log, end="")}
+    phases = Phases(tmp_path, program, {"bench/own_suite.py": PROGRAM.format(log=log, end=end)})
+    (tmp_path / "executed").unlink()
+    assert phases.report().code == code
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_suite_in_the_artifact_is_not_one_of_the_base(tmp_path):
+    """The artifact lies in the checkout, where suites are looked for."""
+    phases = Phases(tmp_path, {}, {"run2/own.bench.json": suite(case("two"))})
+    written(phases.base, {"run2/own.bench.json": suite(case("two"))})
+    assert phases.report().code == 3
+    assert "run2/own.bench.json (is not in the base)" in reasons(phases.base)[0]
+
+
+def test_of_two_shards_the_one_with_another_version_counts(tmp_path):
+    two = suite(case("one"), case("two"))
+    first = Phases(tmp_path / "1", {"bench/core.json": two}, {}, "--shard", "1/2")
+    weak = suite(case("one"), case("two", ["test:exit 0"]))
+    second = Phases(tmp_path / "2", {"bench/core.json": two}, {"bench/core.json": weak}, "--shard", "2/2")
+    shutil.copytree(second.base / "run", first.base / "second")
+    for named in ("run\nsecond", "second\nrun"):
+        found = first.report(results=named)
+        assert found.code == 3, found.said
+        assert "bench/core.json (differs from the base's)" in reasons(first.base)[0]
+
+
+# --- suites that are missing ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("inputs", "event", "missing"),
+    [
+        pytest.param({}, AFTER_A_FORK, True, id="after a fork's run, all of them are expected"),
+        pytest.param({"suites": "bench/core.json"}, AFTER_A_FORK, False, id="but those that were not asked for"),
+        pytest.param({"exclude": "bench/more.json"}, AFTER_A_FORK, False, id="or were excluded"),
+        pytest.param({}, ("workflow_run", workflow_run()), False, id="after an own run, those that are named"),
+        pytest.param({"suites": "bench"}, ("workflow_run", workflow_run()), True, id="and are not there"),
+    ],
+)
+def test_a_suite_of_the_base_that_the_results_lack(tmp_path, inputs, event, missing):
+    phases = Phases(tmp_path, MORE, {"bench/more.json": suite(case("two"))}, "bench/core.json")
+    found = phases.report(event=event, **inputs)
+    assert found.code == (3 if missing else 0), found.said
+    expected = ["the results lack suites of the base commit: bench/more.json"] if missing else []
+    assert reasons(phases.base) == expected
+
+
+# --- what decides beside them -----------------------------------------------------------------------
+
+
+def decided_on(text: str, changed: str, **options: Any) -> tuple[str, int]:
+    """Verdict and exit code for a report in which a suite is not the base's."""
+    report = run_report(text)
+    digest = "0" * 64
+    suites = {one.path: replace(one, digest=digest) for one in report.suites}
+    results = tuple(replace(one, suite=suites[one.suite.path]) for one in report.results)
+    report = replace(report, suites=tuple(suites.values()), results=results)
+    base: dict[str, str | None] = {path: digest for path in suites if path != changed}
+    decision = gate(marked(report, base), GateOptions(**options))
+    return decision.verdict, decision.exit_code
+
+
+@pytest.mark.parametrize(
+    ("same", "changed", "options", "decided"),
+    [
+        pytest.param("passed", "failed", {}, ("inconclusive", 3), id="red in the changed one does not count"),
+        pytest.param("failed", "passed", {}, ("failed", 1), id="red in the other one does"),
+        pytest.param("passed", "errored timeout", {}, ("inconclusive", 3), id="nor what could not be judged"),
+        pytest.param("passed", "failed", {"min_pass_rate": 0.9}, ("inconclusive", 3), id="nor a rate"),
+        pytest.param("passed", "failed !github:x", {"fail_on": frozenset({"leaks"})}, ("failed", 1), id="but a leak"),
+        pytest.param("passed", "failed", {"allow_changed_suites": True}, ("failed", 1), id="allowed: it counts"),
+        pytest.param("passed", "passed", {"allow_changed_suites": True}, ("passed", 0), id="allowed: green"),
+        pytest.param("passed", "passed", {"fail_on": frozenset()}, ("inconclusive", 3), id="fail-on: none"),
+    ],
+)
+def test_what_decides_beside_changed_suites(same, changed, options, decided):
+    text = f"suite same.json\na {same}\nsuite changed.json\nb {changed}"
+    assert decided_on(text, "changed.json", **options) == decided
+
+
+# --- without a checkout -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event", "code", "said"),
+    [
+        pytest.param(AFTER_A_FORK, 3, "check out the base branch in this job", id="after a fork's run"),
+        pytest.param(
+            ("workflow_run", workflow_run()), 0, "warning the suites were compared with nothing; check out the base",
+            id="after an own run",
+        ),
+        pytest.param(("pull_request", pull_request()), 0, "passed: 1 passed of 1", id="in the workflow of the run"),
+    ],
+)  # fmt: skip
+def test_without_a_checkout_there_is_nothing_to_compare_with(tmp_path, event, code, said):
+    phases = Phases(tmp_path, {}, {})
+    shutil.rmtree(phases.base / ".git")
+    found = phases.report(event=event)
+    assert (found.code, said in found.said) == (code, True), found.said
+    assert ("compared with nothing" in found.said) == (event[0] == "workflow_run")
+
+
+# --- on the command line ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        pytest.param([], 0, id="nothing is compared"),
+        pytest.param(["--compare-suites"], 3, id="unless that is asked for"),
+        pytest.param(["--compare-suites", "--allow-changed-suites"], 0, id="and need not decide"),
+        pytest.param(["--compare-suites", "--suites", "nope"], 2, id="a suite that is not there"),
+    ],
+)
+def test_the_command_line_compares_where_that_is_asked_for(tmp_path, args, code):
+    phases = Phases(tmp_path, STRICT, WEAK)
+    ran = skillgym("report", "run", *args, cwd=phases.base)
+    assert ran.code == code, ran.err
+
+
+def test_suites_that_are_named_must_be_there(tmp_path):
+    phases = Phases(tmp_path, MORE, {}, "bench/core.json")
+    assert skillgym("report", "run", "--compare-suites", cwd=phases.base).code == 0
+    ran = skillgym("report", "run", "--compare-suites", "--suites", "bench", cwd=phases.base)
+    assert (ran.code, "lack suites of the base commit: bench/more.json" in ran.err) == (3, True)
+
+
+def test_a_report_of_that_report_is_not_green_either(tmp_path):
+    phases = Phases(tmp_path, STRICT, WEAK)
+    phases.report()
+    assert skillgym("report", "out", cwd=phases.base).code == 3
+    assert skillgym("report", "out", "--compare-suites", cwd=phases.base).code == 3
+    written(phases.base, WEAK)
+    committed(phases.base)
+    assert skillgym("report", "out", "--compare-suites", cwd=phases.base).code == 0

@@ -1,0 +1,469 @@
+"""Names that a commit can choose, rows 1-8 of the acceptance table: whole runs in checkouts with links at every name.
+
+Beside each checkout there is a folder with a canary, which must be neither read, nor changed, nor written to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import action_step
+from scratch import Ran, case, config, git_in, repository, runner, skillgym, suite, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CANARY = "canary-4f1c-of-the-folder-outside"
+# What is in a workspace is in the agent's output, hence in the run directory.
+SHOW_ALL = "find . -type f -exec cat {} +; echo done > out.txt"
+AGENTV = json.dumps({"tests": [{"id": "one", "input": "Do it", "assertions": [{"type": "contains", "value": "done"}]}]})
+PYTHON = (
+    "from skillgym_action import Case, Workspace\nsuite = [Case(id='one', prompt='x', check=lambda report: None)]\n"
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A checkout, and the folder outside with everything that could be taken for what a commit asks for."""
+
+    root: Path
+    outside: Path
+
+    def link(self, name: str, target: str | Path) -> None:
+        place = self.root / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(target)
+
+    def run(self, *args: str, command: str = "run") -> Ran:
+        more = ("--output", "out") if command == "run" and "--output" not in args else ()
+        return skillgym(command, *args, *more, cwd=self.root)
+
+    def state(self) -> dict[str, str]:
+        paths = sorted(self.outside.rglob("*"))
+        return {str(path): sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder" for path in paths}
+
+
+@pytest.fixture
+def scene(tmp_path) -> Any:
+    """Checked at the end: nothing outside was changed, and the canary is in no file of the checkout."""
+    outside = written(
+        tmp_path / "outside",
+        {
+            "canary.txt": CANARY,
+            "templates/summary.md.j2": CANARY,
+            "suite.json": suite(case(CANARY)),
+            "EVAL.yaml": AGENTV.replace("one", CANARY),
+            "canary_suite.py": PYTHON.replace("one", CANARY),
+            "skillgym.config.yaml": json.dumps({"runners": {CANARY: runner()["agent"]}}),
+            "config.yaml": config(runner(f"echo {CANARY}")),
+            "targets.yaml": json.dumps({"targets": [{"name": "default", "provider": CANARY}]}),
+            "snapshots.json": json.dumps({"version": 1, "entries": {CANARY: 1}}),
+            "results.json": json.dumps({"run": {"id": CANARY}}),
+        },
+    )
+    root = repository(tmp_path / "repo", {"skillgym.config.yaml": config(runner(SHOW_ALL))}, git=True)
+    made = Scene(root=root, outside=outside)
+    before = made.state()
+    yield made
+    assert made.state() == before
+    assert [path for path in root.rglob("*") if path.is_file() and not path.is_symlink() and holds(path)] == []
+
+
+def holds(path: Path) -> bool:
+    return CANARY.encode() in path.read_bytes() and path.name != "skillgym.config.yaml"
+
+
+def results(root: Path) -> Any:
+    return json.loads((root / "out" / "results.json").read_text())
+
+
+def silent(ran: Ran) -> Ran:
+    assert CANARY not in ran.out + ran.err
+    assert "Traceback" not in ran.err
+    return ran
+
+
+# --- 1-4: templates ---------------------------------------------------------------------------------
+
+# What stands at bench/t or on the way to it; the name of the component that is refused.
+LINKS = {
+    "outside": ({"bench/t": "../../outside"}, "bench/t", "bench/t is a symbolic link"),
+    "absolute": ({"bench/t": "/etc"}, "bench/t", "bench/t is a symbolic link"),
+    "proc": ({"bench/t": "/proc/self"}, "bench/t", "bench/t is a symbolic link"),
+    "inside": ({"bench/t": "../src"}, "bench/t", "bench/t is a symbolic link"),
+    "git": ({"bench/t": "../.git"}, "bench/t", "bench/t is a symbolic link"),
+    "git itself": ({}, ".git", ".git leads into .git"),
+    "in git": ({}, ".git/hooks", ".git leads into .git"),
+    "git in capitals": ({}, ".GIT", ".GIT leads into .git"),
+    "the checkout itself": ({}, ".", "is the checkout itself, and its .git would be copied"),
+    "a middle component": ({"bench/m": "../../outside"}, "bench/m/templates", "bench/m is a symbolic link"),
+    "the first component": ({"m": "../outside"}, "m/templates", "m is a symbolic link"),
+}
+PLACED = [pytest.param(*row, id=name) for name, row in LINKS.items()]
+
+
+@pytest.mark.parametrize(("links", "template", "says"), PLACED)
+def test_a_template_of_a_suite_is_walked_without_links(scene, links, template, says):
+    for name, target in links.items():
+        scene.link(name, target)
+    relative = os.path.relpath(template, "bench")
+    text = json.dumps({"cases": [case()], "workspace": {"templateDir": relative}}, indent=1)
+    written(scene.root, {"bench/bad.json": text})
+    checked = silent(scene.run(command="check"))
+    assert checked.code == 2
+    at = text[: text.index('"templateDir"')].count("\n") + 1
+    assert checked.err.startswith(f"error: bench/bad.json:{at}:")
+    assert f": workspace.templateDir: {says}; a template is a folder of the repository" in checked.err
+    ran = silent(scene.run())
+    assert ran.code != 0
+    rows = {one["path"]: one["results"] for one in results(scene.root)["suites"]}
+    assert [row["status"] for row in rows["bench/core.json"]] == ["passed"]
+    assert [row["status"] for row in rows["bench/bad.json"]] == ["errored"]
+    assert rows["bench/bad.json"][0]["location"]["line"] == at
+
+
+@pytest.mark.parametrize("key", ["workspace", "workspace.template"])
+@pytest.mark.parametrize(
+    ("links", "template", "says"),
+    [
+        pytest.param(*row, id=name)
+        for name, row in LINKS.items()
+        if name not in {"inside", "git in capitals"}  # there is nothing there, which is another error
+    ],
+)
+def test_a_template_of_an_agentv_suite_too(scene, links, template, says, key):
+    for name, target in links.items():
+        scene.link(name, target)
+    relative = os.path.relpath(template, "bench")
+    workspace: object = {"template": relative} if key == "workspace.template" else relative
+    written(scene.root, {"bench/EVAL.yaml": json.dumps(json.loads(AGENTV) | {"workspace": workspace})})
+    checked = silent(scene.run("bench/EVAL.yaml", command="check"))
+    assert checked.code == 2
+    assert checked.err.startswith("error: bench/EVAL.yaml:1:")
+    assert f": {key}: {says}; a template is a folder" in checked.err
+    ran = silent(scene.run())
+    assert ran.code != 0
+    rows = {one["path"]: [row["status"] for row in one["results"]] for one in results(scene.root)["suites"]}
+    assert rows == {"bench/core.json": ["passed"], "bench/EVAL.yaml": ["errored"]}
+
+
+def test_the_workspace_of_an_agentv_case_is_no_link(scene):
+    written(
+        scene.root, {"bench/EVAL.yaml": "tests: ./cases\n", "bench/cases/a/case.yaml": "input: Do it\ncriteria: done\n"}
+    )
+    scene.link("bench/cases/a/workspace", "../../../../outside")
+    checked = silent(scene.run("bench/EVAL.yaml", command="check"))
+    assert checked.code == 2
+    assert "error: bench/cases/a/workspace: bench/cases/a/workspace is a symbolic link" in checked.err
+    assert silent(scene.run("bench/EVAL.yaml")).code != 0
+
+
+@pytest.mark.parametrize("template", ["t", "/etc", "../../outside", "../.git"])
+def test_a_template_of_a_suite_program_too(scene, template):
+    scene.link("bench/t", "../../outside")
+    written(scene.root, {"bench/bad_suite.py": PYTHON + f"workspace = Workspace(template_dir={template!r})"})
+    checked = silent(scene.run(command="check"))
+    assert checked.code == 2
+    assert checked.err.startswith("error: bench/bad_suite.py: workspace.templateDir: ")
+    assert silent(scene.run("bench/bad_suite.py")).code != 0
+
+
+CONFIGURED = {
+    "run.workspace.templateDir": {"run": {"workspace": {"mode": "isolated", "templateDir": "link/templates"}}},
+    "report.templates": {"report": {"templates": "link/templates"}},
+    "run.outputDir": {"run": {"outputDir": "link/out"}},
+    "snapshots.path": {"snapshots": {"path": "link/snapshots.json", "tolerance": {"percent": 5}}},
+    "run.baseline": {"run": {"baseline": "link/results.json"}},
+}
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize("way", ["link", "dots", "absolute"])
+@pytest.mark.parametrize("key", CONFIGURED)
+def test_what_the_configuration_names_is_in_the_checkout(scene, key, way, command):
+    text = json.dumps(json.loads(config(runner(SHOW_ALL))) | CONFIGURED[key])
+    if way == "link":
+        scene.link("link", "../outside")
+    else:
+        text = text.replace("link/", "../outside/" if way == "dots" else f"{scene.outside}/")
+    written(scene.root, {"skillgym.config.yaml": text})
+    ran = silent(skillgym(command, cwd=scene.root))
+    assert ran.code == 2
+    assert ran.err.startswith("error: skillgym.config.yaml:1:")
+    assert f": {key}: " in ran.err
+    assert "is a symbolic link" in ran.err or "leads out of the checkout" in ran.err
+    assert not (scene.root / ".skillgym-results").exists()
+
+
+def test_a_configuration_elsewhere_is_trusted_with_its_paths(scene, tmp_path):
+    """The command line names it: nothing of it came with the commit."""
+    mine = written(tmp_path / "mine", {"template/given.txt": "given", "results.md": ""})
+    run = {"workspace": {"mode": "isolated", "templateDir": "template"}, "outputDir": "out"}
+    written(mine, {"c.yaml": config(runner("cat given.txt > out.txt"), run=run)})
+    written(
+        scene.root,
+        {"a_suite.py": PYTHON},
+    )
+    ran = skillgym("run", "--config", mine / "c.yaml", "a_suite.py", cwd=scene.root)
+    assert (ran.code, len(list((mine / "out").iterdir()))) == (0, 1), ran.err
+
+
+# --- 5: suites --------------------------------------------------------------------------------------
+
+SUITES = {
+    "x-bench": ("bench/evil.bench.json", "../../outside/suite.json"),
+    "agentv": ("evil/EVAL.yaml", "../../outside/EVAL.yaml"),
+    "python": ("evil_suite.py", "../outside/canary_suite.py"),
+    "typescript": ("evil-suite.ts", "../outside/canary_suite.py"),
+    "environ": ("bench/evil.json", "/proc/self/environ"),
+    "git": ("bench/evil.json", "../.git/config"),
+}
+
+
+@pytest.mark.parametrize(("name", "target"), SUITES.values(), ids=SUITES)
+def test_a_suite_that_leads_out_is_refused_and_the_others_run(scene, name, target):
+    scene.link(name, target)
+    listed = silent(scene.run("--json", command="list"))
+    assert listed.code == 2
+    assert [row["suite"] for row in json.loads(listed.out)] == ["bench/core.json"]
+    assert f"error: {name}: cannot be read: " in listed.err
+    assert "leads out of the checkout" in listed.err or "leads into .git" in listed.err
+    ran = silent(scene.run())
+    assert ran.code != 0
+    rows = {one["path"]: [row["status"] for row in one["results"]] for one in results(scene.root)["suites"]}
+    assert rows == {"bench/core.json": ["passed"], name: ["errored"]}
+    named = silent(scene.run(name, command="check"))
+    assert (named.code, named.err.startswith(f"error: {name}: cannot be read: ")) == (2, True)
+
+
+def test_a_link_that_stays_inside_is_followed(scene):
+    (scene.root / "bench/core.json").rename(scene.root / "real.json")
+    scene.link("bench/core.json", "../real.json")
+    assert scene.run(command="check").out == "fine: 1 suites, 1 cases, 1 runners\n"
+
+
+def test_a_suite_elsewhere_is_trusted(scene, tmp_path):
+    written(tmp_path / "mine", {"real.bench.json": suite()})
+    (tmp_path / "mine" / "named.bench.json").symlink_to("real.bench.json")
+    assert scene.run("../mine/named.bench.json", command="check").out == "fine: 1 suites, 1 cases, 0 runners\n"
+
+
+def test_a_folder_that_leads_out_is_not_searched(scene):
+    scene.link("more", "../outside")
+    ran = silent(scene.run("--config", "skillgym.config.yaml", "more", command="check"))
+    says = "more is a symbolic link that leads out of the checkout; name a folder of the repository"
+    assert (ran.code, ran.err) == (2, f"error: more is not searched: {says}\n")
+
+
+PARTS = {
+    "tests": {"EVAL.yaml": "tests: link/EVAL.yaml"},
+    "dots": {"EVAL.yaml": "tests: ../../outside/EVAL.yaml"},
+    "pattern": {"EVAL.yaml": "tests: ['file://../../outside/E*.yaml']"},
+    "include": {"EVAL.yaml": "tests: [{id: a, input: b, assertions: [{include: ./link/config.yaml}]}]"},
+    "prompt": {
+        "EVAL.yaml": "tests: [{id: a, input: b, assertions: [{type: llm-grader, prompt: 'file://link/canary.txt'}]}]"
+    },
+    "workspace": {"EVAL.yaml": "tests: [{id: a, input: b, criteria: c}]\nworkspace: link/config.yaml"},
+}
+
+
+@pytest.mark.parametrize("files", PARTS.values(), ids=PARTS)
+def test_what_a_suite_is_made_of_is_in_the_checkout(scene, files):
+    scene.link("evals/link", "../../outside")
+    written(scene.root, {f"evals/{name}": text for name, text in files.items()})
+    checked = silent(scene.run("evals/EVAL.yaml", command="check"))
+    assert checked.code == 2
+    assert "leads out of the checkout" in checked.err
+
+
+def test_targets_are_in_the_checkout(scene):
+    written(scene.root, {"evals/EVAL.yaml": AGENTV})
+    scene.link("evals/.agentv/targets.yaml", "../../../outside/targets.yaml")
+    checked = silent(scene.run("evals/EVAL.yaml", command="check"))
+    assert checked.code == 2
+    assert "leads out of the checkout" in checked.err
+
+
+# --- 6: the configuration ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["../outside/config.yaml", "/proc/self/environ", ".git/config", "/dev/zero"])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_configuration_that_leads_out_is_refused(scene, target, named):
+    (scene.root / "skillgym.config.yaml").unlink()
+    scene.link("skillgym.config.yaml", target)
+    ran = silent(scene.run(*(("--config", "skillgym.config.yaml") if named else ())))
+    assert ran.code == 2
+    assert ran.err.startswith("error: skillgym.config.yaml: cannot be read: ")
+    assert not (scene.root / "out").exists()
+
+
+def test_a_configuration_that_is_a_fifo_is_refused_at_once(scene):
+    (scene.root / "skillgym.config.yaml").unlink()
+    os.mkfifo(scene.root / "skillgym.config.yaml")
+    ran = scene.run()
+    assert (ran.code, "is a FIFO, not a regular file" in ran.err) == (2, True)
+
+
+def test_a_configuration_linked_inside_is_read(scene):
+    (scene.root / "skillgym.config.yaml").rename(scene.root / "real.yaml")
+    scene.link("skillgym.config.yaml", "real.yaml")
+    assert scene.run(command="check").out == "fine: 1 suites, 1 cases, 1 runners\n"
+
+
+# --- 7: where is written ----------------------------------------------------------------------------
+
+WRITTEN = {
+    "--output": (("--output", "link"), "the run directory: link is a symbolic link"),
+    "below --output": (("--output", "link/new/er"), "the run directory: link is a symbolic link"),
+    "--report": (("--report", "junit=link/x.xml"), "the junit report link/x.xml: link is a symbolic link"),
+    "a report": (("--report", "results=file"), "the results report file: file is a symbolic link"),
+    "in git": (("--report", "junit=.git/hooks/x"), "the junit report .git/hooks/x: .git leads into .git"),
+    "--record": (("--record", "link"), "--record link: link is a symbolic link"),
+    "--template-dir": (("--template-dir", "link/templates"), "--template-dir link/templates: link is a symbolic link"),
+    "--resume": (("--resume", "link"), "the run directory: link is a symbolic link"),
+}
+
+
+@pytest.mark.parametrize(("options", "says"), WRITTEN.values(), ids=WRITTEN)
+def test_nothing_is_written_through_a_link(scene, options, says):
+    scene.link("link", "../outside")
+    scene.link("file", "../outside/results.json")
+    if "--resume" in options:
+        (scene.outside / "journal.jsonl").touch()
+    ran = silent(skillgym("run", *options, cwd=scene.root))
+    if "--resume" in options:
+        (scene.outside / "journal.jsonl").unlink()
+    assert (ran.code, ran.out) == (2, "")
+    assert (
+        ran.err
+        == f"error: {says}; name a path inside the repository, with no symbolic link and no .git on the way to it\n"
+    )
+    assert not (scene.root / ".skillgym-results").exists()
+
+
+def test_the_usual_place_of_runs_is_no_link(scene):
+    scene.link(".skillgym-results", "../outside")
+    ran = silent(skillgym("run", cwd=scene.root))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error: the run directory: .skillgym-results is a symbolic link; ")
+
+
+def test_links_in_a_committed_run_directory_are_not_written_through(scene):
+    """Whatever a run writes, it puts a file of its own there."""
+    for name in ("results.json", "junit.xml", "summary.md", "comment.md"):
+        scene.link(f"out/{name}", "../../outside/results.json")
+    assert silent(scene.run()).code == 0
+    assert not any(path.is_symlink() for path in (scene.root / "out").rglob("*"))
+
+
+def test_the_logs_of_suite_programs_in_a_run_directory_are_no_links(scene):
+    written(scene.root, {"a_suite.py": PYTHON + "print('written by the suite')\n"})
+    assert scene.run("a_suite.py").code == 0
+    logs = list((scene.root / "out").glob("*.log"))
+    assert logs
+    for log in logs:
+        log.unlink()
+        log.symlink_to(scene.outside / "canary.txt")
+    assert silent(scene.run("a_suite.py")).code == 0
+
+
+def test_the_folders_of_sessions_in_a_run_directory_are_no_links(scene):
+    assert scene.run().code == 0
+    (first,) = (path for path in (scene.root / "out").iterdir() if path.is_dir() and path.name != "logs")
+    first.rename(scene.root / "moved")
+    scene.link(f"out/{first.name}", "../../outside")
+    ran = silent(scene.run())
+    assert (ran.code, f"cannot write {scene.root}/out/{first.name}/" in ran.err) == (3, True)
+
+
+def test_a_recording_is_not_written_through_a_link_in_it(scene):
+    for folder in ("core", "bench", "sh", "one"):
+        scene.link(f"recordings/{folder}", "../../outside")
+    assert CANARY not in "".join(scene.run("--record", "recordings").err)
+
+
+def test_snapshots_are_not_written_through_a_link(scene):
+    text = json.dumps(json.loads(config(runner())) | {"snapshots": {"tolerance": {"percent": 5}}})
+    written(scene.root, {"skillgym.config.yaml": text})
+    scene.link("skillgym.snapshots.json", "../outside/snapshots.json")
+    ran = silent(scene.run("--update-snapshots"))
+    assert ran.code == 2
+    assert "snapshots.path: skillgym.snapshots.json is a symbolic link" in ran.err
+
+
+def test_stored_runs_are_not_read_through_a_link(scene):
+    scene.link("old", "../outside")
+    for args in (("report", "old"), ("report", "o*"), ("rejudge", "old"), ("run", "--baseline", "old")):
+        ran = silent(skillgym(*args, "--output", "out", cwd=scene.root))
+        assert ran.code == 2
+        assert "old is a symbolic link that leads out of the checkout" in ran.err or "leads out of ." in ran.err
+
+
+# --- 8: what is no file -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["evil.bench.json", "EVAL.yaml", "evil_suite.py"])
+def test_a_fifo_as_a_suite_is_refused_at_once(scene, name):
+    os.mkfifo(scene.root / name)
+    for args in ((), (name,)) if name != "EVAL.yaml" else ((name,),):
+        ran = skillgym("check", *args, cwd=scene.root, limit=30)
+        if args:  # git does not list it among what may be committed
+            assert (ran.code, f"error: {name}: cannot be read: {name} is a FIFO, not a regular file" in ran.err) == (
+                2,
+                True,
+            )
+
+
+def test_a_tracked_suite_that_became_a_fifo_is_refused_at_once(scene):
+    (scene.root / "bench/core.json").unlink()
+    os.mkfifo(scene.root / "bench/core.json")
+    ran = skillgym("check", cwd=scene.root, limit=30)
+    assert (ran.code, "bench/core.json is a FIFO, not a regular file" in ran.err) == (2, True)
+
+
+# --- copies of the repository -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["../outside", "/etc"])
+def test_a_tracked_folder_that_became_a_link_is_not_copied_through_it(scene, target):
+    """Git has the files in its index still; through the link they would be those outside."""
+    written(scene.root, {"z/canary.txt": "mine", "z/passwd": "mine"})
+    git_in(scene.root, "add", "--all")
+    (scene.root / "z/canary.txt").unlink()
+    (scene.root / "z/passwd").unlink()
+    (scene.root / "z").rmdir()
+    scene.link("z", target)
+    ran = silent(scene.run("--report", "results=r.json"))
+    assert ran.code == 0, ran.err
+
+
+# --- the action -------------------------------------------------------------------------------------
+
+INPUTS = {
+    "working-directory": ({"working-directory": "link"}, "input working-directory: link is a symbolic link"),
+    "out of the workspace": ({"working-directory": ".."}, "input working-directory: .. leads out of the checkout"),
+    "report-dir": ({"report-dir": "link/out"}, "the run directory: link is a symbolic link"),
+    "junit-path": ({"junit-path": "link/x.xml"}, "the junit report link/x.xml: link is a symbolic link"),
+    "results-path": ({"results-path": "file"}, "the results report file: file is a symbolic link"),
+    "template-dir": ({"template-dir": "link"}, "--template-dir link: link is a symbolic link"),
+    "config": ({"config": "link/config.yaml"}, "link is a symbolic link that leads out of the checkout"),
+    "baseline": ({"baseline": "link/results.json"}, "link is a symbolic link that leads out of the checkout"),
+    "results": ({"mode": "report", "results": "link"}, "link is a symbolic link that leads out of the checkout"),
+}
+
+
+@pytest.mark.parametrize(("inputs", "says"), INPUTS.values(), ids=INPUTS)
+def test_inputs_of_the_action_follow_no_link_out(scene, inputs, says):
+    scene.link("link", "../outside")
+    scene.link("file", "../outside/results.json")
+    step = action_step.step(scene.root, None, {"report-dir": "out", "comment": "off"} | inputs)
+    assert step.code == 2, step.said
+    assert says in step.said
+    assert CANARY not in step.said + step.log + step.summary + str(step.outputs)

@@ -1,0 +1,26 @@
+"""A folder with report templates of a user's, and the process that renders them."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+from skillgym_action.effects.cancellation import Cancellation
+from skillgym_action.effects.processes import Processes
+from skillgym_action.effects.report_process import ReportTemplates
+from skillgym_action.effects.report_templates import template_sources
+from skillgym_action.redaction import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@contextmanager
+def rendered_elsewhere(folder: Path, *secrets: str, cancelled: bool = False) -> Iterator[ReportTemplates]:
+    """What renders the report templates of a folder; ``secrets`` are not shown to them."""
+    sources = template_sources(folder, folder, committed=True)
+    with closing(Cancellation()) as cancellation, Processes(environment={}, cancelled=cancellation) as processes:
+        if cancelled:
+            cancellation.set()
+        yield ReportTemplates(sources, processes, Redactor(secrets))
