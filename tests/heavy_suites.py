@@ -185,7 +185,7 @@ RESULTS: Table = {
         "keys": (numbered('"k#":0,', MOST - 9, "{", '"x":0}'), "problems: no results of a run"),
         "more keys": (numbered('"k#":0,', 2 * MOST, "{", '"x":0}'), "an object with more than 1,000 members"),
         "a long text": (many("x", 90 * MIB, '{"schema": "', '"}'), "schema: must be 1"),
-        "depth": (many("[", 100_000), "recursion limit exceeded"),
+        "depth": (many("[", 100_000), "nested more than 100 levels deep"),
     },
 }
 """Results of a run, as ``report`` and ``--baseline`` take them."""

@@ -692,7 +692,7 @@ def test_judging_again_what_had_trouble_neither_waits_nor_changes_it(tmp_path):
         ),
         pytest.param(
             ["broken"],
-            "error: broken/results.json: not JSON: EOF while parsing an object at line 1 column 1",
+            "error: broken/results.json: not JSON: Expecting property name enclosed in double quotes: line 1 column 2",
             id="a broken one",
         ),
         pytest.param(["other"], "error: other/results.json: schema: is missing", id="somebody else's"),

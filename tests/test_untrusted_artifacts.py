@@ -205,9 +205,15 @@ def test_other_files_of_the_artifact_are_not_even_looked_at(root, github):
 def test_a_baseline_is_read_with_the_same_caution(root):
     os.mkfifo(root / "pipe.json")
     (root / "link.json").symlink_to(results_of(root))
-    for name, message in (("pipe.json", "is not a file"), ("link.json", "is a symbolic link")):
+    (root / "inside.json").symlink_to("artifact/run/results.json")
+    told = {
+        "pipe.json": "pipe.json: is not a file",
+        "inside.json": "inside.json: is a symbolic link, which is not followed",
+        "link.json": "link.json: link.json is a symbolic link that leads out of the checkout",
+    }
+    for name, message in told.items():
         ran = skillgym("report", "artifact/run", "--baseline", name, cwd=root)
-        assert (ran.code, f"error: {name}: {message}" in ran.err) == (2, True), ran.err
+        assert (ran.code, f"error: {message}" in ran.err) == (2, True), ran.err
 
 
 def test_a_search_has_an_end(tmp_path):

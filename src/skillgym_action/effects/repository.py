@@ -162,10 +162,16 @@ def _walk(folder: Path) -> Iterator[str]:
             if any(entry.name == ".gitignore" for entry in entries) and _ignores_all(f"{where}/.gitignore"):
                 continue
             for entry in entries:
-                if not entry.is_dir():
+                if entry.is_dir(follow_symlinks=False):
+                    waiting += [] if entry.name in NEVER else [entry.path]
+                elif not _leads_to_folder(entry):
                     yield os.path.join(where, entry.name)
-                elif entry.name not in NEVER and not entry.is_symlink():
-                    waiting.append(entry.path)
+
+
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):  # a link that leads to itself
+        return entry.is_dir()
+    return False
 
 
 def _ignores_all(path: str) -> bool:

@@ -14,10 +14,12 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from skillgym_action.domain import Runner
+from skillgym_action.effects.checkout import Checkout
 from skillgym_action.effects.run_files import is_folder, matching, read_file
 from skillgym_action.errors import UsageError
 from skillgym_action.notations.json_notation import Extent, refuse_doubled, refuse_large
 from skillgym_action.notations.readings import NotationError
+from skillgym_action.notations.user_files import PLAIN_PATH
 from skillgym_action.runs.restore import refuse, restored
 from skillgym_action.schemas import MEANINGS, Results
 from skillgym_action.session import AgentConfig
@@ -50,6 +52,7 @@ class StoredRun:
 
 def stored_run(directory: Path) -> StoredRun:
     """A run directory, as far as judging it again needs it. Raises UsageError."""
+    _refuse_links_out(directory, Path.cwd())
     results = _results(_Named(folder=directory, parts=(RESULTS,), shown=str(directory / RESULTS)))[0]
     sessions = str(directory.resolve())
     runners = tuple(
@@ -83,6 +86,7 @@ def stored_reports(runs: Iterable[str], cwd: Path, *, confined: bool = False) ->
 
 def baseline(path: Path, cwd: Path) -> RunReport | None:
     """The run to compare with; None where none is stored yet. Raises UsageError for one that cannot be used."""
+    _refuse_links_out(path, cwd)
     folder, parts = (path, (RESULTS,)) if path.is_dir() else (path.parent, (path.name,))
     named = _Named(folder=folder, parts=parts, shown=_shown(folder.joinpath(*parts), cwd))
     if not folder.is_dir() or not _is_there(named):
@@ -111,6 +115,7 @@ def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
         folder = Path(*takewhile(lambda part: not _is_pattern(part), target.parts))
         parts = target.relative_to(folder).parts
     elif target.is_dir():
+        _refuse_links_out(target, cwd)
         yield _Named(folder=target, parts=(RESULTS,), shown=_shown(target / RESULTS, cwd))
         return
     else:
@@ -144,6 +149,13 @@ def _matches(folder: Path, parts: tuple[str, ...], run: str, cwd: Path) -> Itera
 def _unusable(shown: str, error: OSError) -> UsageError:
     remedy = "put a copy there in place of the link" if error.errno == ELOOP else _WHAT_A_RUN_IS
     return UsageError(f"{shown}: {error.strerror}", remedy=remedy)
+
+
+def _refuse_links_out(path: Path, cwd: Path) -> None:
+    """A commit can put a link at any name below ``cwd``; one that leads out of there is not followed."""
+    checkout = Checkout(cwd)
+    if checkout.contains(cwd / path) and (refused := checkout.refusal(cwd / path, follow=True)):
+        raise UsageError(f"{_shown(path, cwd)}: {refused}", remedy=PLAIN_PATH)
 
 
 def _is_there(named: _Named) -> bool:
