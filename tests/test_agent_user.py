@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import shutil
 import stat
 import tempfile
@@ -60,6 +61,24 @@ def test_an_agent_works_in_its_workspace_as_somebody_else(checkout):
     }
     ran = run(repository(checkout, files, git=True))
     assert not IS_ROOT or ran.code == 0, ran.err
+
+
+ONE_AT_A_TIME = "mkdir lock || exit 1; sleep 0.05; rmdir lock; id -u >$(cat)"
+
+
+def test_sessions_in_directories_of_the_users_are_one_user_and_wait_for_each_other(checkout):
+    places = {name: written(checkout / name, {}) for name in ("one", "two")}
+    for place in places.values():
+        place.chmod(0o777)
+    files: dict[str, str] = {"skillgym.config.yaml": config(runner(ONE_AT_A_TIME), jobs=4)}
+    for name, place in places.items():
+        cases = (case(f"{name}-{number}", prompt=f"{place}/{number}.txt", expect=()) for number in range(3))
+        files[f"bench/{name}.json"] = suite(*cases, workspace={"mode": "none"}, run={"cwd": f"../../{name}"})
+    ran = run(repository(checkout / "repo", files, git=True))
+    if IS_ROOT:
+        assert ran.code == 0, ran.err
+        users = {file.read_text() for place in places.values() for file in place.glob("*.txt")}
+        assert users == {f"{pwd.getpwnam(NOBODY).pw_uid}\n"}
 
 
 OF_THE_OPERATOR = (

@@ -465,6 +465,20 @@ def test_a_shared_directory_keeps_what_sessions_left(bench):
     assert bench.logged("seen") == ["left.txt"]
 
 
+@pytest.mark.parametrize("schedule", ["parallel", "isolated-by-runner"])
+def test_sessions_in_a_shared_directory_are_held_one_after_the_other(bench, schedule):
+    agents = {name: bench.agent(ALONE.format(lock="one for both")) for name in ("x", "y")}
+    report = bench.run(agents, files=with_python("shared"), schedule=schedule, jobs=4)
+    assert statuses(report) == ["passed"] * 4
+    assert bench.logged("overlap") == []
+
+
+def test_isolated_directories_are_worked_in_side_by_side(bench):
+    agents = {name: bench.agent(MEET.format(n=4)) for name in ("x", "y")}
+    report = bench.run(agents, files=with_python("isolated"), jobs=4)
+    assert statuses(report) == ["passed"] * 4
+
+
 def test_an_isolated_directory_is_empty_each_time(bench):
     bench.run("ls >> $LOG/seen; touch left.txt", files=with_python("isolated"))
     assert bench.logged("seen") == []

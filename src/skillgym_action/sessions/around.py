@@ -45,6 +45,26 @@ def place_of(execution: Execution) -> WorkspaceSpec:
     return said
 
 
+def common_place(execution: Execution, *, one_user: bool) -> str | None:
+    """The name of the directory that the session has in common with others, which wait for each other; None: its own.
+
+    ``one_user``: sessions in directories that the tool did not make all run as one user, and each ends what it runs.
+    """
+    spec = place_of(execution)
+    if spec.mode == "none" and one_user:
+        return ""
+    lasts = spec.mode == "shared" or (
+        spec.mode == "none" and bool(spec.hooks.around(execution.runner.hooks).before_all)
+    )
+    return _name(execution) if lasts else None
+
+
+def _name(execution: Execution) -> str:
+    """Whose workspace it is, where it is shared: the suite's; the runner's, too, where it prepares it."""
+    own = f" {execution.runner.id}" if execution.suite.runners else ""
+    return f"{execution.suite.path}{own}"
+
+
 def prepared(world: World, execution: Execution, folder: Path) -> Workspace:
     """A workspace that is ready for the agent; ``folder`` takes logs. Raises NotPreparedError."""
     around = _Around(world, execution, folder)
@@ -101,14 +121,13 @@ class _Around:
 
     @property
     def name(self) -> str:
-        """Whose workspace it is, where it is shared: the suite's; the runner's, too, where it prepares it."""
-        own = f" {self.execution.runner.id}" if self.execution.suite.runners else ""
-        return f"{self.execution.suite.path}{own}"
+        """What a shared workspace is called."""
+        return _name(self.execution)
 
     @property
     def lasts(self) -> bool:
         """Whether the directory is that of other sessions, too."""
-        return self.spec.mode == "shared" or (self.spec.mode == "none" and bool(self.hooks.before_all))
+        return common_place(self.execution, one_user=False) is not None
 
     def before(self, workspace: Workspace) -> None:
         """All of it, for a workspace of the session's own; what it is then, the agent starts from."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.dependencies import chains, in_order, unmet
 from skillgym_action.domain import Failure, Judgement, Result
 from skillgym_action.runs.journal import event_line, session_line
-from skillgym_action.sessions.around import all_finished
+from skillgym_action.sessions.around import all_finished, common_place
 from skillgym_action.sessions.attempt import Attempted, attempt, result_of
 from skillgym_action.sessions.judge import CANCELLED, classified, errored
 from skillgym_action.sessions.repetitions import combined, troubled, upcoming
@@ -40,7 +40,7 @@ def execute(world: World, plan: Plan, options: ExecuteOptions, journal: Journal)
     world.observer.planned(len(plan.executions) + len(plan.unrunnable))
     results = {entry.index: _told(world, _hidden(world, _invalid(entry))) for entry in plan.unrunnable}
     line = _Line(world, plan, options, journal)
-    lanes = deque(_lanes(plan, options))
+    lanes = deque(_lanes(plan, options, one_user=world.processes.user is not None))
     with (
         withheld(world, plan.executions),
         ThreadPoolExecutor(max_workers=options.jobs, thread_name_prefix="execution") as pool,
@@ -59,20 +59,29 @@ def execute(world: World, plan: Plan, options: ExecuteOptions, journal: Journal)
     return tuple(results[index] for index in sorted(results))
 
 
-def _lanes(plan: Plan, options: ExecuteOptions) -> list[tuple[Execution, ...]]:
-    """What runs one after the other: each execution with those it depends on, or everything of one runner."""
+def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple[Execution, ...]]:
+    """What runs one after the other, in the order of the plan.
+
+    An execution and those it depends on; whatever works in one directory; if asked for, everything of one runner.
+    """
     leaders = {suite.path: chains(suite.cases) for suite in plan.suites}
     together: dict[tuple[str, ...], list[Execution]] = {}
     for one in plan.executions:
-        own = (one.suite.path, leaders[one.suite.path][one.case.id], one.runner.id)
+        own: tuple[str, ...] = (one.suite.path, leaders[one.suite.path][one.case.id], one.runner.id)
         together.setdefault(own, []).append(one)
-    chained = [in_order(executions) for executions in together.values()]
-    if options.schedule != "isolated-by-runner":
-        return chained
-    lanes: dict[str, tuple[Execution, ...]] = {}
-    for chain in chained:
-        lanes[chain[0].runner.id] = lanes.get(chain[0].runner.id, ()) + chain
-    return list(lanes.values())
+    lanes: dict[tuple[str, ...], list[Execution]] = {}
+    for own, executions in together.items():
+        places = sorted({place for one in executions if (place := common_place(one, one_user=one_user)) is not None})
+        keys: list[tuple[str, ...]] = [("place", place) for place in places]
+        if options.schedule == "isolated-by-runner":
+            keys.append(("runner", executions[0].runner.id))
+        lane, *others = list({id(lanes[key]): lanes[key] for key in keys if key in lanes}.values()) or [[]]
+        for other in others:
+            lane += other
+            lanes = {key: lane if one is other else one for key, one in lanes.items()}
+        lane += in_order(executions)
+        lanes |= dict.fromkeys(keys or [own], lane)
+    return [tuple(lane) for lane in {id(lane): lane for lane in lanes.values()}.values()]
 
 
 def _taken(lanes: deque[tuple[Execution, ...]]) -> tuple[Execution, ...]:
