@@ -63,22 +63,20 @@ def test_an_agent_works_in_its_workspace_as_somebody_else(checkout):
     assert not IS_ROOT or ran.code == 0, ran.err
 
 
-ONE_AT_A_TIME = "mkdir lock || exit 1; sleep 0.05; rmdir lock; id -u >$(cat)"
+ONE_AT_A_TIME = "mkdir lock || exit 1; sleep 0.05; rmdir lock; id -u >>users.txt"
 
 
-def test_sessions_in_directories_of_the_users_are_one_user_and_wait_for_each_other(checkout):
-    places = {name: written(checkout / name, {}) for name in ("one", "two")}
-    for place in places.values():
-        place.chmod(0o777)
-    files: dict[str, str] = {"skillgym.config.yaml": config(runner(ONE_AT_A_TIME), jobs=4)}
-    for name, place in places.items():
-        cases = (case(f"{name}-{number}", prompt=f"{place}/{number}.txt", expect=()) for number in range(3))
-        files[f"bench/{name}.json"] = suite(*cases, workspace={"mode": "none"}, run={"cwd": f"../../{name}"})
+def test_sessions_in_a_directory_of_the_users_are_one_user_and_wait_for_each_other(checkout):
+    place = checkout / "place"
+    place.mkdir()
+    place.chmod(0o777)
+    agents = config(runner(ONE_AT_A_TIME), runner(ONE_AT_A_TIME), run={"cwd": str(place), "maxParallel": 4})
+    cases = [case(str(number), expect=("file:users.txt exists",)) for number in range(3)]
+    files = {"skillgym.config.yaml": agents, "bench/core.json": suite(*cases)}
     ran = run(repository(checkout / "repo", files, git=True))
     if IS_ROOT:
-        assert ran.code == 0, ran.err
-        users = {file.read_text() for place in places.values() for file in place.glob("*.txt")}
-        assert users == {f"{pwd.getpwnam(NOBODY).pw_uid}\n"}
+        assert ran.code == 0, ran.out + ran.err
+        assert (place / "users.txt").read_text() == f"{pwd.getpwnam(NOBODY).pw_uid}\n" * 6
 
 
 OF_THE_OPERATOR = (
