@@ -70,7 +70,7 @@ def test_sessions_in_a_directory_of_the_users_are_one_user_and_wait_for_each_oth
     place = checkout / "place"
     place.mkdir()
     place.chmod(0o777)
-    agents = config(runner(ONE_AT_A_TIME), runner(ONE_AT_A_TIME), run={"cwd": str(place), "maxParallel": 4})
+    agents = config(runner(ONE_AT_A_TIME), runner(ONE_AT_A_TIME), run={"cwd": str(place), "schedule": "parallel"})
     cases = [case(str(number), expect=("file:users.txt exists",)) for number in range(3)]
     files = {"skillgym.config.yaml": agents, "bench/core.json": suite(*cases)}
     ran = run(repository(checkout / "repo", files, git=True))
