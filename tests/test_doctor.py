@@ -107,6 +107,22 @@ def test_who_agents_run_as(root, path):
     assert found == (root_runs if os.geteuid() == 0 else "· run as the caller")
 
 
+def test_what_keeps_sessions_apart(root, path):
+    found = line(doctor(root, path), "sessions")
+    assert found == ("· not apart from each other, and read what the caller may read; nothing they start outlives them")
+    if os.geteuid() == 0:
+        found = line(doctor(root, path, "--agent-user", "nobody"), "sessions")
+        assert found == (
+            "! each has a user id of its own, 50000 to 59999, and reaches no other session; these users have no name,"
+            " and os.userInfo() of Node.js fails there; give them names in /etc/passwd"
+        )
+
+
+def test_what_protects_the_tools_own_process(root, path):
+    found = line(doctor(root, path), "this process")
+    assert found == "✓ no other process reads its memory, and nothing it starts gains rights through setuid programs"
+
+
 # --- agents and runners -----------------------------------------------------------------------------
 
 

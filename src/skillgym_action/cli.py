@@ -60,6 +60,9 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
 CONFIG = option("config", "FILE", "Configuration file; default: skillgym.config.* found upward.")
 RUNNER = option("runner", "ID|AGENT[:MODEL]", "A configured runner, or an agent by name.", multiple=True)
 AGENTV_COMPAT = flag("agentv-compat", "Score AgentV suites as AgentV does, where we differ on purpose.")
+AGENT_USER = option(
+    "agent-user", "NAME", "Who agents, and all else that suites start, run as; only root can ask for it."
+)
 SELECTION = together(
     click.argument("paths", nargs=-1, metavar="[PATH]..."),
     CONFIG,
@@ -81,7 +84,7 @@ RUNNING = together(
     option("max-cost", "USD", "Money the run may spend; then nothing more is started."),
     option("limits", "KEY=SIZE,...", "Limits of a session: memory, disk, processes, fileSize; memory=4GiB,disk=2GiB."),
     option("keep", "WHAT", "What to archive of a workspace that is not green: changed (files), all, or none."),
-    option("agent-user", "NAME", "Who agents, and all else that suites start, run as; only root can ask for it."),
+    AGENT_USER,
     flag("install-agents", "Install the CLIs of agents that are not there, through npm."),
     flag("update-snapshots", "Take a new snapshot of every execution, and compare with none."),
     option("record", "DIR", "Store the sessions there, to be played by the replay agent."),
@@ -193,6 +196,7 @@ def report(runs: tuple[str, ...], **given: Any) -> int:
 @cli.command()
 @CONFIG
 @RUNNER
+@AGENT_USER
 @click.option("--install", metavar="AGENT[@VERSION]", multiple=True, help="Install an agent's CLI through npm first.")
 @click.option("--probe", is_flag=True, help="Hold one short session on each runner; this costs a little.")
 @flag("no-color", "No colours.")

@@ -98,7 +98,7 @@ def _looking(given: Settings, here: Place) -> Iterator[World]:
     terminal = _terminal(given, here)
     with (
         tempfile.TemporaryDirectory(prefix="skillgym-") as folder,
-        composition.opened(here, Path(folder) / "run", terminal) as world,
+        composition.opened(here, Path(folder) / "run", terminal, user_name=given.agent_user) as world,
     ):
         yield world
         if world.cancelled:

@@ -176,10 +176,12 @@ def _resumed(given: Settings, directory: Path) -> Path:
 
 
 @contextmanager
-def opened(here: Place, directory: Path, observer: Observer, options: Options | None = None) -> Iterator[World]:
+def opened(
+    here: Place, directory: Path, observer: Observer, options: Options | None = None, *, user_name: str | None = None
+) -> Iterator[World]:
     """All doors, and SIGINT and SIGTERM turned into a cancellation, as long as the context lasts.
 
-    Without ``options`` nothing is said on a pull request.
+    Without ``options`` nothing is said on a pull request, and agents run as ``user_name``; None: as the caller.
     """
     gc.freeze()
     gc.set_threshold(YOUNG)
@@ -188,7 +190,7 @@ def opened(here: Place, directory: Path, observer: Observer, options: Options | 
         cancelled = Cancellation()
         stack.callback(cancelled.close)
         stack.enter_context(_signals(cancelled))
-        name = options.execute.agent_user if options else None
+        name = options.execute.agent_user if options else user_name
         user = agent_user(name) if name else None
         if user:
             user = _closed(here, user, stack)

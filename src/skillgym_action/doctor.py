@@ -14,9 +14,11 @@ from skillgym_action import __version__, composition
 from skillgym_action.agents import AGENTS
 from skillgym_action.config import Config, find_config
 from skillgym_action.domain import Case, Execution, Suite, WorkspaceSpec
+from skillgym_action.effects.agent_user import IDS
 from skillgym_action.effects.node import Node
 from skillgym_action.errors import Location, SkillgymError, UsageError, did_you_mean
 from skillgym_action.github.event import github_event
+from skillgym_action.hosts.descendants import is_protected
 from skillgym_action.options import ExecuteOptions
 from skillgym_action.redaction import is_secret_name
 from skillgym_action.runners import unknown_runner
@@ -72,6 +74,8 @@ def findings(world: World, given: Settings, here: Place, *, install: tuple[str, 
         if probe and not isinstance(found, Finding) and not found.agent.sessions:
             yield _probed(world, found)
     yield _who(world)
+    yield _sessions(world)
+    yield _own_process()
     yield from _github(here.environment)
 
 
@@ -124,6 +128,30 @@ def _who(world: World) -> Finding:
         remedy = "use --agent-user, unless this machine is thrown away"
         return Finding(subject=subject, text="run as the caller, root", state=State.WARNING, remedy=remedy)
     return Finding(subject=subject, text="run as the caller", state=State.NOTE)
+
+
+def _sessions(world: World) -> Finding:
+    """What keeps sessions apart from each other and from the job."""
+    finding = partial(Finding, subject="sessions")
+    if user := world.processes.user:
+        apart = f"each has a user id of its own, {IDS.start} to {IDS.stop - 1}, and reaches no other session"
+        if user.have_names:
+            return finding(text=apart)
+        nameless = "; these users have no name, and os.userInfo() of Node.js fails there"
+        return finding(text=apart + nameless, state=State.WARNING, remedy="give them names in /etc/passwd")
+    text = "not apart from each other, and read what the caller may read; "
+    if Path("/proc/self").is_dir():
+        return finding(text=f"{text}nothing they start outlives them", state=State.NOTE)
+    text += "a program that leaves its process group outlives its session"
+    return finding(text=text, state=State.WARNING, remedy="run untrusted suites in the action's container")
+
+
+def _own_process() -> Finding:
+    if is_protected():
+        text = "no other process reads its memory, and nothing it starts gains rights through setuid programs"
+        return Finding(subject="this process", text=text)
+    text = "programs of the same user can read its memory, and what it starts can use setuid programs"
+    return Finding(subject="this process", text=text, state=State.WARNING, remedy="run it on Linux")
 
 
 def _github(environment: Mapping[str, str]) -> Iterator[Finding]:

@@ -52,6 +52,13 @@ class AgentUser:
     ids: UserIds
 
     @property
+    def have_names(self) -> bool:
+        """Whether the system has a name for the users of sessions, which some programs need."""
+        with suppress(KeyError):
+            return bool(pwd.getpwuid(IDS.start) and pwd.getpwuid(IDS.stop - 1))
+        return False
+
+    @property
     def in_place(self) -> Identity:
         """Who works in a folder that is not the session's own."""
         return Identity(uid=self.uid, gid=self.gid, is_own=False)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
+PR_GET_DUMPABLE, PR_GET_NO_NEW_PRIVS = 3, 39
 STUBBORN = 10.0  # seconds after which what cannot be killed is given up
 PAUSE = 0.002
 LOOKS = 3  # without finding anything new, before all of it counts as stopped
@@ -35,6 +36,16 @@ def protect(*, subreaper: bool) -> None:
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     prctl(PR_SET_CHILD_SUBREAPER, int(subreaper), 0, 0, 0)
+
+
+def is_protected() -> bool:
+    """Whether the system says that this process is protected in that way."""
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    prctl = ctypes.CDLL(None).prctl
+    return bool(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 and prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0)
 
 
 def reaped() -> dict[int, int]:
