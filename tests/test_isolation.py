@@ -364,7 +364,9 @@ def test_a_fork_storm_ends_with_its_session_and_harms_no_other(place):
     afterwards = AFTERWARDS.replace("MA", mark[:16]).replace("RK", mark[16:])
     files = {
         "skillgym.config.yaml": config(runner(STORM.replace("MARK", mark))),
-        "bench/core.json": suite(case("quiet"), case("storm", ({"test": f"python3 -c '{afterwards}'"},))),
+        "bench/core.json": suite(
+            case("quiet", timeout=20), case("storm", timeout=20, expect=({"test": f"python3 -c '{afterwards}'"},))
+        ),
     }
     found = results(place, files, *AS_USERS, "--jobs", "2", "--limits", "processes=100") if IS_ROOT else {}
     assert {name: result["status"] for name, result in found.items()} == (
@@ -501,16 +503,24 @@ def test_a_supervisor_that_is_killed_makes_the_session_errored_and_nothing_is_le
     assert sleeping(mark) == []
 
 
-@pytest.mark.parametrize(
-    "user", [pytest.param((), id="as caller"), pytest.param(("--agent-user", "nobody"), id="root")]
-)
-def test_nothing_is_left_two_seconds_after_the_tool_was_killed(place, user):
-    if user and not IS_ROOT:
+@BOTH
+@pytest.mark.parametrize("step", ["bootstrap", "agent", "test", "hook"])
+def test_nothing_is_left_two_seconds_after_the_tool_was_killed(place, options, step):
+    if options and not IS_ROOT:
         return
-    mark = f"4713.{os.getpid()}{len(user)}"
-    agent = f"(env -i setsid sleep {mark} &) ; sleep {mark}"
-    root = repository(place / "checkout", {"skillgym.config.yaml": config(runner(agent))}, git=True)
-    with started("run", *user, "--output", "results", cwd=root) as tool:
+    mark = f"4713.{os.getpid()}{len(options)}{len(step)}"
+    stays = f"(env -i setsid sleep {mark} &) ; sleep {mark}"
+    does = {name: stays if name == step else "true" for name in ("bootstrap", "agent", "test", "hook")}
+    hooks = {"after_each": {"command": ["sh", "-c", does["hook"]]}}
+    files = {
+        "skillgym.config.yaml": config(runner(f"{does['agent']}; echo done")),
+        "bench/core.json": suite(
+            case("one", ({"test": does["test"]},)), workspace={"bootstrap": does["bootstrap"]}
+        ) if step != "hook" else None,
+        "EVAL.yaml": agentv("one", workspace={"hooks": hooks}) if step == "hook" else None,
+    }  # fmt: skip
+    root = repository(place / "checkout", files, git=True)
+    with started("run", *options, "--output", "results", cwd=root) as tool:
         assert until(lambda: len(sleeping(mark)) >= 2)
         tool.kill()
         killed = time.monotonic()
