@@ -93,6 +93,17 @@ def test_every_promise_of_safety_names_tests_that_there_are():
             assert f"\ndef {name}(" in tests, name
 
 
+def test_every_attack_by_position_names_tests_that_there_are():
+    section = text_of("docs/explanation/security.md").split("## Attacks by position\n")[1].split("\n## ")[0]
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    attacks = [row for row in rows(section) if row[0].isdigit()]
+    assert [int(row[0]) for row in attacks] == list(range(1, 37))
+    for row in attacks:
+        named = re.findall(r"test_\w+", row[-1])
+        assert named, f"no test tries attack {row[0]}"
+        assert [name for name in named if f"\ndef {name}(" not in tests] == []
+
+
 # --- tables -----------------------------------------------------------------------------------------
 
 

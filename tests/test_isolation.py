@@ -1,6 +1,7 @@
 """Positions from which a session is attacked: whoever stands there reaches nothing outside of the session. Needs root.
 
-What must not be read, changed or published lies in a folder of root's and in the tool's environment.
+What must not be read, changed or published lies in a folder of root's and in the tool's environment. The table in
+docs/explanation/security.md says which test tries which attack.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import shutil
 import stat
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from uuid import uuid4
 
 import psutil
 import pytest
 
+import everybody
 from scratch import PASSING, case, config, repository, runner, skillgym, started, suite
 
 IS_ROOT = os.geteuid() == 0
@@ -47,36 +50,57 @@ def state(folder: Path) -> dict[str, tuple[object, ...]]:
     return found
 
 
-def ran(place: Path, agent: str, *expect: str | dict[str, str], bootstrap: str | None = None, **more: object):
-    """The only result of a red or green case, after it was seen that the canary was neither read nor changed."""
+AS_USERS = ("--agent-user", "nobody")
+AS_CALLER: tuple[str, ...] = ()
+BOTH = pytest.mark.parametrize("options", [pytest.param(AS_USERS, id="root"), pytest.param(AS_CALLER, id="as caller")])
+
+
+def results(place: Path, files: dict[str, str | None], *options: str) -> dict[str, dict[str, object]]:
+    """Results by case of a run in ``place``, after it was seen that the canary was neither read nor changed.
+
+    Nothing where ``options`` need root and nobody is root.
+    """
     canary = place / "root-only"
-    workspace = {"workspace": {"bootstrap": bootstrap}} if bootstrap else {}
-    files = {
-        "skillgym.config.yaml": config(runner(agent.replace("CANARY", str(canary)), **more)),
-        "bench/core.json": suite(case("one", expect), **workspace),
-    }
     root = repository(place / "checkout", files, git=True)
     before = state(canary)
-    options = ("run", "--agent-user", "nobody", "--keep", "all", "--output", "results")
     (place / "tmp").mkdir(mode=0o711)
-    done = skillgym(*options, cwd=root, GITHUB_TOKEN=MARK, TMPDIR=str(place / "tmp"))
-    if not IS_ROOT:
+    options = ("run", "--keep", "all", "--output", "results", *options)
+    done = everybody.ran(*options, cwd=root, GITHUB_TOKEN=MARK, TMPDIR=str(place / "tmp"))
+    if "--agent-user" in options and not IS_ROOT:
         assert (done.code, "only root" in done.err) == (2, True)
-        return None
+        return {}
     assert state(canary) == before
     assert MARK not in done.out + done.err
     for path in (root / "results").rglob("*"):
         assert MARK not in path.name
         assert path.is_symlink() or not path.is_file() or MARK.encode() not in path.read_bytes()
     assert list((place / "tmp").iterdir()) == []
-    (result,) = json.loads((root / "results" / "results.json").read_text())["suites"][0]["results"]
-    return result
+    suites = json.loads((root / "results" / "results.json").read_text())["suites"]
+    return {result["caseId"]: result for suite in suites for result in suite["results"]}
+
+
+def ran(
+    place: Path,
+    agent: str,
+    *expect: str | dict[str, str],
+    bootstrap: str | None = None,
+    options: tuple[str, ...] = AS_USERS,
+    **more: object,
+):
+    """The only result of a red or green case; see ``results``."""
+    canary = str(place / "root-only")
+    workspace = {"workspace": {"bootstrap": bootstrap.replace("CANARY", canary)}} if bootstrap else {}
+    files = {
+        "skillgym.config.yaml": config(runner(agent.replace("CANARY", canary), **more)),
+        "bench/core.json": suite(case("one", expect), **workspace),
+    }
+    return results(place, files, *options).get("one")
 
 
 def expected(result: dict[str, object] | None, status: str, words: str = "") -> None:
     """The status, and words of its reason; nothing where nobody is root."""
     if result is not None:
-        assert (result["status"], words in json.dumps(result)) == (status, True)
+        assert (result["status"], words in json.dumps(result)) == (status, True), json.dumps(result, indent=1)
 
 
 SWAPPED = "mv ../workspace ../w2 && ln -s /proc/self ../workspace"
@@ -129,11 +153,45 @@ def test_a_test_command_of_the_agent_does_not_reach_a_foreign_folder(place):
     expected(ran(place, agent, {"test": "make -f Makefile all; true"}), "passed")
 
 
-def test_files_elsewhere_are_gone_and_the_user_is_not_used_again(place):
+LEAVES = {
+    "clean": "true",
+    "elsewhere": "mkdir /tmp/$MARK /var/tmp/$MARK; echo x >/dev/shm/$MARK",
+    "home": "chmod 755 $HOME",
+    "scratch": "touch $TMPDIR/file; rm $TMPDIR/file",
+}
+
+
+def test_files_elsewhere_are_gone_and_a_user_that_left_a_trace_is_not_used_again(place):
+    """One after the other; each says who it is. The user of a session that left nothing is used again."""
     mark = uuid4().hex
-    agent = f"id -u >out.txt; mkdir /tmp/{mark} /var/tmp/{mark}; echo x >/dev/shm/{mark}; chmod 755 $HOME"
-    expected(ran(place, agent, "file:out.txt exists"), "passed")
+    agent = (
+        f"MARK={mark}; id -u; case {{case_id}} in {' '.join(f'*{name}) {do};;' for name, do in LEAVES.items())} esac"
+    )
+    order = [
+        f"{number}-{name}"
+        for number, name in enumerate(["clean", *(name for what in LEAVES for name in (what, "clean"))])
+    ]
+    files = {
+        "skillgym.config.yaml": config(runner(agent)),
+        "bench/core.json": suite(*(case(name, ("no-file:nothing",)) for name in order)),
+    }
+    found = results(place, files, *AS_USERS, "--jobs", "1")
     assert [path for path in ("/tmp", "/var/tmp", "/dev/shm") if Path(path, mark).exists()] == []
+    if IS_ROOT:
+        assert {name: result["status"] for name, result in found.items()} == dict.fromkeys(order, "passed")
+        users = [int(said(place, name)) for name in order]
+        again = [before == after for before, after in pairwise(users)]
+        assert dict(zip(order[1:], again, strict=False)) == {
+            "1-clean": True, "2-clean": True, "3-elsewhere": True, "4-clean": False, "5-home": True, "6-clean": False,
+            "7-scratch": True, "8-clean": False,
+        }  # fmt: skip
+        assert len(set(users)) == len(LEAVES)
+        assert set(users) < set(range(50_000, 60_000))
+
+
+def said(place: Path, case_id: str) -> str:
+    """What the agent of that case printed."""
+    return (place / "checkout" / "results" / "core" / case_id / "sh" / "repeat-1" / "stdout.log").read_text()
 
 
 def test_links_of_an_archived_workspace_lead_nowhere(place):
@@ -152,9 +210,286 @@ def test_whatever_depth_and_modes_a_session_leaves_it_is_removed(place):
     expected(ran(place, agent, "file:out.txt exists"), "passed")
 
 
-def test_a_file_over_the_limit_is_refused(place):
-    agent = "echo x | dd of=large bs=1 seek=9G 2>err.txt; echo x >out.txt; test -s large || echo small >>out.txt"
-    expected(ran(place, agent, "file:out.txt contains 'small'"), "passed")
+# dd ends by the signal unless its parent ignores it, and then says what the error is.
+WRITES = "echo x | LC_ALL=C dd of=large conv=notrunc bs=1 seek=$(({size} - {less})) 2>>err.txt"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("size", "limits"),
+    [
+        pytest.param(4 * 1024**3, (), id="the default"),
+        pytest.param(8192, ("--limits", "fileSize=8KiB"), id="a limit that was asked for"),
+    ],
+)
+def test_a_file_over_the_limit_is_refused(place, options, size, limits):
+    largest, larger = WRITES.format(size=size, less=2), WRITES.format(size=size, less=0)
+    agent = f"{largest} && rm large; trap '' XFSZ; {larger}; echo x >out.txt"
+    expect = ("file:out.txt exists", "file:err.txt contains 'File too large'", {"test": "test ! -s large"})
+    expected(ran(place, agent, *expect, options=(*options, *limits)), "passed")
+
+
+def test_an_agent_that_ends_by_a_file_over_the_limit_is_told_so(place):
+    agent = f"exec {WRITES.format(size=9 * 1024**3, less=0).partition('| ')[2]} </dev/zero count=1"
+    expected(ran(place, agent.replace("LC_ALL=C ", ""), "no-file:nothing"), "failed", "resource-limit")
+
+
+@BOTH
+def test_a_link_in_the_place_of_an_agents_folder_makes_the_session_errored(place, options):
+    """Of an agent whose configuration the tool writes into the home."""
+    bootstrap = "cd ../home && ln -s CANARY .codex && test -L .codex"
+    codex = {"type": "codex", "command": ["sh", "-c", PASSING]}
+    result = ran(place, "", "file:out.txt exists", bootstrap=bootstrap, options=options, **codex)
+    expected(result, "errored", '"id": "workspace"')
+
+
+def test_a_setgid_copy_of_a_bootstrap_gives_the_agent_no_group(place):
+    """The bootstrap reads the checkout by its group, and gives a copy of ``cat`` that group and the bit for it.
+
+    It also says where the suite is: a path in the agent's own command is one that the agent needs.
+    """
+    bootstrap = f"""\
+      set -e; cd "$SKILLGYM_WORKSPACE"; echo {place}/checkout/bench/core.json >path.txt; cat $(cat path.txt) >read.txt
+      cp $(command -v cat) steal; chgrp $(id -G | cut -d' ' -f2) steal; chmod 2755 steal"""
+    agent = "test -g steal && ./steal path.txt >able.txt; ./steal $(cat path.txt) >out.txt; true"
+    expect = ("file:read.txt contains 'cases'", "file:able.txt contains 'core.json'", {"test": "test ! -s out.txt"})
+    expected(ran(place, agent, *expect, bootstrap=bootstrap), "passed")
+
+
+AGENTV = {"input": "p", "assertions": [{"type": "contains", "value": "done"}]}
+
+
+def agentv(*tests: str, **more: object) -> str:
+    """An AgentV suite whose cases wait for nothing but the agent's last word."""
+    return json.dumps({"tests": [{"id": name, **AGENTV} for name in tests], **more})
+
+
+def test_an_agent_does_not_replace_a_workspace_that_several_sessions_share(place):
+    agent = f"""\
+      echo {{case_id}} >>order.txt; cat order.txt
+      cd "$PWD/.." && LC_ALL=C mv workspace w2 2>&1 && ln -s {place}/root-only workspace && echo replaced
+      LC_ALL=C mv "$PWD" "$PWD-moved" 2>&1; echo done"""
+    files = {
+        "skillgym.config.yaml": config(runner(agent)),
+        "bench/core.json": None,
+        "EVAL.yaml": agentv("first", "second", workspace={"isolation": "shared"}),
+    }
+    found = results(place, files, *AS_USERS, "--jobs", "1")
+    if IS_ROOT:
+        assert {name: result["status"] for name, result in found.items()} == {"first": "passed", "second": "passed"}
+        second = next((place / "checkout" / "results").glob("**/second/sh/repeat-1/stdout.log")).read_text()
+        assert second.startswith("first\nsecond\n")
+        assert (second.count("Permission denied"), "replaced" in second) == (2, False)
+
+
+GRADER = "import json, sys; sys.exit('+agents' not in json.load(sys.stdin)['file_changes'])"
+
+
+@BOTH
+def test_what_graders_and_test_commands_change_is_not_told_of_the_agent(place, options):
+    changes = "echo graders >README.md; echo graders >agents.txt; rm gone.txt; echo x >graders.txt"
+    agent = "echo agents >README.md; echo agents >agents.txt; echo agents >gone.txt; echo done"
+    graders = [
+        {"type": "code-grader", "command": ["sh", "-c", f'cd "$AGENTV_WORKSPACE_PATH" && {changes}']},
+        {"type": "code-grader", "command": ["python3", "-c", GRADER]},
+    ]
+    files = {
+        "skillgym.config.yaml": config(runner(agent)),
+        "bench/core.json": suite(case("x-bench", ({"test": changes}, "file:graders.txt exists"))),
+        "e/EVAL.yaml": agentv("agentv", assertions=graders, workspace={"template": "template"}),
+        "e/template/README.md": "before\n",
+        "README.md": "before\n",
+    }
+    found = results(place, files, *options)
+    for name, result in found.items():
+        assert result["status"] == "passed", result
+        (folder,) = (place / "checkout" / "results").glob(f"*/{name}/sh/repeat-1")
+        kept = {path.name: path.read_text() for path in (folder / "changes").iterdir()}
+        assert kept == dict.fromkeys(("README.md", "agents.txt", "gone.txt"), "agents\n")
+        told = json.loads((folder / "workspace.json").read_text())
+        assert (told["created"], told["modified"], told["deleted"]) == (["agents.txt", "gone.txt"], ["README.md"], [])
+
+
+SWAPS = {
+    "the workspace": "cd .. && mv workspace w2 && ln -s CANARY workspace",
+    "a folder": "rm -rf folder && ln -s CANARY folder",
+    "a file": "rm out.txt && ln -s CANARY/secret.txt out.txt",
+    "a folder above the tool's": "cd ../.. && mv * ../w2; ln -s CANARY workspace",
+}
+
+
+@BOTH
+@pytest.mark.parametrize("swap", SWAPS)
+def test_what_a_hook_puts_in_the_place_of_files_before_they_are_kept_leads_nowhere(place, options, swap):
+    swap = SWAPS[swap].replace("CANARY", str(place / "root-only"))
+    hook = {"command": ["sh", "-c", f'cd "$SKILLGYM_WORKSPACE" && {{ {swap}; }}; echo x >>"$HOME/../tried"']}
+    files = {
+        "skillgym.config.yaml": config(runner("mkdir folder; echo x >folder/file; echo x >out.txt")),
+        "bench/core.json": None,
+        "EVAL.yaml": agentv("one", workspace={"isolation": "per_test", "hooks": {"after_each": hook}}),
+    }
+    found = results(place, files, *options)
+    if found:
+        assert found["one"]["status"] == "failed", "hence its workspace is kept, if it can be"
+        kept = (place / "checkout" / "results" / "workspaces").rglob("*")
+        assert [path for path in kept if path.is_symlink() or path.name in {"secret.txt", "nested", "fifo"}] == []
+
+
+# Everybody of the storm starts others as fast as the limit for processes lets it. Built-ins alone say when it ends.
+STORM = """\
+if [ {case_id} = quiet ]; then
+  until test -e /tmp/begun-MARK; do sleep 0.02; done
+  for number in 1 2 3 4 5 6 7 8 9 10; do sleep 0.03 || exit 9; done
+  echo x >out.txt
+else
+  echo 'trap "" TERM; while :; do setsid sh "$0" "$1" & done' >storm.sh
+  sleep 1 & timer=$!
+  : >/tmp/begun-MARK
+  sh storm.sh storms-MARK & wait $timer
+  : >ended.txt
+fi
+"""
+AFTERWARDS = """\
+import glob, os, sys, time
+took = time.time() - os.stat("ended.txt").st_mtime
+left = [path for path in glob.glob("/proc/[0-9]*/cmdline") if b"storms-MA" b"RK" in open(path, "rb").read()]
+print(f"{took:.3f} s, {len(left)} left")
+sys.exit(bool(left) or took > 1)
+"""
+
+
+def test_a_fork_storm_ends_with_its_session_and_harms_no_other(place):
+    """The kernel's limit is each session's own; another one starts programs all the while."""
+    mark = uuid4().hex
+    afterwards = AFTERWARDS.replace("MA", mark[:16]).replace("RK", mark[16:])
+    files = {
+        "skillgym.config.yaml": config(runner(STORM.replace("MARK", mark))),
+        "bench/core.json": suite(
+            case("quiet", timeout=20), case("storm", timeout=20, expect=({"test": f"python3 -c '{afterwards}'"},))
+        ),
+    }
+    found = results(place, files, *AS_USERS, "--jobs", "2", "--limits", "processes=100") if IS_ROOT else {}
+    assert {name: result["status"] for name, result in found.items()} == (
+        {"quiet": "passed", "storm": "passed"} if IS_ROOT else {}
+    ), found
+    assert not IS_ROOT or "fork" in (place / "checkout/results/core/storm/sh/repeat-1/stderr.log").read_text()
+
+
+WORKS = "exec sh -c 'until test -e /tmp/done-$0; do sleep 0.02; done' MARK"
+RESTS = "until grep -qazx MARK /proc/[0-9]*/cmdline 2>/dev/null; do sleep 0.02; done"
+IN_PYTHON = """\
+import ctypes, os, signal
+from pathlib import Path
+from skillgym_action import Suite
+
+suite = Suite("own")
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def seize(pid):
+    child = os.fork()  # a process is let go when the one that traces it ends
+    if not child:
+        os._exit(libc.ptrace(0x4206, pid, 0, 0) != 0)
+    if os.waitpid(child, 0)[1]:
+        raise OSError("ptrace is refused")
+
+
+WAYS = {
+    "signal": lambda pid: os.kill(pid, signal.SIGCONT),
+    "trace": seize,
+    "environment": lambda pid: Path(f"/proc/{pid}/environ").read_bytes(),
+    "memory": lambda pid: open(f"/proc/{pid}/mem", "rb").close(),
+    "workspace": lambda pid: os.listdir(f"/proc/{pid}/cwd/"),
+}
+
+
+@suite.case("works", prompt="work", timeout_ms=20_000)
+def works(report, ctx):
+    pass
+
+
+@suite.case("rests", prompt="rest", timeout_ms=20_000)
+def rests(report, ctx):
+    try:
+        (pid,) = (int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline")
+                  if path.read_bytes().endswith(b"\\0MARK\\0"))
+        reached = []
+        for name, way in WAYS.items():
+            try:
+                way(pid)
+                reached.append(name)
+            except OSError as error:
+                print(name, error)
+        if reached:
+            raise AssertionError("reached: " + " ".join(reached))
+    finally:
+        Path("/tmp/done-MARK").touch()
+"""
+IN_TYPESCRIPT = """\
+import { closeSync, openSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { assert } from "skillgym";
+
+const ways: Record<string, (pid: number) => unknown> = {
+  signal: (pid) => process.kill(pid, "SIGCONT"),
+  environment: (pid) => readFileSync(`/proc/${pid}/environ`),
+  memory: (pid) => closeSync(openSync(`/proc/${pid}/mem`, "r")),
+  workspace: (pid) => readdirSync(`/proc/${pid}/cwd/`),
+};
+const shown = (pid: string) => { try { return readFileSync(`/proc/${pid}/cmdline`, "utf8"); } catch { return ""; } };
+
+function rests(): void {
+  try {
+    const pids = readdirSync("/proc").filter((name) => /^\\d+$/.test(name) && shown(name).endsWith("\\0MARK\\0"));
+    assert.equal(pids.length, 1);
+    const reached = Object.keys(ways).filter((name) => {
+      try { ways[name](+pids[0]); return true; } catch { return false; }
+    });
+    assert.ok(reached.length === 0, "reached: " + reached.join(" "));
+  } finally {
+    writeFileSync("/tmp/done-MARK", "");
+  }
+}
+export default [
+  { id: "works", prompt: "work", timeoutMs: 20_000, assert: () => {} },
+  { id: "rests", prompt: "rest", timeoutMs: 20_000, assert: rests },
+];
+"""
+PROGRAMS = [
+    pytest.param("own_suite.py", IN_PYTHON, {"signal", "trace", "environment", "memory", "workspace"}, id="Python"),
+    pytest.param("own-suite.ts", IN_TYPESCRIPT, {"signal", "environment", "memory", "workspace"}, id="TypeScript"),
+]
+
+
+def judging(place: Path, name: str, program: str, *options: str) -> dict[str, dict[str, object]]:
+    """One session works while the program judges the other."""
+    mark = f"works-{uuid4().hex}"
+    agent = f"if [ {{case_id}} = works ]; then {WORKS}; else {RESTS}; fi".replace("MARK", mark)
+    files = {
+        "skillgym.config.yaml": config(runner(agent)),
+        "bench/core.json": None,
+        f"suites/{name}": program.replace("MARK", mark),
+    }
+    try:
+        return results(place, files, *options, "--jobs", "2")
+    finally:
+        Path(f"/tmp/done-{mark}").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(("name", "program", "ways"), PROGRAMS)
+def test_a_suite_program_neither_signals_nor_traces_a_session(place, name, program, ways):
+    found = judging(place, name, program, *AS_USERS)
+    assert {case_id: result["status"] for case_id, result in found.items()} == (
+        {"works": "passed", "rests": "passed"} if IS_ROOT else {}
+    ), found
+
+
+@pytest.mark.parametrize(("name", "program", "ways"), PROGRAMS)
+def test_as_the_caller_the_same_suite_program_reaches_the_session(place, name, program, ways):
+    """So it was looked for where it is. Only root traces what is not its own child everywhere."""
+    found = judging(place, name, program)
+    assert (found["works"]["status"], found["rests"]["status"]) == ("passed", "failed"), found
+    reached = set(found["rests"]["error"]["message"].partition("reached: ")[2].split())
+    assert ways - (set() if IS_ROOT else {"trace", "memory"}) <= reached <= ways
 
 
 def test_a_supervisor_that_is_killed_makes_the_session_errored_and_nothing_is_left(tmp_path):
@@ -168,16 +503,24 @@ def test_a_supervisor_that_is_killed_makes_the_session_errored_and_nothing_is_le
     assert sleeping(mark) == []
 
 
-@pytest.mark.parametrize(
-    "user", [pytest.param((), id="as caller"), pytest.param(("--agent-user", "nobody"), id="root")]
-)
-def test_nothing_is_left_two_seconds_after_the_tool_was_killed(place, user):
-    if user and not IS_ROOT:
+@BOTH
+@pytest.mark.parametrize("step", ["bootstrap", "agent", "test", "hook"])
+def test_nothing_is_left_two_seconds_after_the_tool_was_killed(place, options, step):
+    if options and not IS_ROOT:
         return
-    mark = f"4713.{os.getpid()}{len(user)}"
-    agent = f"(env -i setsid sleep {mark} &) ; sleep {mark}"
-    root = repository(place / "checkout", {"skillgym.config.yaml": config(runner(agent))}, git=True)
-    with started("run", *user, "--output", "results", cwd=root) as tool:
+    mark = f"4713.{os.getpid()}{len(options)}{len(step)}"
+    stays = f"(env -i setsid sleep {mark} &) ; sleep {mark}"
+    does = {name: stays if name == step else "true" for name in ("bootstrap", "agent", "test", "hook")}
+    hooks = {"after_each": {"command": ["sh", "-c", does["hook"]]}}
+    files = {
+        "skillgym.config.yaml": config(runner(f"{does['agent']}; echo done")),
+        "bench/core.json": suite(
+            case("one", ({"test": does["test"]},)), workspace={"bootstrap": does["bootstrap"]}
+        ) if step != "hook" else None,
+        "EVAL.yaml": agentv("one", workspace={"hooks": hooks}) if step == "hook" else None,
+    }  # fmt: skip
+    root = repository(place / "checkout", files, git=True)
+    with started("run", *options, "--output", "results", cwd=root) as tool:
         assert until(lambda: len(sleeping(mark)) >= 2)
         tool.kill()
         killed = time.monotonic()

@@ -40,8 +40,8 @@ def left_behind(uid: int) -> bool:
 def _shares(kind: str, uid: int) -> bool:
     """Whether the user owns System V objects of that kind."""
     try:
-        with open(f"/proc/sysvipc/{kind}", encoding="ascii", errors="replace") as file:
-            names, *rows = (line.split() for line in file)
+        with open(f"/proc/sysvipc/{kind}", "rb") as file:  # as text it needs a codec, which can no longer be imported
+            names, *rows = (line.decode("utf-8", "replace").split() for line in file)
     except (OSError, ValueError):
         return False
     columns = [names.index(name) for name in UID_COLUMNS if name in names]

@@ -1,0 +1,68 @@
+"""The tool as any user of the machine can start it: with a Python that is not in somebody's home.
+
+Suite hosts of sessions with users of their own need it, and so does the tool where it runs as an ordinary user.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import site
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import skillgym_action
+from scratch import Ran, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ORDINARY = 65534
+SOURCES = Path(skillgym_action.__file__).parent.parent
+
+
+def is_open(path: Path) -> bool:
+    """Whether every user can get there and read it."""
+    resolved = path.resolve()
+    return bool(resolved.stat().st_mode & 0o004) and all(folder.stat().st_mode & 0o001 for folder in resolved.parents)
+
+
+@cache
+def start() -> tuple[tuple[str, ...], dict[str, str]]:
+    """The command that starts the tool, and what it needs in its environment.
+
+    Ours, or a Python of the same version that the system has.
+    """
+    packages = [SOURCES, *map(Path, site.getsitepackages())]
+    closed = [path for path in packages if not is_open(path)]
+    assert not closed, f"other users of this machine have to be able to read {closed}"
+    if is_open(Path(sys.executable)):
+        return (sys.executable, "-m", "skillgym_action"), {}
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    found = shutil.which(name, path="/usr/local/bin:/usr/bin")
+    assert found, f"{sys.executable} is in a folder that is closed to others, and no other {name} is installed"
+    return (found, "-m", "skillgym_action"), {"PYTHONPATH": os.pathsep.join(map(str, packages))}
+
+
+def ran(*args: str | Path, cwd: Path, ordinary: bool = False, limit: float = 120, **env: str) -> Ran:
+    """The tool in a process of its own. ``ordinary``: by a user without rights, who owns all below ``cwd``."""
+    argv, needed = start()
+    become: Callable[[], None] | None = None
+    if ordinary and os.geteuid() == 0:
+        for path in (cwd, *cwd.rglob("*")):
+            os.chown(path, ORDINARY, ORDINARY, follow_symlinks=False)
+        become = _become_ordinary
+    done = subprocess.run(
+        (*argv, *map(os.fspath, args)), cwd=cwd, env=environment(**needed, **env), stdin=subprocess.DEVNULL,
+        capture_output=True, check=False, timeout=limit, preexec_fn=become,
+    )  # fmt: skip
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def _become_ordinary() -> None:
+    os.setgroups([])
+    os.setgid(ORDINARY)
+    os.setuid(ORDINARY)
