@@ -90,9 +90,12 @@ class Workspace:
         return {"USER": self._user.name, "LOGNAME": self._user.name} if self._user else {}
 
     def write(self, files: Mapping[Path, str]) -> None:
-        """Put an invocation's files where it wants them; no link is followed. Raises OSError."""
+        """Put an invocation's files where it wants them, which is never where agents work; no link is followed.
+
+        Raises OSError.
+        """
         for path, text in files.items():
-            for name, place in ((WORKSPACE, self.path), (HOME, self.home), (SCRATCH, self.scratch)):
+            for name, place in ((HOME, self.home), (SCRATCH, self.scratch)):
                 if path.is_relative_to(place):
                     relative = path.relative_to(place).as_posix()
                     content = text.encode("utf-8", "backslashreplace")

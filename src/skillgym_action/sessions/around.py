@@ -55,6 +55,7 @@ def prepared(world: World, execution: Execution, folder: Path) -> Workspace:
             workspace = world.workspaces.shared(around.name, around.spec, around.before_all)
             around.before_each(workspace)
             around.forget_strangers(workspace)
+            workspace.remember()
         else:
             workspace = world.workspaces.fresh(around.spec)
             around.before(workspace)
