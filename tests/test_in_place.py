@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import tempfile
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from in_place import MODES, Asked, checkout, differing, state
 from scratch import skillgym, started
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+IS_ROOT = os.geteuid() == 0
 KEEP = cycle(("changed", "all", "none"))
 QUIET = "echo ok"
 WRITES = "echo ok; echo new >created.txt; echo more >>odd/closed/known.txt"
@@ -103,3 +104,112 @@ def test_nor_does_a_run_that_is_cancelled_while_an_agent_works_there(tmp_path, n
         out, err = tool.communicate(timeout=30)
     assert differing(before, state(root)) == {}
     assert [one["status"] for one in results(tmp_path / "out")] == ["skipped"], out + err
+
+
+# --- with a user of their own; needs root -----------------------------------------------------------
+
+# Python suites need a Python that everybody can read, and differ in nothing else from those in TypeScript.
+AS_USER = [name for name in MODES if name.partition(",")[0] in {"x-bench", "typescript", "agentv"}]
+NOBODY = "nobody"
+
+
+@pytest.fixture
+def shelf():
+    """A place that others can reach; pytest's own folders are not."""
+    folder = Path(tempfile.mkdtemp(prefix="skillgym-in-place-"))
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def as_user(shelf: Path, *options: str) -> tuple[int, str, list[dict[str, Any]]]:
+    """The exit code, what was said, and the results; who is not root is told that this needs root."""
+    ran = skillgym("run", "--agent-user", NOBODY, "--output", shelf / "out", *options, cwd=shelf / "repo")
+    if not IS_ROOT:
+        assert (ran.code, "only root" in ran.err) == (2, True)
+        return 2, ran.err, []
+    return ran.code, ran.out + ran.err, results(shelf / "out")
+
+
+@pytest.mark.parametrize(("name", "keep"), [*zip(AS_USER, cycle(("none", "changed", "all")), strict=False)])
+def test_a_directory_that_agents_can_only_read_stays_as_it_is(shelf, name, keep):
+    mode = MODES[name]
+    root = checkout(shelf / "repo", mode.files(Asked(agent=QUIET)), mode.cwd)
+    before = state(root, ctime=False)
+    code, said, told = as_user(shelf, "--keep", keep)
+    assert differing(before, state(root, ctime=False)) == {}
+    if IS_ROOT:
+        assert (code, [one["status"] for one in told]) == (1, ["failed"]), said
+        assert said.count(f"the user {NOBODY} can read {root / mode.cwd}, but not change it\n") == mode.has_agent
+
+
+@pytest.mark.parametrize("name", ["x-bench, run.cwd .", "agentv, workspace.path, prepared once", "agentv, cli"])
+def test_what_an_agent_may_not_write_is_its_own_failure(shelf, name):
+    mode = MODES[name]
+    root = checkout(shelf / "repo", mode.files(Asked(agent=WRITES)), mode.cwd)
+    before = state(root, ctime=False)
+    code, said, told = as_user(shelf)
+    assert differing(before, state(root, ctime=False)) == {}
+    if IS_ROOT:
+        assert (code, [one["status"] for one in told]) == (3, ["errored"]), said
+        assert "Permission denied" in told[0]["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "closed"),
+    [
+        pytest.param("x-bench, run.cwd", "app", id="the directory itself"),
+        pytest.param("x-bench, mode none", ".", id="the checkout"),
+        pytest.param("agentv, workspace.path", ".", id="a folder above"),
+        pytest.param("agentv, workspace.path, prepared once", "app", id="of several"),
+        pytest.param("agentv, cli with cwd", "app", id="of a target"),
+    ],
+)
+def test_a_directory_that_agents_cannot_reach_is_said_and_nothing_runs(shelf, name, closed):
+    mode = MODES[name]
+    root = checkout(shelf / "repo", mode.files(Asked(agent=QUIET)), mode.cwd)
+    (root / closed).chmod(0o700)
+    before = state(root, ctime=False)
+    code, said, told = as_user(shelf)
+    assert differing(before, state(root, ctime=False)) == {}
+    if IS_ROOT:
+        assert (code, [one["status"] for one in told]) == (3, ["errored"]), said
+        says = f"the user {NOBODY} cannot work in {(root / mode.cwd).resolve()}; let that user read it"
+        assert says in told[0]["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "keep"), [*zip(["x-bench, run.cwd", "agentv, cli with cwd"], ["all", "changed"], strict=True)]
+)
+def test_in_a_directory_of_the_agents_user_only_what_it_changes_is_changed(shelf, name, keep):
+    mode = MODES[name]
+    root = checkout(shelf / "repo", mode.files(Asked(agent=WRITES)), mode.cwd)
+    if IS_ROOT:
+        for path in ((root / mode.cwd), *(root / mode.cwd).rglob("*")):
+            shutil.chown(path, NOBODY, -1) if not path.is_symlink() else None
+    before = state(root, ctime=False)
+    code, said, told = as_user(shelf, "--keep", keep)
+    after = state(root, ctime=False)
+    if IS_ROOT:
+        assert (code, [one["status"] for one in told]) == (1, ["failed"]), said
+        known = f"{mode.cwd}/odd/closed/known.txt"
+        assert set(differing(before, after)) == {mode.cwd, f"{mode.cwd}/created.txt", known}
+        kept = [path for folder in (shelf / "out").rglob("changes") for path in folder.rglob("*") if path.is_file()]
+        assert sorted(path.name for path in kept) == ["created.txt", "known.txt"]
+
+
+def test_a_run_that_is_cancelled_leaves_it_to_the_other_user_as_it_was(shelf):
+    mode = MODES["x-bench, run.cwd"]
+    os.mkfifo(ready := shelf / "ready")
+    ready.chmod(0o666)
+    root = checkout(shelf / "repo", mode.files(Asked(agent=f"echo >{ready}; sleep 60")), mode.cwd)
+    before = state(root, ctime=False)
+    with started("run", "--agent-user", NOBODY, "--output", str(shelf / "out"), cwd=root) as tool:
+        if IS_ROOT:
+            ready.read_text()
+            tool.send_signal(signal.SIGTERM)
+        out, err = tool.communicate(timeout=30)
+    assert differing(before, state(root, ctime=False)) == {}
+    if IS_ROOT:
+        assert [one["status"] for one in results(shelf / "out")] == ["skipped"], out + err

@@ -73,6 +73,14 @@ class SessionFolder:
         self._take(name, folder)
         self._elsewhere[name] = os.fspath(path), own
 
+    def reach(self, name: str) -> tuple[bool, bool]:
+        """Whether its user can work in a folder that is elsewhere, and whether change it. Raises OSError."""
+        if self.identity is None:
+            return True, True
+        path, _ = self._elsewhere[name]
+        works, changes = self._keeper.ask(self.identity, {"op": "reach", "place": name, "path": path})
+        return works, changes
+
     def files(self, name: str) -> SessionFiles:
         """Calls for one of its folders."""
         path, own = self._elsewhere.get(name, (self.path / name, True))

@@ -75,6 +75,15 @@ class Workspace:
         """The same user, as programs that the suite brings along have it."""
         return self._user.suite(self.identity) if self._user and self.identity else None
 
+    def reach(self) -> tuple[bool, bool]:
+        """Whether the agent's user can work in the directory, and whether change it. Raises OSError."""
+        return (True, True) if self.is_own else self.folder.reach(WORKSPACE)
+
+    @property
+    def user(self) -> str | None:
+        """The name of the user that agents run as, where that is not the caller."""
+        return self._user.name if self._user else None
+
     def agent_env(self) -> dict[str, str]:
         """A home that holds nothing of the operator's."""
         return {**self._named(), "HOME": os.fspath(self.home), "TMPDIR": os.fspath(self.scratch)}

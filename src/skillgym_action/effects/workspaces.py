@@ -54,6 +54,7 @@ class Workspaces:
         self._copying = threading.Lock()
         self._templates: dict[Path | str, Template] = {}
         self._shared: dict[str, Workspace] = {}
+        self._readers: dict[Path, object] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -119,6 +120,11 @@ class Workspaces:
     def is_shared(self, name: str) -> bool:
         """Whether a directory of that name was made ready."""
         return name in self._shared
+
+    def is_new_reader(self, path: Path) -> bool:
+        """Whether it was not yet asked about a directory that agents cannot change."""
+        mine = object()
+        return self._readers.setdefault(path, mine) is mine
 
     def discard(self, workspace: Workspace) -> None:
         """Remove a session's folders; what was never used stands ready for another session.
