@@ -31,6 +31,9 @@ class Source:
     def refusal(self, _: Path) -> None:
         return None
 
+    def refusal_in_place(self, _: Path) -> None:
+        return None
+
     def text(self) -> str:
         return self.file.read_text(encoding="utf-8")
 

@@ -10,7 +10,7 @@ from skillgym_action.config_sections import ConfigFile
 from skillgym_action.errors import ConfigError, Location, Problem
 from skillgym_action.notations.documents import read_document, told_document, validated
 from skillgym_action.notations.readings import key_path_text
-from skillgym_action.notations.user_files import LARGEST_CONFIG, PLAIN_PATH, read_bytes, read_text
+from skillgym_action.notations.user_files import LARGEST_CONFIG, PLAIN_DIRECTORY, PLAIN_PATH, read_bytes, read_text
 from skillgym_action.redaction import looks_like_key
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ def _refuse_paths(document: Document, config: Config, path: Path, checkout: Chec
     workspace, run = config.file.run.workspace, config.file.run
     snapshots = config.file.snapshots
     named = {
+        ("run", "cwd"): run.cwd,
+        ("run", "workspace", "cwd"): workspace.cwd if workspace else None,
         ("run", "workspace", "templateDir"): workspace.template_dir if workspace else None,
         ("run", "outputDir"): run.output_dir,
         ("run", "baseline"): run.baseline,
@@ -112,10 +114,11 @@ def _refuse_paths(document: Document, config: Config, path: Path, checkout: Chec
         if key_path[-1] == "templateDir":
             refused = checkout.template_refusal(place)
         else:
-            refused = checkout.refusal(place, follow=key_path[-1] == "baseline")
+            refused = checkout.refusal(place, follow=key_path[-1] in {"baseline", "cwd"})
         if refused:
             at = document.locate(key_path)
-            problems.append(Problem(message=refused, location=at, key_path=key_path_text(key_path), remedy=PLAIN_PATH))
+            remedy = PLAIN_DIRECTORY if key_path[-1] == "cwd" else PLAIN_PATH
+            problems.append(Problem(message=refused, location=at, key_path=key_path_text(key_path), remedy=remedy))
     if problems:
         raise ConfigError.of(*problems)
 

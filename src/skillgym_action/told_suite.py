@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from skillgym_action.assertions.check import Check
 from skillgym_action.domain import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
 from skillgym_action.errors import LONGEST_ID, Location, Problem, SuiteError
-from skillgym_action.notations.user_files import PLAIN_TEMPLATE
+from skillgym_action.notations.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
 from skillgym_action.resource_limits import LimitError, suites_limits
 
 if TYPE_CHECKING:
@@ -171,6 +171,10 @@ def _workspace(told: ToldWorkspace, source: SuiteFile) -> WorkspaceSpec:
     if told.template_dir is not None and (refused := source.refusal(folder / told.template_dir)):
         place = Location(path=source.path)
         problem = Problem(message=refused, location=place, key_path="workspace.templateDir", remedy=PLAIN_TEMPLATE)
+        raise SuiteError.of(problem)
+    if told.cwd is not None and (refused := source.refusal_in_place(folder / told.cwd)):
+        place = Location(path=source.path)
+        problem = Problem(message=refused, location=place, key_path="workspace.cwd", remedy=PLAIN_DIRECTORY)
         raise SuiteError.of(problem)
     return WorkspaceSpec(
         mode="none" if told.cwd is not None else told.mode,

@@ -53,7 +53,7 @@ def revived(processes: Processes, home: Path, cwd: Path, *, records: Path, kept:
             if kept:
                 shutil.copytree(kept, cwd, symlinks=True, dirs_exist_ok=True)
         elif cwd.is_dir():
-            session.adopt(WORKSPACE, os.open(cwd, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+            session.adopt(WORKSPACE, os.open(cwd, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), cwd)
         else:
             raise UsageError(f"the session's working directory is not there: {cwd}")
         yield Workspace(session, cwd, None)

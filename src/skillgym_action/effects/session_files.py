@@ -111,6 +111,11 @@ class SessionFiles(Protocol):
 class LocalFolder(Folder):
     """A folder that sessions change as the caller; fulfils ``SessionFiles``."""
 
+    def __init__(self, fd: int, path: str | None = None, *, own: bool = True) -> None:
+        """``own``: the folder goes with the session, hence what is closed in it may be opened to be read."""
+        super().__init__(fd, path)
+        self._own = own
+
     def fill(self, template: Template, cancelled: Cancellation) -> None:
         """Put a copy of the template there. Raises OSError."""
         if template.folder:
@@ -118,15 +123,15 @@ class LocalFolder(Folder):
 
     def pack(self, paths: Iterable[str] | None) -> Iterator[BundleEntry]:
         """What is there. Raises OSError."""
-        return entries(self, paths, without=() if paths is not None else (".git",), limits=Limits(), open_up=True)
+        return entries(self, paths, without=() if paths is not None else (".git",), limits=Limits(), open_up=self._own)
 
 
 class RemoteFolder:
     """A folder of a session with a user of its own, worked on by that user; fulfils ``SessionFiles``."""
 
-    def __init__(self, keeper: Keeper, identity: Identity, name: str) -> None:
-        """``name`` is the folder's among those that the user's workers have."""
-        self._keeper, self._identity, self._name = keeper, identity, name
+    def __init__(self, keeper: Keeper, identity: Identity, name: str, *, own: bool = True) -> None:
+        """``name`` is the folder's among those that the user's workers have; ``own`` as in ``LocalFolder``."""
+        self._keeper, self._identity, self._name, self._own = keeper, identity, name, own
 
     def _call(self, name: str, *arguments: object) -> Any:
         request = {"op": "call", "place": self._name, "name": name, "arguments": arguments}
@@ -222,7 +227,8 @@ class RemoteFolder:
         wanted = None if paths is None else list(paths)
         complete = False
         try:
-            with self._keeper.stream(self._identity, {"op": "pack", "place": self._name, "paths": wanted}) as stream:
+            request = {"op": "pack", "place": self._name, "paths": wanted, "own": self._own}
+            with self._keeper.stream(self._identity, request) as stream:
                 yield from read_bundle(stream, Limits(), alone=False)
             complete = True
         except BundleError as error:

@@ -40,6 +40,7 @@ class SessionFolder:
         if identity:
             os.chmod(self._fd, PASSABLE)
         self._folders: dict[str, int] = {}
+        self._elsewhere: dict[str, tuple[str, bool]] = {}  # path of those that are, and whether they are sessions' own
         self._made: dict[str, int] = {}  # ctime of each when it was made
         if identity:
             keeper.attach(identity, self._folders)
@@ -56,20 +57,36 @@ class SessionFolder:
             os.chown(folder, self.identity.uid, self._user.judges if judged else self.identity.gid)
             if judged:
                 os.chmod(folder, JUDGED)
-        self.adopt(name, folder)
+        self._take(name, folder)
         self._made[name] = os.fstat(folder).st_ctime_ns
 
-    def adopt(self, name: str, folder: int) -> None:
-        """Work on a folder that is elsewhere under that name; its descriptor is closed with the others."""
+    def _take(self, name: str, folder: int) -> None:
         if name in self._folders:
             self._close(name)
         self._folders[name] = folder
 
+    def adopt(self, name: str, folder: int, path: Path, *, own: bool = False) -> None:
+        """Work on a folder that is elsewhere, at ``path``, under that name; its descriptor is closed with the others.
+
+        ``own``: it is that of sessions, and nobody else's: what is closed in it may be opened to be read.
+        """
+        self._take(name, folder)
+        self._elsewhere[name] = os.fspath(path), own
+
+    def reach(self, name: str) -> tuple[bool, bool]:
+        """Whether its user can work in a folder that is elsewhere, and whether change it. Raises OSError."""
+        if self.identity is None:
+            return True, True
+        path, _ = self._elsewhere[name]
+        works, changes = self._keeper.ask(self.identity, {"op": "reach", "place": name, "path": path})
+        return works, changes
+
     def files(self, name: str) -> SessionFiles:
         """Calls for one of its folders."""
+        path, own = self._elsewhere.get(name, (self.path / name, True))
         if self.identity:
-            return RemoteFolder(self._keeper, self.identity, name)
-        return LocalFolder(self._folders[name], os.path.realpath(self.path / name))
+            return RemoteFolder(self._keeper, self.identity, name, own=own)
+        return LocalFolder(self._folders[name], os.path.realpath(path), own=own)
 
     def settle(self, name: str) -> None:
         """Where the session, as the caller, removed or replaced one of its folders, there is a folder again.
@@ -109,6 +126,7 @@ class SessionFolder:
     def _close(self, name: str) -> None:
         """A worker that has the folder open does not serve the next session."""
         os.close(self._folders.pop(name))
+        self._elsewhere.pop(name, None)
         if self.identity:
             self._keeper.drop(self.identity)
 

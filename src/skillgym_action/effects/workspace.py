@@ -75,6 +75,15 @@ class Workspace:
         """The same user, as programs that the suite brings along have it."""
         return self._user.suite(self.identity) if self._user and self.identity else None
 
+    def reach(self) -> tuple[bool, bool]:
+        """Whether the agent's user can work in the directory, and whether change it. Raises OSError."""
+        return (True, True) if self.is_own else self.folder.reach(WORKSPACE)
+
+    @property
+    def user(self) -> str | None:
+        """The name of the user that agents run as, where that is not the caller."""
+        return self._user.name if self._user else None
+
     def agent_env(self) -> dict[str, str]:
         """A home that holds nothing of the operator's."""
         return {**self._named(), "HOME": os.fspath(self.home), "TMPDIR": os.fspath(self.scratch)}
@@ -90,9 +99,12 @@ class Workspace:
         return {"USER": self._user.name, "LOGNAME": self._user.name} if self._user else {}
 
     def write(self, files: Mapping[Path, str]) -> None:
-        """Put an invocation's files where it wants them; no link is followed. Raises OSError."""
+        """Put an invocation's files where it wants them, which is never where agents work; no link is followed.
+
+        Raises OSError.
+        """
         for path, text in files.items():
-            for name, place in ((WORKSPACE, self.path), (HOME, self.home), (SCRATCH, self.scratch)):
+            for name, place in ((HOME, self.home), (SCRATCH, self.scratch)):
                 if path.is_relative_to(place):
                     relative = path.relative_to(place).as_posix()
                     content = text.encode("utf-8", "backslashreplace")

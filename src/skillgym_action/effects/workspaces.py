@@ -54,6 +54,7 @@ class Workspaces:
         self._copying = threading.Lock()
         self._templates: dict[Path | str, Template] = {}
         self._shared: dict[str, Workspace] = {}
+        self._readers: dict[Path, object] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -68,8 +69,7 @@ class Workspaces:
     def fresh(self, spec: WorkspaceSpec) -> Workspace:
         """A directory for one session, as the suite wants it, before bootstrap. Raises OSError."""
         if spec.mode == "none":
-            path = spec.cwd or self.repository.root
-            return self._elsewhere(path, self._user.in_place if self._user else None)
+            return self._elsewhere(spec.cwd or self.repository.root, self._user.in_place if self._user else None)
         template = self._template_of(spec)
         folder = self._folder()
         folder.make(WORKSPACE)
@@ -77,17 +77,26 @@ class Workspaces:
         workspace.inside.fill(template, self.cancelled)
         return workspace
 
-    def _elsewhere(self, path: Path, identity: Identity | None) -> Workspace:
-        """A session that takes place in a directory that is not its own."""
+    def _elsewhere(self, path: Path, identity: Identity | None, *, own: bool = False) -> Workspace:
+        """A session that takes place in a directory that is not its own; ``own``: but other sessions' own.
+
+        In the checkout no link leads there: what links led to was found when suites were loaded.
+        """
         folder = self._folder(identity) if identity else self._folder()
         try:
-            folder.adopt(WORKSPACE, os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+            folder.adopt(WORKSPACE, self._opened(path), path, own=own)
         except OSError:
             self._retire(folder)
             raise
         inside = [os.path.relpath(hidden, path) for hidden in self._not_of_sessions]
         without = [name for name in inside if not name.startswith("..")]
         return Workspace(folder, path, None, user=self._user, without=without)
+
+    def _opened(self, path: Path) -> int:
+        checkout = self.repository.checkout
+        if checkout.contains(path):
+            return checkout.open_folder(path)
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     @property
     def _not_of_sessions(self) -> Iterable[Path]:
@@ -106,11 +115,16 @@ class Workspaces:
         finally:
             self._sharing.release()
         first = self._shared[name]
-        return self._elsewhere(first.path, first.identity)
+        return self._elsewhere(first.path, first.identity, own=first.is_own)
 
     def is_shared(self, name: str) -> bool:
         """Whether a directory of that name was made ready."""
         return name in self._shared
+
+    def is_new_reader(self, path: Path) -> bool:
+        """Whether it was not yet asked about a directory that agents cannot change."""
+        mine = object()
+        return self._readers.setdefault(path, mine) is mine
 
     def discard(self, workspace: Workspace) -> None:
         """Remove a session's folders; what was never used stands ready for another session.

@@ -62,6 +62,11 @@ class SuiteFile(Protocol):
         """Why no workspace may be a copy of a folder, such as that a link is on the way to it; None: one may."""
         ...
 
+    @property
+    def refusal_in_place(self) -> Callable[[Path], str | None]:
+        """Why no agent may work in a folder itself, such as that it is not in the repository; None: one may."""
+        ...
+
 
 class Format(Protocol):
     """What every module of this shelf offers."""

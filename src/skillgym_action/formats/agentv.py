@@ -144,6 +144,7 @@ def _files(source: SuiteFile) -> Files:
         secrets=everything,
         opener=source.opener,
         refusal=source.refusal,
+        refusal_in_place=source.refusal_in_place,
         compat=source.agentv_compat,
     )
 

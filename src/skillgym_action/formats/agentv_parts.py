@@ -11,7 +11,7 @@ from skillgym_action.formats.agentv_values import Growth, folders_up, interpolat
 from skillgym_action.javascript.regex import Patterns
 from skillgym_action.notations.documents import Document, part_of, read_document
 from skillgym_action.notations.readings import MOST_VALUES, key_path_text
-from skillgym_action.notations.user_files import PLAIN_TEMPLATE, kind_of, read_text, resolved
+from skillgym_action.notations.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE, kind_of, read_text, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -145,7 +145,7 @@ class Read:
 class Files:
     """What may be read for a suite. ``folder`` is its file's; ``root`` the repository's; ``environment`` it may see.
 
-    ``secrets`` is what only targets may see besides; ``opener`` and ``refusal`` are the suite file's own.
+    ``secrets`` is what only targets may see besides; ``opener`` and the refusals are the suite file's own.
     ``compat``: AgentV's own numbers are wanted.
     """
 
@@ -155,6 +155,7 @@ class Files:
     secrets: Mapping[str, str]
     opener: Opener | None
     refusal: Callable[[Path], str | None]
+    refusal_in_place: Callable[[Path], str | None]
     compat: bool = False
     so_far: Read = field(default_factory=Read)
     growth: Growth = field(default_factory=Growth)
@@ -192,6 +193,13 @@ class Files:
                 else SuiteError.of(Problem(message=refused, location=place, remedy=PLAIN_TEMPLATE))
             )
         return resolved(folder)
+
+    def directory(self, said: Part, folder: Path) -> Path:
+        """A directory that agents work in itself, named relative to ``folder``. Raises SuiteError."""
+        place = folder / said.as_text()
+        if refused := self.refusal_in_place(place):
+            raise said.error(refused, PLAIN_DIRECTORY)
+        return place
 
     def read(self, file: Path, text: str | None = None) -> Part:
         """A YAML or JSON file as it is, its references not yet replaced. Raises SuiteError."""

@@ -194,7 +194,7 @@ def _agent(kind: str, told: Part | None, files: Files, suite: str) -> AgentConfi
         raise at.error("provider_batching is not supported", "leave it out: the command is then run for each test")
     said = _with_environment(at, files)
     seconds = said.number("timeout_seconds")
-    cwd = said.text("cwd")
+    cwd = said.get("cwd")
     stand_in = type_ in STAND_INS
     shared = AgentConfig(
         type=type_,
@@ -203,7 +203,7 @@ def _agent(kind: str, told: Part | None, files: Files, suite: str) -> AgentConfi
         command_args=said.texts("args"),
         env=_env(said, files),
         timeout=seconds or None,
-        cwd=files.folder / (cwd or ".") if stand_in else None,
+        cwd=None if not stand_in else files.directory(cwd, files.folder) if cwd else files.folder,
     )
     return replace(shared, **_OWN[type_](said, files, suite)) if stand_in else shared  # type: ignore[arg-type]
 

@@ -112,10 +112,10 @@ def _place(said: Part, files: Files, folder: Path, first: tuple[Path, ...]) -> P
         raise said.error("isolation must be shared or per_test")
     hooks = said.get("hooks")
     shared = None if isolation is None else isolation == "shared"
-    directory = said.text("path")
+    directory = said.get("path")
     return Place(
         template=_template(said, files, folder, first),
-        directory=resolved(folder / directory) if directory else None,
+        directory=resolved(files.directory(directory, folder)) if directory else None,
         shared=shared,
         hooks=replace_before(hooks_of(hooks, folder, lines=False), _preflight(said)),
         disabled=hooks is not None and hooks.get("enabled") is not None and not hooks.flag("enabled"),

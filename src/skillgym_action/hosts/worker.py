@@ -5,8 +5,9 @@ under it, and a mistake in it costs what the session could do anyway. It answers
 become the session's next program. Everything is imported before the user changes: Python may lie where the session
 cannot read.
 
-Messages: ``call`` {place, name, arguments} -> {value} or the error; ``pack`` -> a bundle; ``unpack``, which comes with
-a bundle's descriptor; ``become`` -> nothing once the program runs, or the error.
+Messages: ``call`` {place, name, arguments} -> {value} or the error; ``reach`` {place, path} -> see ``reached``;
+``pack`` -> a bundle; ``unpack``, which comes with a bundle's descriptor; ``become`` -> nothing once the program runs,
+or the error.
 """
 
 from __future__ import annotations
@@ -127,11 +128,12 @@ def _answer(link: socket.socket, folders: dict[str, Folder], request: dict[str, 
         case "pack", Folder():
             send(link, {"value": None})
             paths = request["paths"]
-            packed = entries(
-                folder, paths, without=() if paths is not None else (".git",), limits=Limits(), open_up=True
-            )
+            without = () if paths is not None else (".git",)
+            packed = entries(folder, paths, without=without, limits=Limits(), open_up=request["own"])
             with open(os.dup(link.fileno()), "wb", buffering=256 * 1024) as stream:  # noqa: PTH123
                 write_bundle(stream, packed)
+        case "reach", Folder():
+            send(link, {"value": reached(folder, request["path"])})
         case "left", _:
             send(link, {"value": left_behind(os.getuid())})
         case "call", Folder() if request["name"] in CALLS:
@@ -142,6 +144,16 @@ def _answer(link: socket.socket, folders: dict[str, Folder], request: dict[str, 
             send(link, {"value": value.hex() if isinstance(value, bytes) else value})
         case _:
             raise ConnectionLostError(f"no such request: {request}")
+
+
+def reached(folder: Folder, path: str) -> list[bool]:
+    """Whether this user can work in the folder at ``path``, and change it; ``folder`` is what the tool opened there."""
+    try:
+        found, opened = os.stat(path), os.fstat(folder.fd)  # noqa: PTH116 -- pathlib takes long to load
+    except OSError:
+        return [False, False]
+    is_it = (found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)
+    return [is_it and os.access(path, os.R_OK | os.X_OK), is_it and os.access(path, os.W_OK | os.X_OK)]
 
 
 def _become(link: socket.socket, request: dict[str, Any], descriptors: list[int]) -> None:

@@ -25,6 +25,7 @@ Kind = Literal["file", "folder", "other"]
 Opener = Callable[[str | Path, int], int]
 """Gives a descriptor of a regular file, as ``open`` wants it; raises OSError for what may not be read."""
 PLAIN_PATH = "name a path inside the repository, with no symbolic link and no .git on the way to it"
+PLAIN_DIRECTORY = "agents work in a folder of the repository; only links that stay in it may lead there"
 PLAIN_TEMPLATE = "a template is a folder of the repository, with no symbolic link on the way to it"
 
 

@@ -9,9 +9,11 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents import AGENTS
 from skillgym_action.domain import WorkspaceSpec
 from skillgym_action.session import Ending, Invocation
 from skillgym_action.session_report import Trouble
+from skillgym_action.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,9 +74,10 @@ def prepared(world: World, execution: Execution, folder: Path) -> Workspace:
         if world.strangers and around.spec.mode == "none":
             world.strangers.refuse(around.spec.cwd or world.repository.root, world.repository.root)
         if around.lasts:
-            workspace = world.workspaces.shared(around.name, around.spec, around.before_all)
+            workspace = world.workspaces.shared(around.name, around.spec, around.before_all_in)
             around.before_each(workspace)
             around.forget_strangers(workspace)
+            workspace.remember()
         else:
             workspace = world.workspaces.fresh(around.spec)
             around.before(workspace)
@@ -129,8 +132,29 @@ class _Around:
         """Whether the directory is that of other sessions, too."""
         return common_place(self.execution, one_user=False) is not None
 
+    def reach(self, workspace: Workspace) -> None:
+        """Raises NotPreparedError where the agent's user cannot work in the directory; says so where it cannot write.
+
+        What plays recordings is no agent, and needs nothing of it.
+        """
+        if self.spec.mode != "none" or AGENTS[self.execution.runner.agent.type].plays:
+            return
+        works, changes = workspace.reach()
+        place, user = plain(str(workspace.path)), plain(str(workspace.user))
+        if not works:
+            told = f"the user {user} cannot work in {place}; let that user read it, or let the suite use a copy"
+            raise NotPreparedError("workspace", told, workspace)
+        if not changes and self.world.workspaces.is_new_reader(workspace.path):
+            self.world.observer.progress(f"the user {user} can read {place}, but not change it")
+
+    def before_all_in(self, workspace: Workspace) -> None:
+        """For the first session of several in one directory."""
+        self.reach(workspace)
+        self.before_all(workspace)
+
     def before(self, workspace: Workspace) -> None:
         """All of it, for a workspace of the session's own; what it is then, the agent starts from."""
+        self.reach(workspace)
         if self.spec.bootstrap is None and not self.hooks.before_all and not self.hooks.before_each:
             self.forget_strangers(workspace)
             workspace.remember()

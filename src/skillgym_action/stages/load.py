@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from skillgym_action.domain import Invalid, Suite, WorkspaceSpec
 from skillgym_action.errors import Location, SuiteError
 from skillgym_action.formats import format_named
-from skillgym_action.notations.user_files import LARGEST_PYTHON, LARGEST_SCRIPT, decoded, read_bytes
+from skillgym_action.notations.user_files import LARGEST_PYTHON, LARGEST_SCRIPT, decoded, read_bytes, resolved
 from skillgym_action.runners import usable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from skillgym_action.domain import Runner
     from skillgym_action.effects.checkout import Checkout
     from skillgym_action.effects.suite_host import SuiteHosts
     from skillgym_action.errors import Problem
@@ -47,10 +48,18 @@ class Source:
 
     def refusal(self, folder: Path) -> str | None:
         """Why no workspace may be a copy of that folder, where it is the checkout's or a suite of the checkout's."""
+        checkout = self._concerned(folder)
+        return checkout.template_refusal(folder) if checkout else None
+
+    def refusal_in_place(self, folder: Path) -> str | None:
+        """Why no agent may work in that folder itself, in the same cases. Links that stay in the checkout may."""
+        checkout = self._concerned(folder)
+        return checkout.refusal(folder, follow=True) if checkout else None
+
+    def _concerned(self, folder: Path) -> Checkout | None:
+        """The checkout, where the folder or the suite is its."""
         checkout = self.checkout
-        if checkout and (checkout.contains(self.file) or checkout.contains(folder)):
-            return checkout.template_refusal(folder)
-        return None
+        return checkout if checkout and (checkout.contains(self.file) or checkout.contains(folder)) else None
 
     @cached_property
     def _content(self) -> bytes:
@@ -92,15 +101,7 @@ def load(
         suite = _suite(one, source)
         return None if hosts.cancelled else suite
 
-    suites = [
-        replace(
-            suite,
-            workspace=_workspace(suite.workspace, options),
-            runners=tuple(usable(runner, suite.path, environment) for runner in suite.runners),
-        )
-        for suite in _each(loaded, tuple(found))
-        if suite
-    ]
+    suites = [_with_places(suite, options) for suite in _each(loaded, tuple(found)) if suite]
     names = Counter(suite.name for suite in suites)
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
 
@@ -153,4 +154,27 @@ def _workspace(said: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:
     """Limits alone say nothing of the place."""
     silent = said == WorkspaceSpec(limits=said.limits)
     wanted = replace(options.workspace, limits=said.limits) if silent else said
-    return replace(wanted, cwd=options.cwd) if wanted.mode == "none" and wanted.cwd is None else wanted
+    return _in_place(replace(wanted, cwd=options.cwd) if wanted.mode == "none" and wanted.cwd is None else wanted)
+
+
+def _in_place(said: WorkspaceSpec) -> WorkspaceSpec:
+    """Links to where agents work are followed here, and never again."""
+    return replace(said, cwd=resolved(said.cwd)) if said.cwd else said
+
+
+def _with_places(suite: Suite, options: LoadOptions) -> Suite:
+    """All in it that says where agents work, as it is to be taken."""
+    cases = tuple(
+        replace(case, workspace=_in_place(case.workspace)) if case.workspace else case for case in suite.cases
+    )
+    return replace(
+        suite,
+        workspace=_workspace(suite.workspace, options),
+        cases=cases,
+        runners=tuple(usable(_at_its_place(runner), suite.path, options.environment) for runner in suite.runners),
+    )
+
+
+def _at_its_place(runner: Runner) -> Runner:
+    cwd = runner.agent.cwd
+    return replace(runner, agent=replace(runner.agent, cwd=resolved(cwd))) if cwd else runner
