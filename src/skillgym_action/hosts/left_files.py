@@ -1,6 +1,5 @@
 """What a user left outside of its folders: files where everybody may write, memory that processes share."""
 
-
 from __future__ import annotations
 
 import os
