@@ -194,6 +194,25 @@ def said(place: Path, case_id: str) -> str:
     return (place / "checkout" / "results" / "core" / case_id / "sh" / "repeat-1" / "stdout.log").read_text()
 
 
+def test_a_user_that_has_left_nothing_is_used_again_and_one_that_has_is_not(place):
+    agent = "id -u >out.txt; test {} = clean || echo x >/dev/shm/$(id -u)"
+    expect = ("file:out.txt exists",)
+    for left, users in (("clean", 1), ("file", 3)):
+        files = {
+            "skillgym.config.yaml": config(runner(f"{agent.format(left)}; cat out.txt")),
+            "bench/core.json": suite(*(case(name, expect) for name in ("one", "two", "three"))),
+        }
+        root = repository(place / left, files)
+        done = skillgym("run", "--agent-user", "nobody", "--jobs", "1", "--output", "results", cwd=root)
+        if not IS_ROOT:
+            assert (done.code, "only root" in done.err) == (2, True)
+            continue
+        assert done.code == 0, done.err
+        found = [path.read_text() for path in (root / "results").rglob("stdout.log")]
+        assert (len(found), len(set(found))) == (3, users)
+        assert [uid for uid in found if Path("/dev/shm", uid.strip()).exists()] == []
+
+
 def test_links_of_an_archived_workspace_lead_nowhere(place):
     agent = "ln -s loop loop; ln -s . here; ln -s CANARY out; mkdir d; echo x >d/f; ln -s d/f inside; ln -s d folder"
     expected(ran(place, agent, "file:nothing exists"), "failed")

@@ -13,6 +13,7 @@ import sys
 import threading
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -52,7 +53,7 @@ class Keeper:
             )
         self.pid = self._process.pid
         self._lock = threading.Lock()
-        self._idle: list[Reaper] = []
+        self._idle: dict[tuple[tuple[int, int], ...], list[Reaper]] = {}  # by the limits of what they run
         self._folders: dict[int, Mapping[str, int]] = {}
         self._workers: dict[int, Worker] = {}
 
@@ -60,7 +61,7 @@ class Keeper:
         """End everything that still runs; returns when that is done, or after ``limit`` seconds while it goes on."""
         for worker in list(self._workers.values()):
             worker.close()
-        for reaper in self._idle:
+        for reaper in chain.from_iterable(self._idle.values()):
             reaper.close()
         self._control.close()
         with suppress(subprocess.TimeoutExpired):
@@ -99,13 +100,15 @@ class Keeper:
         return worker.become(request, descriptors)
 
     def _run(self, request: dict[str, Any], descriptors: Sequence[int], identity: Identity | None) -> Running:
+        limits = request["rlimits"]
         with self._lock:
-            reaper = self._idle.pop() if self._idle else None
+            idle = self._idle.setdefault(limits, [])
+            reaper = idle.pop() if idle else None
         if reaper is None:
             ours, theirs = socket.socketpair()
             with theirs:
-                self._ask({"op": "reaper"}, [theirs.fileno()])
-            reaper = Reaper(ours, self._idle)
+                self._ask({"op": "reaper", "rlimits": limits}, [theirs.fileno()])
+            reaper = Reaper(ours, idle)
         who = {"uid": identity.uid, "gid": identity.gid, "groups": identity.groups} if identity else {}
         return reaper.run({**request, **who}, descriptors)
 

@@ -91,7 +91,7 @@ class Keeper:
                 descriptors = [link, *folders]
             case "reaper":
                 (link,) = descriptors
-                self._reapers.add(self._forked(lambda: reaper(socket.socket(fileno=link)), {link}))
+                self._reapers.add(self._forked(lambda: reaper(socket.socket(fileno=link), request["rlimits"]), {link}))
             case "signal":
                 self._forked(lambda: _signal_user(request), set())
             case "folder":

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 FAILED = 127
+DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and exec would hand that on
 
 
 def change_user(uid: int, gid: int, groups: Sequence[int]) -> None:
@@ -30,6 +31,14 @@ def set_limits(wanted: Sequence[tuple[int, int]]) -> None:
         resource.setrlimit(kind, (lowest, lowest))
 
 
+def enter(request: dict[str, Any], descriptors: Sequence[int]) -> None:
+    """Go to the program's working directory. Raises OSError."""
+    if len(descriptors) > 3:  # noqa: PLR2004 -- the standard streams come first
+        os.fchdir(descriptors[3])
+    else:
+        os.chdir(request["cwd"])
+
+
 def become(request: dict[str, Any], descriptors: Sequence[int]) -> NoReturn:
     """Execute the requested program. Raises OSError, ValueError: then this process can only end.
 
@@ -40,15 +49,12 @@ def become(request: dict[str, Any], descriptors: Sequence[int]) -> NoReturn:
     set_limits(request["rlimits"])
     if request.get("uid") is not None:
         change_user(request["uid"], request["gid"], request["groups"])
-    if len(descriptors) > 3:  # noqa: PLR2004 -- the standard streams come first
-        os.fchdir(descriptors[3])
-    else:
-        os.chdir(request["cwd"])
+    enter(request, descriptors)
     for number, descriptor in enumerate(descriptors[:3]):
         os.dup2(descriptor, number, inheritable=True)
     if request["umask"] is not None:
         os.umask(request["umask"])
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and exec would hand that on
+    for number in DEFAULT_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     argv = request["argv"]
     os.execvpe(argv[0], argv, request["env"])  # noqa: S606 -- an argument list, no shell

@@ -5,11 +5,13 @@ parents have ended they are its children. Without root this is what keeps sessio
 programs of fixed users, and those of the tool itself.
 
 Messages: ``run`` -> its own process id, or the error; then, when nothing of the program is left, its wait status.
-``end`` ends the program.
+``end`` ends the program. The limits of programs are its own, which they inherit: so a program that has no other user
+is started without a copy of this process, which would take most of the time.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -17,19 +19,21 @@ import time
 
 from skillgym_action.hosts.descendants import end_descendants, protect, reaped
 from skillgym_action.hosts.messages import ConnectionLostError, receive, send
-from skillgym_action.hosts.program import FAILED, become, told
+from skillgym_action.hosts.program import DEFAULT_SIGNALS, FAILED, become, enter, set_limits, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Sequence
     from typing import Any
 
 LEFT_GRACE = 0.3  # seconds that what a program left running has to end by itself
 
 
-def serve(link: socket.socket) -> None:
-    """Run programs until the other end of ``link`` is closed."""
+def serve(link: socket.socket, limits: Sequence[tuple[int, int]]) -> None:
+    """Run programs within these limits until the other end of ``link`` is closed."""
     protect(subreaper=True)
+    set_limits(limits)
     awake, wake = os.pipe()
     for end in (awake, wake):
         os.set_blocking(end, False)
@@ -46,47 +50,65 @@ def serve(link: socket.socket) -> None:
 
 
 def _run(link: socket.socket, awake: int, request: dict[str, Any], descriptors: list[int]) -> None:
-    pid, error = _started(link, request, descriptors)
-    for descriptor in descriptors:
-        os.close(descriptor)
-    if error:
-        reaped()
-        send(link, error)
+    try:
+        pid = _spawned(request, descriptors) if request.get("uid") is None else _forked(link, request, descriptors)
+    except (OSError, ValueError) as error:
+        send(link, told(error))
         return
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
     send(link, {"pid": os.getpid()})
     status = _waited(link, awake, pid)
     send(link, {"status": status})
 
 
-def _started(link: socket.socket, request: dict[str, Any], descriptors: list[int]) -> tuple[int, dict[str, Any] | None]:
-    """The process, once it executes the program; or the error that kept it from doing so."""
+def _spawned(request: dict[str, Any], descriptors: list[int]) -> int:
+    """A process that executes the program. Raises OSError, ValueError."""
+    os.putenv("PATH", request["env"].get("PATH", os.defpath))  # where the program is looked for
+    enter(request, descriptors)
+    try:
+        return os.posix_spawnp(
+            request["argv"][0],
+            request["argv"],
+            request["env"],
+            file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(descriptors[:3])],
+            setsid=True,
+            setsigdef=DEFAULT_SIGNALS,
+        )
+    finally:
+        os.chdir("/")
+
+
+def _forked(link: socket.socket, request: dict[str, Any], descriptors: list[int]) -> int:
+    """The same as another user. Raises OSError, ValueError."""
     said, say = os.pipe()  # closed on exec
     try:
         pid = os.fork()
-    except OSError as error:
+    except OSError:
         os.close(said)
         os.close(say)
-        return 0, told(error)
+        raise
     if not pid:
+        failed: dict[str, Any] = {"errno": None, "error": "interrupted"}
         try:
             signal.set_wakeup_fd(-1)
             link.close()
             os.close(said)
             become(request, descriptors)
-        except BaseException as error:  # noqa: BLE001 -- nothing of this process may go on in the reaper's code
-            failed = told(error) if isinstance(error, Exception) else {"errno": None, "error": "interrupted"}
-            os.write(say, repr(failed).encode(errors="backslashreplace")[:4096])
+        except Exception as error:  # noqa: BLE001 -- nothing of this process may go on in the reaper's code
+            failed = told(error)
         finally:
+            os.write(say, json.dumps(failed).encode())
             os._exit(FAILED)
     os.close(say)
     with open(said, "rb", buffering=0) as pipe:  # noqa: PTH123 -- a descriptor
         text = pipe.read()
     if text:
-        import ast
-
         os.waitpid(pid, 0)
-        return pid, ast.literal_eval(text.decode())
-    return pid, None
+        failed = json.loads(text)
+        raise OSError(failed["errno"], failed["error"])
+    return pid
 
 
 def _waited(link: socket.socket, awake: int, pid: int) -> int:
