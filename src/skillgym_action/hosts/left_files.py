@@ -40,7 +40,8 @@ def left_behind(uid: int) -> bool:
 def _shares(kind: str, uid: int) -> bool:
     """Whether the user owns System V objects of that kind."""
     try:
-        with open(f"/proc/sysvipc/{kind}", encoding="ascii", errors="replace") as file:
+        # UTF-8, which Python has loaded: other codecs are imported when they are used first, as a user who may not.
+        with open(f"/proc/sysvipc/{kind}", encoding="utf-8", errors="replace") as file:
             names, *rows = (line.split() for line in file)
     except (OSError, ValueError):
         return False
