@@ -119,7 +119,7 @@ class Copy:
                 os.killpg(pytest.pid, signal.SIGKILL)
                 pytest.communicate()
                 return None, ()
-        return pytest.returncode, tuple(NOTICED.findall(out)) or ((out,) if pytest.returncode else ())
+        return pytest.returncode, tuple(NOTICED.findall(out)) or (_last_error(out),)
 
     def tried(self, mutant: Mutant) -> str:
         """What became of the mutant."""
@@ -136,6 +136,12 @@ class Copy:
             return f"broken: {failed[0]}"
         passed = [test for test in mutant.tests if not any(_is_of(one, test) for one in failed)]
         return f"survived {', '.join(passed)}" if passed else "killed"
+
+
+def _last_error(out: str) -> str:
+    """Why no test was run."""
+    lines = [line for line in out.splitlines() if line.strip()]
+    return next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1] if lines else "")
 
 
 def _is_of(failed: str, test: str) -> bool:
@@ -227,7 +233,9 @@ def _searched(mutant: Mutant) -> str:
 
 def _shown(mutant: Mutant, status: str, seconds: float = 0.0) -> str:
     """Print the row of a mutant; the kind of its status."""
-    kind, _, more = re.match(r"(killed|survived|broken|stale|timed out|not tried)(:? (.*))?", status, re.DOTALL).groups()
+    kind, _, more = re.match(
+        r"(killed|survived|broken|stale|timed out|not tried)(:? (.*))?", status, re.DOTALL
+    ).groups()
     print(f"{kind:<10}{seconds:6.1f} s  {mutant.name:<44} {mutant.removes}", flush=True)
     if more:
         print(f"{'':20}{more}", flush=True)
