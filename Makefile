@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint lock bench test-agents test-container compare-agentv clean
+.PHONY: help demo test lint lock bench mutants test-agents test-container compare-agentv clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -46,6 +46,9 @@ lock: $(VENV)/development ## renew the versions and hashes of what the image ins
 
 bench: $(VENV)/development ## measure speed and memory
 	$(BIN)/python -m bench
+
+mutants: $(VENV)/development ## remove one protection at a time: the tests have to notice (some as root); ONLY=PATTERN for a few
+	$(BIN)/python tests/mutants.py $(if $(ONLY),'$(ONLY)')
 
 test-agents: $(VENV)/development ## run the real CLIs of all agents against a scripted model; installs them once
 	$(BIN)/pytest -m more_agents -n $(WORKERS)

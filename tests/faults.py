@@ -13,13 +13,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REPORTS = frozenset({"results.json", "junit.xml", "summary.md", "comment.md"})
-PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE = 24, 1, 2, 19
 
 
 def bound_by_permissions() -> None:
     """Root, too, may from the next program on do only what permissions allow; others may never do more."""
+    _without(CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH)
+
+
+def without_tracing() -> None:
+    """Root, too, may from the next program on look only into processes that are open to it, as in most containers."""
+    _without(CAP_SYS_PTRACE)
+
+
+def _without(*capabilities: int) -> None:
     libc = ctypes.CDLL(None)
-    for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+    for capability in capabilities:
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 

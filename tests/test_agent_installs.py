@@ -221,6 +221,15 @@ def test_a_variable_names_the_folder(tmp_path):
     assert folder_for(SKILLGYM_AGENTS_DIR=str(tmp_path)) == str(tmp_path)
 
 
+def test_a_program_that_is_asked_for_its_version_sees_no_setting_of_npm(tmp_path):
+    program = tmp_path / "cli"
+    program.write_text(f"#!/bin/sh\nenv >{tmp_path}/seen\necho 1.2.3\n")
+    program.chmod(0o755)
+    with door(tmp_path / "agents", npm_config_token="npm-secret") as installs:
+        assert installs.version(str(program)) == "1.2.3"
+    assert "npm_config" not in (tmp_path / "seen").read_text()
+
+
 @pytest.mark.parametrize(
     ("script", "version"),
     [

@@ -17,7 +17,7 @@ import pytest
 import skillgym_action
 from attempts import ENVIRONMENT, Where, agent, cases, reached, tried
 from scratch import case, config, repository, runner, skillgym, started, suite, written
-from skillgym_action.effects.agent_user import agent_user
+from skillgym_action.effects.agent_user import IDS, UserIds, agent_user
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.closures import closed_but_to
 from skillgym_action.effects.processes import Processes
@@ -77,6 +77,30 @@ def test_sessions_in_a_directory_of_the_users_are_one_user_and_wait_for_each_oth
     if IS_ROOT:
         assert ran.code == 0, ran.out + ran.err
         assert (place / "users.txt").read_text() == f"{pwd.getpwnam(NOBODY).pw_uid}\n" * 6
+
+
+@pytest.fixture
+def member_of_groups():
+    """This process is a member of groups, as root is on many machines."""
+    before = os.getgroups()
+    if IS_ROOT:
+        os.setgroups([4, 27])
+    yield
+    if IS_ROOT:
+        os.setgroups(before)
+
+
+@pytest.mark.usefixtures("member_of_groups")
+def test_an_agent_is_in_no_group_but_its_own(checkout):
+    files = {
+        "skillgym.config.yaml": config(runner("id -u >out.txt; id -rg >>out.txt; id -g >>out.txt; id -G >>out.txt"))
+    }
+    ran = run(repository(checkout, files))
+    if IS_ROOT:
+        assert ran.code == 0, ran.err
+        (told,) = (checkout / "results").rglob("changes/out.txt")
+        own, *groups = told.read_text().splitlines()
+        assert groups == [own] * 3
 
 
 OF_THE_OPERATOR = (
@@ -154,7 +178,7 @@ def test_the_attempts_are_real_ones(checkout):
 LOOKS = """\
 where={checkout}
 : >$HOME/../workspace/out.txt
-for path in README.md bench/near.py bench/core.json; do
+for path in README.md bench/near.py bench/core.json results/journal.jsonl; do
   if test -r $where/$path; then echo $path >>$HOME/../workspace/out.txt; fi
 done
 """
@@ -254,3 +278,19 @@ def until(holds) -> bool:
 def test_a_user_that_will_not_do_is_refused(name, words):
     with pytest.raises(UsageError, match=words):
         agent_user(name)
+
+
+def test_two_runs_never_use_the_same_user_id(checkout):
+    if not IS_ROOT:
+        run(repository(checkout))
+        return
+    first = UserIds(set(IDS) - set(IDS[-50:]))
+    taken = first.take()
+    second = UserIds(set(IDS) - {taken})
+    with pytest.raises(OSError, match="no user id is left"):
+        second.take()
+    os.close(first.file)
+    third = UserIds(set(IDS) - {taken})
+    assert third.take() == taken
+    for run_ids in (second, third):
+        os.close(run_ids.file)

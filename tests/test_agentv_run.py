@@ -171,6 +171,27 @@ def test_the_example_has_the_layout_of_the_design_and_is_green(tmp_path):
 
 # --- targets ----------------------------------------------------------------------------------------
 
+OF_THE_JOB = ("GITHUB_TOKEN", "GH_TOKEN", "ACTIONS_RUNTIME_TOKEN", "INPUT_GITHUB-TOKEN")
+
+
+def test_a_target_may_name_any_variable_but_what_the_job_gives_to_the_action(tmp_path):
+    """A commit brings targets along: it could take the job's tokens, which agents' keys are not."""
+    named = (
+        {"env": [*OF_THE_JOB, "OWN_KEY"]},
+        {"env": {f"MINE_{number}": f"<${{{{ {name} }}}}>" for number, name in enumerate(OF_THE_JOB)}},
+    )
+    targets = [cli(f"env >{tmp_path}/{number}; {ANSWER}", name=f"t{number}", **env) for number, env in enumerate(named)]
+    root = scratch(
+        tmp_path / "repo", {"e/EVAL.yaml": suite_text(case(), execution={"targets": ["t0", "t1"]})}, *targets
+    )
+    values = {name: f"planted-{number}" for number, name in enumerate(OF_THE_JOB)}
+    skillgym("run", "--output", "results", cwd=root, OWN_KEY="of-the-agent", **values)
+    seen = [(tmp_path / str(number)).read_text() for number in range(2)]
+    assert "OWN_KEY=of-the-agent" in seen[0]
+    assert "MINE_0=<>" in seen[1]
+    assert "planted" not in "".join(seen)
+
+
 VARIANTS = {
     "e/EVAL.yaml": suite_text(
         case(assertions=[{"type": "equals", "value": "superpowers"}]),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import action_step
+from faults import without_tracing
 from scratch import PROGRAM, case, config, environment, repository, runner, skillgym, started, suite, written
 from scripted_http import ScriptedServer
 
@@ -284,6 +285,27 @@ def test_what_the_tool_starts_gains_no_rights_and_gets_its_signals(tmp_path):
     found = dict(line.split(":\t") for line in told.read_text().splitlines())
     assert int(found["SigBlk"], 16) & (1 << signal.SIGTERM - 1 | 1 << signal.SIGINT - 1) == 0
     assert found["NoNewPrivs"] == "1"
+
+
+LOOKS_UP = """\
+above=$PPID
+for name in reaper keeper tool; do
+  if readlink /proc/$above/cwd >/dev/null; then echo "$name read"; else echo "$name refused"; fi
+  above=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$above/status)
+done >out.txt
+"""
+
+
+def test_a_session_of_the_caller_does_not_look_into_the_processes_that_started_it(tmp_path):
+    """Root with the capability to trace all processes would: so nobody has it here."""
+    root = repository(tmp_path, {"skillgym.config.yaml": config(runner(LOOKS_UP))})
+    done = subprocess.run(
+        [PROGRAM, "run", "--output", "results"],
+        cwd=root, env=environment(), check=False, capture_output=True, preexec_fn=without_tracing,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (told,) = (root / "results").rglob("changes/out.txt")
+    assert told.read_text().splitlines() == ["reaper refused", "keeper refused", "tool refused"]
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"])

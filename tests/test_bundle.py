@@ -130,6 +130,22 @@ def test_folders_that_are_deeper_than_recursion_and_descriptors_go_arrive(tmp_pa
         assert target.kind("d/" * 1500 + "deepest") == "file"
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("there", ["file", "hard link", "link"])
+def test_nothing_that_is_there_is_written_to(tmp_path, way, there):
+    written(tmp_path, {"t/file": "new", "outside": "old", "copy/other": ""})
+    place = tmp_path / "copy/file"
+    if there == "file":
+        place.write_text("old")
+    elif there == "link":
+        place.symlink_to("../outside")
+    else:
+        place.hardlink_to(tmp_path / "outside")
+    with opened(tmp_path / "t") as source, opened(tmp_path / "copy") as target, pytest.raises(FileExistsError):
+        WAYS[way](source, target)
+    assert (place.read_text(), (tmp_path / "outside").read_text()) == ("old", "old")
+
+
 def test_a_folder_inherits_setgid_and_bundles_bring_none(tmp_path):
     (tmp_path / "t").mkdir()
     (tmp_path / "t").chmod(0o2770)
@@ -372,6 +388,7 @@ def test_a_bundle_is_refused_or_stays_inside_whatever_is_changed(tmp_path_factor
         pytest.param("to-d/below", False, id="by way of a link to a folder, which is gone"),
         pytest.param("nowhere", False, id="nothing"),
         pytest.param("/etc/passwd", False, id="absolute"),
+        pytest.param("/d/below", False, id="absolute, with the path of a file"),
         pytest.param("../file", False, id="out"),
         pytest.param("d/../../x/file", False, id="out and in again"),
         pytest.param("link", False, id="itself"),

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -461,6 +462,21 @@ def test_a_record_that_is_none_is_passed_over(folder, place):
         with locked([str(place)]):
             (place / "skillgym-action" / "closures" / name).write_text(text)
         assert repaired(place, name)
+
+
+def test_records_are_one_runs_at_a_time(place):
+    entered = threading.Event()
+
+    def another() -> None:
+        with locked([str(place)]):
+            entered.set()
+
+    thread = threading.Thread(target=another)
+    with locked([str(place)]):
+        thread.start()
+        assert not entered.wait(0.3)
+    thread.join()
+    assert entered.is_set()
 
 
 def test_records_that_others_can_write_to_are_refused(folder, place):

@@ -91,6 +91,21 @@ def test_special_files_are_known_and_never_waited_for(root):
         assert folder.empty()
 
 
+def test_the_way_back_from_a_folder_that_was_moved_is_not_the_one_above_it_now(root):
+    """Whichever of the two is walked first: beside its new place there is one called as the other."""
+    for name in "xy":
+        (root / "a" / name).mkdir(parents=True)
+        subprocess.run([sys.executable, "-c", digging(100)], cwd=root / "a" / name, check=True)
+        written(root.parent, {f"{name}/canary": CANARY})
+    with opened(root) as folder:
+        walk = entries(folder)
+        first = next(one.path for one in walk if one.path.count("/") > 60).split("/")[1]
+        os.rename(root / "a" / first, root.parent / "moved")
+        rest = [one.path for one in walk]
+    assert not any("canary" in path for path in rest)
+    assert any(path.endswith("/deepest") and not path.startswith(f"a/{first}/") for path in rest)
+
+
 LINKS = {
     "to a file": ("a/file", "file", "a/file"),
     "to a folder": ("a", "directory", "a"),
@@ -419,6 +434,7 @@ def swapping(root):
                     os.symlink(target, root / "link")
                     os.rename(root / name, root / "aside")
                     os.rename(root / "link", root / name)
+                    time.sleep(0)  # so that it is seen, also where one of the two threads runs at a time
                     os.unlink(root / name)
                     os.rename(root / "aside", root / name)
                 with suppress(OSError):

@@ -213,6 +213,29 @@ def test_a_user_that_has_left_nothing_is_used_again_and_one_that_has_is_not(plac
         assert [uid for uid in found if Path("/dev/shm", uid.strip()).exists()] == []
 
 
+@pytest.mark.parametrize(
+    ("leaves", "same"),
+    [
+        pytest.param("true", True, id="nothing"),
+        pytest.param("touch $HOME/x; rm $HOME/x", False, id="home"),
+        pytest.param("touch $TMPDIR/x; rm $TMPDIR/x", False, id="temporary folder"),
+        pytest.param(": >/tmp/MARK", False, id="elsewhere"),
+    ],
+)
+def test_the_next_session_has_neither_the_user_nor_the_home_of_one_that_left_something(place, leaves, same):
+    leaves = leaves.replace("MARK", uuid4().hex)
+    agent = f"if [ {{case_id}} = one ]; then {leaves}; fi; id -u >out.txt; echo $HOME >>out.txt"
+    files = {"skillgym.config.yaml": config(runner(agent)), "bench/core.json": suite(case("one"), case("two"))}
+    root = repository(place / "checkout", files, git=True)
+    done = skillgym("run", "--agent-user", "nobody", "--jobs", "1", "--output", "results", cwd=root)
+    if IS_ROOT:
+        assert done.code == 0, done.err
+        told = [path.read_text().split() for path in (root / "results").rglob("changes/out.txt")]
+        assert [first == second for first, second in zip(*told, strict=True)] == [same, same]
+    else:
+        assert (done.code, "only root" in done.err) == (2, True)
+
+
 def test_links_of_an_archived_workspace_lead_nowhere(place):
     agent = "ln -s loop loop; ln -s . here; ln -s CANARY out; mkdir d; echo x >d/f; ln -s d/f inside; ln -s d folder"
     expected(ran(place, agent, "file:nothing exists"), "failed")

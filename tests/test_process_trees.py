@@ -174,9 +174,9 @@ def test_a_process_without_its_environment_does_not_outlive_its_program(folder, 
         for identity in (user.session(), user.in_place) if user else (None,):
             invocation = Invocation(argv=("sh", "-c", script), cwd=folder, timeout=10, identity=identity)
             door.run(invocation, stdout=folder / "out", stderr=folder / "err")
+            assert left(mark) == []
             if identity and identity.is_own:
                 door.keeper.detach(identity)
-            assert left(mark) == []
     proved("processes", "kinds of programs that do not want to end, of which nothing was left")
 
 

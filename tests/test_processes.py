@@ -14,6 +14,7 @@ import pytest
 from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.outputs import OutputFile
 from skillgym_action.effects.processes import Processes
+from skillgym_action.resource_limits import ResourceLimits
 from skillgym_action.session import Ending, Invocation
 from skillgym_action.session_report import Trouble
 
@@ -70,6 +71,10 @@ def sleeping(marker: str) -> list[psutil.Process]:
         except psutil.Error:
             continue
     return found
+
+
+# Ends once what it starts is there.
+DAEMON = "{start} sh -c ': >up; exec sleep {mark}' & until test -e up; do sleep 0.01; done"
 
 
 def test_output_and_exit_code_are_captured(processes: Processes, tmp_path: Path) -> None:
@@ -129,7 +134,7 @@ def test_after_the_time_limit_no_process_is_left(processes: Processes, tmp_path:
 
 def test_what_an_ended_program_left_behind_is_ended(processes: Processes, tmp_path: Path) -> None:
     mark = f"87{time.monotonic_ns() % 10**9}"
-    capture = run(processes, tmp_path, f"setsid sleep {mark} & exit 0")
+    capture = run(processes, tmp_path, DAEMON.format(start="setsid", mark=mark))
     assert (capture.ending, capture.exit_code) == (Ending.EXITED, 0)
     assert sleeping(mark) == []
 
@@ -138,8 +143,34 @@ def test_a_process_with_an_environment_and_a_session_of_its_own_is_ended_with_it
     processes: Processes, tmp_path: Path
 ) -> None:
     mark = f"88{time.monotonic_ns() % 10**9}"
-    run(processes, tmp_path, f"env -i setsid setsid sleep {mark} & exit 0")
+    run(processes, tmp_path, DAEMON.format(start="env -i setsid setsid", mark=mark))
     assert sleeping(mark) == []
+
+
+def test_a_program_that_kills_its_supervisor_leaves_nothing(processes: Processes, tmp_path: Path) -> None:
+    mark = f"89{time.monotonic_ns() % 10**9}"
+    capture = run(processes, tmp_path, DAEMON.format(start="setsid", mark=mark) + "; kill -9 $PPID; sleep 60")
+    assert capture.ending is Ending.LOST
+    deadline = time.monotonic() + 10
+    while sleeping(mark):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_program_gains_no_rights_from_its_file(processes: Processes, tmp_path: Path) -> None:
+    assert list(run(processes, tmp_path, "grep NoNewPrivs /proc/self/status").stdout.lines()) == ["NoNewPrivs:\t1"]
+
+
+def test_a_program_has_a_session_of_its_own(processes: Processes, tmp_path: Path) -> None:
+    """Hence neither the terminal of the tool, nor a process group with it."""
+    (line,) = run(processes, tmp_path, "read -r line </proc/$$/stat; echo $line").stdout.lines()
+    pid, _, _, _, group, session, *_ = line.split()
+    assert group == session == pid
+
+
+def test_a_program_runs_under_its_limits(processes: Processes, tmp_path: Path) -> None:
+    capture = run(processes, tmp_path, "ulimit -c; ulimit -f", limits=ResourceLimits(file_size=1024**2))
+    assert list(capture.stdout.lines()) == ["0", "2048"]
 
 
 def test_a_watcher_can_stop_a_program(processes: Processes, tmp_path: Path) -> None:

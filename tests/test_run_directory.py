@@ -171,6 +171,14 @@ def test_a_file_in_the_way_is_an_output_error(tmp_path):
     assert str(caught.value) == f"cannot write {tmp_path}/run: File exists; {REMEDY}"
 
 
+def test_an_artifact_is_not_written_through_a_link(directory, tmp_path):
+    (tmp_path / "outside").write_text("mine")
+    (directory.path / "report.json").symlink_to("../outside")
+    with pytest.raises(OutputError):
+        directory.write(directory.path / "report.json", "x")
+    assert (tmp_path / "outside").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     "write",
     [

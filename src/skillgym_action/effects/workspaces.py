@@ -147,7 +147,7 @@ class Workspaces:
             self._retire(folder)
 
     def _is_reusable(self, folder: SessionFolder) -> bool:
-        if folder.is_shared or not folder.is_untouched(HOME, SCRATCH):
+        if folder.is_shared:
             return False
         with suppress(OSError):
             return folder.is_untouched(HOME, SCRATCH) and not folder.left_elsewhere()

@@ -1,0 +1,110 @@
+"""The list of mutants fits the sources, and the program that tries them tells those that are noticed from others."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import mutants
+from mutants import LIST, PACKAGE, REPOSITORY, Mutant
+from scratch import git_in, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LISTED = mutants.mutants()
+
+
+@pytest.mark.parametrize("mutant", LISTED, ids=[mutant.name for mutant in LISTED])
+def test_an_entry_fits_the_sources_and_changes_what_the_program_does(mutant):
+    assert mutant.stale(REPOSITORY) is None
+    source = (REPOSITORY / PACKAGE / mutant.file).read_text(encoding="utf-8")
+    changed = source.replace(mutant.text, mutant.becomes)
+    assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
+    assert mutant.tests
+    assert mutant.removes
+
+
+def test_there_are_many_and_each_has_a_name_of_its_own():
+    assert len({mutant.name for mutant in LISTED}) == len(LISTED) >= 40
+    assert len({(mutant.file, mutant.text, mutant.becomes) for mutant in LISTED}) == len(LISTED)
+
+
+ENTRY = """\
+[[mutants]]
+name = "{name}"
+file = "{file}"
+text = "{text}"
+becomes = "return {name}"
+removes = "x"
+tests = ["{test}"]
+"""
+
+
+def made(name: str, text: str = "return True", file: str = "guard.py", test: str = "test_a") -> str:
+    return ENTRY.format(name=name, text=text, file=file, test=f"tests/test_guard.py::{test}")
+
+
+@pytest.fixture
+def repository(tmp_path) -> Path:
+    """A product of one protection that is tested, and of one that is not."""
+    files = {
+        f"{PACKAGE}/__init__.py": "",
+        f"{PACKAGE}/guard.py": "def one():\n    return True\n\n\ndef two():\n    return not False\n",
+        "tests/test_guard.py": "from skillgym_action.guard import one\n\n\ndef test_a():\n    assert one()\n",
+        LIST: made("False"),
+    }
+    git_in(written(tmp_path / "repository", files), "init", "--quiet")
+    return tmp_path / "repository"
+
+
+def tried(repository: Path, *only: str) -> tuple[int, list[str]]:
+    """The exit code, and the first words of each line."""
+    argv = (sys.executable, mutants.__file__, *only, "--repository", repository)
+    done = subprocess.run(argv, capture_output=True, check=False, text=True, timeout=60)
+    assert done.stderr == ""
+    return done.returncode, [line.split("  ")[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
+
+
+def test_a_mutant_that_a_test_notices_is_killed_and_the_sources_stay(repository):
+    before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
+    code, rows = tried(repository)
+    assert (code, rows[1], rows[2].startswith("1 killed in")) == (0, "killed", True)
+    assert {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("entry", "status"),
+    [
+        pytest.param(made("True", "return not False"), "survived", id="noticed by no test"),
+        pytest.param(made("False", "return maybe"), "stale", id="a line that is not there"),
+        pytest.param(made("False", "return "), "stale", id="a line that is there twice"),
+        pytest.param(made("False", file="gone.py"), "stale", id="a file that is not there"),
+        pytest.param(made("False", test="test_b"), "stale", id="a test that is not there"),
+        pytest.param(made("False)"), "broken", id="a program that cannot be read"),
+    ],
+)
+def test_any_other_mutant_is_an_error_that_says_which(repository, entry, status):
+    written(repository, {LIST: entry.replace('name = "', 'name = "tried-') + made("False")})
+    code, rows = tried(repository)
+    assert code == 1
+    assert sorted(row.split(" ")[0] for row in rows if not row[0].isdigit()) == sorted(["killed", status])
+    assert tried(repository, "^False ")[0] == 0
+
+
+def test_tests_that_fail_without_a_mutant_kill_none(repository):
+    written(repository, {"tests/test_guard.py": "def test_a():\n    assert False\n"})
+    code, rows = tried(repository)
+    assert (code, rows[0]) == (1, "without a mutant these fail, or do not end:")
+
+
+def test_a_test_that_only_begins_like_one_that_fails_has_not_failed():
+    test = "tests/test_a.py::test_b"
+    assert [mutants._is_of(f"tests/test_a.py::test_{failed}", test) for failed in ("b", "b[x]", "b - y", "bc")] == [
+        True, True, True, False,
+    ]  # fmt: skip
+    assert isinstance(LISTED[0], Mutant)
