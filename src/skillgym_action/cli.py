@@ -62,6 +62,7 @@ RUNNER = option("runner", "ID|AGENT[:MODEL]", "A configured runner, or an agent 
 AGENTV_COMPAT = flag("agentv-compat", "Score AgentV suites as AgentV does, where we differ on purpose.")
 SELECTION = together(
     click.argument("paths", nargs=-1, metavar="[PATH]..."),
+    option("suites-from", "DIR", "Read suites and configuration from DIR, a checkout of the base commit."),
     CONFIG,
     option("format", "F", "Only suites of this format.", multiple=True),
     option("case", "GLOB", "Only cases whose id matches.", multiple=True),

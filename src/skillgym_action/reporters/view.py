@@ -10,6 +10,7 @@ from skillgym_action.reporters.changes import NO_CHANGES, Changes, changes_of
 from skillgym_action.reporters.figures import SIGNS
 from skillgym_action.reporters.rows import NOTHING, Rows, ours
 from skillgym_action.reporters.sections import (
+    NO_ORIGIN,
     NO_ROWS,
     NO_SUITES,
     NO_WARNINGS,
@@ -17,6 +18,7 @@ from skillgym_action.reporters.sections import (
     Edit,
     Group,
     Section,
+    SuitesFrom,
     Warnings,
     changed_suites_of,
     edits_of,
@@ -25,6 +27,7 @@ from skillgym_action.reporters.sections import (
     left_out,
     lengthened,
     section_of,
+    suites_from_of,
     warnings_of,
     while_room,
 )
@@ -75,6 +78,7 @@ class View:
     reasons: tuple[Markup, ...] = ()
     runners: Table = Table()
     leaks: Warnings = NO_WARNINGS
+    suites_from: SuitesFrom = NO_ORIGIN
     changed_suites: ChangedSuites = NO_SUITES
     failed: Section = NO_ROWS
     unexpected: Section = NO_ROWS
@@ -108,6 +112,8 @@ def view_of(figures: Figures, room: Room) -> View:
     with room.part(1 / 4) as some:
         leaks = leaks_of(report.results, rows, some)
     with room.part(1 / 4) as some:
+        suites_from = suites_from_of(report, some)
+    with room.part(1 / 4) as some:
         changed = changed_suites_of(report, partial(_in_changed_suite, rows), some)
     with room.part(1 / 4) as some:
         changes = changes_of(report.comparison, rows, some)
@@ -127,6 +133,7 @@ def view_of(figures: Figures, room: Room) -> View:
         reasons=reasons,
         runners=runners,
         leaks=leaks,
+        suites_from=suites_from,
         changed_suites=changed,
         failed=failed,
         unexpected=unexpected,
