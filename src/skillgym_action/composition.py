@@ -104,6 +104,11 @@ class Place:
         """Where suites and the configuration are read from."""
         return self.apart or same(self.cwd, self.checkout)
 
+    @property
+    def node(self) -> str | None:
+        """The Node that executes suites, where one is named."""
+        return self.environment.get("SKILLGYM_NODE")
+
 
 def place(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> Place:
     """The place of a working directory."""
@@ -235,7 +240,6 @@ def _program_runner(given: Settings, here: Place) -> Callable[[Path], object]:
             message = f"{file.name} is a program, and mode report runs nothing of the repository"
             raise ConfigError(message, remedy="write it as YAML, JSON or TOML")
         user = agent_user(given.agent_user) if given.agent_user else None
-        node = here.environment.get("SKILLGYM_NODE")
         with ExitStack() as stack:
             cancelled = Cancellation()
             stack.callback(cancelled.close)
@@ -244,8 +248,8 @@ def _program_runner(given: Settings, here: Place) -> Callable[[Path], object]:
                 user = _closed(here, user, stack)
             logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
             processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
-            hosts = stack.enter_context(SuiteHosts(processes, root=here.origin.root, logs=logs, node=node))
-            hosts.apart = here.root if here.origin.is_apart else None
+            hosts = stack.enter_context(SuiteHosts(processes, root=here.origin.root, logs=logs, node=here.node))
+            hosts.apart = here.origin.apart_from
             try:
                 return hosts.configuration(file)
             except ConfigError:
@@ -307,24 +311,19 @@ def opened(here: Place, directory: Path, observer: Observer, options: Options | 
         cancelled = Cancellation()
         stack.callback(cancelled.close)
         stack.enter_context(_signals(cancelled))
-        name = options.execute.agent_user if options else None
-        user = agent_user(name) if name else None
+        user = agent_user(options.execute.agent_user) if options and options.execute.agent_user else None
         if user:
             user = _closed(here, user, stack)
         processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
         repository, origin = Repository(here.root, processes, here.checkout), here.origin
-        suites = Repository(origin.root, processes, origin.checkout) if origin.is_apart else repository
         workspaces = stack.enter_context(Workspaces(repository, processes))
-        if directory.is_relative_to(here.root):
-            workspaces.hide([directory.relative_to(here.root).as_posix()])
-        if origin.is_apart and origin.root.is_relative_to(here.root):
-            workspaces.hide([origin.root.relative_to(here.root).as_posix()])
+        ours = {directory, origin.root} - {here.root}
+        workspaces.hide(path.relative_to(here.root).as_posix() for path in ours if path.is_relative_to(here.root))
         logs = stack.enter_context(RunDirectory(directory, here.redactor, here.checkout))
         if user:
             stack.enter_context(closed_to_others([directory], here.root))
-        node = here.environment.get("SKILLGYM_NODE")
-        hosts = stack.enter_context(SuiteHosts(processes, root=origin.root, logs=directory, node=node))
-        hosts.apart = here.root if origin.is_apart else None
+        hosts = stack.enter_context(SuiteHosts(processes, root=origin.root, logs=directory, node=here.node))
+        hosts.apart = origin.apart_from
         hosts.log_ended = logs.redact
         clock, event = Clock(), here.job.event if here.job else None
         templates = _templates(options, processes, here)
@@ -337,7 +336,7 @@ def opened(here: Place, directory: Path, observer: Observer, options: Options | 
             cwd=here.cwd,
             repository=repository,
             origin=origin,
-            suites=suites,
+            suites=Repository(origin.root, processes, origin.checkout),
             processes=processes,
             workspaces=workspaces,
             hosts=hosts,

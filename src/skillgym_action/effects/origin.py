@@ -42,6 +42,11 @@ class Origin:
         """Whether it is another folder than the checkout."""
         return self.root != self.head
 
+    @property
+    def apart_from(self) -> Path | None:
+        """The checkout, where it is another folder."""
+        return self.head if self.is_apart else None
+
     def place(self, path: Path) -> Path:
         """Where a file is read that the user or the workflow named by its place in the checkout.
 

@@ -98,12 +98,8 @@ class View:
 
 def view_of(figures: Figures, room: Room) -> View:
     """The view whose rows fit into ``room``. What is asked for first is what goes last."""
-    report, results = figures.report, figures.by_status
-    rows = Rows.of(report)
-
-    def section(status: Status, row: Callable[[Result], Row]) -> Section:
-        return section_of(results[status], _NOUNS[status], row, room)
-
+    report, results, rows = figures.report, figures.by_status, Rows.of(figures.report)
+    section = partial(_section, results, room)
     with room.part(1 / 8) as some:
         provenance = _provenance(figures, some)
     with room.part(1 / 2) as some:
@@ -150,6 +146,10 @@ def view_of(figures: Figures, room: Room) -> View:
         provenance=provenance,
     )
     return replace(view, left_out=_left_out(view, "some details" if shortened else ""))
+
+
+def _section(results: dict[Status, list[Result]], room: Room, status: Status, row: Callable[[Result], Row]) -> Section:
+    return section_of(results[status], _NOUNS[status], row, room)
 
 
 def _left_out(view: View, details: str) -> Markup:
