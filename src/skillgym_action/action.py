@@ -12,7 +12,7 @@ from skillgym_action.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from skillgym_action.composition import Job
+    from skillgym_action.composition import Job, Place
     from skillgym_action.github.event import GitHubEvent
     from skillgym_action.options import Settings
 
@@ -20,6 +20,7 @@ PREFIX = "INPUT_"
 # Input -> setting. Those that only the action has are in OWN.
 SETTINGS = {
     "suites": "paths",
+    "suites-from": "suites_from",
     "config": "config",
     "runners": "runners",
     "cases": "case",
@@ -104,18 +105,28 @@ def run_action(environment: Mapping[str, str]) -> int:
     """Run as GitHub's runner starts us, with that environment."""
     given = inputs(environment)
     settings = settings_of(given)
-    from skillgym_action import commands, composition
+    from skillgym_action import composition
     from skillgym_action.effects.agent_user import images_own_user
     from skillgym_action.effects.checkout import working_directory
-    from skillgym_action.effects.clock import Clock
-    from skillgym_action.effects.github_files import hand_over
-    from skillgym_action.text import log_line
 
     mode = _mode(given)
     job = _job(given, environment, mode)
     folder = working_directory(Path(given.get("working-directory", ".")))
     here = composition.place(folder, environment, job)
     settings = settings.model_copy(update={"agent_user": images_own_user()})
+    if mode == "report" and settings.suites_from:
+        remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
+        raise UsageError("mode report has no use for the input suites-from", remedy=remedy)
+    with composition.with_origin(settings, here) as here:
+        return _run_in(here, settings, given, mode)
+
+
+def _run_in(here: Place, settings: Settings, given: Mapping[str, str], mode: str) -> int:
+    from skillgym_action import commands, composition
+    from skillgym_action.effects.clock import Clock
+    from skillgym_action.effects.github_files import hand_over
+    from skillgym_action.text import log_line
+
     config = composition.configuration(settings, here)
     directory = composition.run_directory(settings, config, here, Clock())
     settings = settings.model_copy(update={"output": str(directory)})

@@ -65,6 +65,7 @@ AGENT_USER = option(
 )
 SELECTION = together(
     click.argument("paths", nargs=-1, metavar="[PATH]..."),
+    option("suites-from", "DIR", "Read suites and configuration from DIR, a checkout of the base commit."),
     CONFIG,
     option("format", "F", "Only suites of this format.", multiple=True),
     option("case", "GLOB", "Only cases whose id matches.", multiple=True),

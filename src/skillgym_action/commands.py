@@ -33,11 +33,19 @@ def resolved(given: Settings, here: Place) -> tuple[Config, tuple[Runner, ...], 
     """What settings come to in that place. Raises ConfigError, UsageError."""
     config = composition.configuration(given, here)
     runners = composition.runners(given, config, here)
-    return config, runners, resolve.options(given, config, here, runners=len(runners))
+    options = resolve.options(given, config, here, runners=len(runners))
+    if composition.configuration_differs(given, here, config):
+        options = replace(options, report=replace(options.report, configuration_differs=True))
+    return config, runners, options
 
 
 def run(given: Settings, here: Place, *, command: str = "run") -> int:
     """``run``, or what the action does."""
+    with composition.with_origin(given, here) as place:
+        return _run(given, place, command)
+
+
+def _run(given: Settings, here: Place, command: str) -> int:
     config, runners, options = resolved(given, here)
     directory = composition.run_directory(given, config, here, Clock())
     if given.dry_run:
@@ -121,8 +129,9 @@ def list_(given: Settings, here: Place, *, as_json: bool, matrix: int | None) ->
     if matrix:
         print(json.dumps({"include": [{"shard": f"{number}/{matrix}"} for number in range(1, matrix + 1)]}))  # noqa: T201
         return 0
-    _, runners, options = resolved(given, here)
-    todo = _plan(given, here, runners, options)
+    with composition.with_origin(given, here) as place:
+        _, runners, options = resolved(given, place)
+        todo = _plan(given, place, runners, options)
     table = listing.as_json(todo) if as_json else listing.as_table(todo)
     print(here.redactor.text(table))  # noqa: T201
     return _problems(todo.suites, here)
@@ -130,6 +139,11 @@ def list_(given: Settings, here: Place, *, as_json: bool, matrix: int | None) ->
 
 def check(given: Settings, here: Place) -> int:
     """``check``."""
+    with composition.with_origin(given, here) as place:
+        return _check(given, place)
+
+
+def _check(given: Settings, here: Place) -> int:
     config = composition.configuration(given, here)
     runners = composition.runners(given, config, here)
     options = resolve.options(given, config, here, runners=len(runners))

@@ -18,9 +18,21 @@ from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.checkout import Checkout
 from skillgym_action.effects.clock import Clock
 from skillgym_action.effects.closures import closed_to_others, group_of_suites
+from skillgym_action.effects.committed_tree import CommittedTree, MissingObjectError
 from skillgym_action.effects.guardian import reopened
 from skillgym_action.effects.journal_file import JOURNAL
 from skillgym_action.effects.network import network
+from skillgym_action.effects.origin import (
+    CHECK_OUT,
+    NAMED,
+    WORD,
+    Origin,
+    counterpart,
+    named_folder,
+    normal,
+    refuse_committed,
+    same,
+)
 from skillgym_action.effects.processes import Processes
 from skillgym_action.effects.repository import Repository, repository_root
 from skillgym_action.effects.run_directory import RunDirectory
@@ -28,6 +40,7 @@ from skillgym_action.effects.strangers_configuration import StrangersConfigurati
 from skillgym_action.effects.suite_host import SuiteHosts
 from skillgym_action.effects.workspaces import Workspaces
 from skillgym_action.errors import ConfigError, UsageError
+from skillgym_action.notations.user_files import LARGEST_CONFIG, read_bytes
 from skillgym_action.redaction import Redactor, secret_values
 from skillgym_action.runners import secrets_of, selected_runners
 from skillgym_action.world import Observers, World
@@ -44,6 +57,7 @@ if TYPE_CHECKING:
     from skillgym_action.github.conversation import Conversation
     from skillgym_action.github.event import GitHubEvent
     from skillgym_action.judges.questions import JudgeConfig
+    from skillgym_action.links import Links
     from skillgym_action.options import Options, Settings
     from skillgym_action.snapshots import SnapshotConfig
     from skillgym_action.world import Observer
@@ -74,7 +88,7 @@ class Place:
     """Where we are: the working directory, the repository around it, the environment as it was, and the job around.
 
     ``redactor`` knows the environment's secrets, and those of runners as soon as there are any. ``checkout`` is the
-    repository's folder, opened before anything in it is read.
+    repository's folder, opened before anything in it is read. ``apart``: suites and configuration are read from there.
     """
 
     cwd: Path
@@ -83,6 +97,17 @@ class Place:
     environment: Mapping[str, str]
     redactor: Redactor
     job: Job | None = None
+    apart: Origin | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """Where suites and the configuration are read from."""
+        return self.apart or same(self.cwd, self.checkout)
+
+    @property
+    def node(self) -> str | None:
+        """The Node that executes suites, where one is named."""
+        return self.environment.get("SKILLGYM_NODE")
 
 
 def place(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> Place:
@@ -93,21 +118,118 @@ def place(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> 
     return Place(cwd=absolute, root=root, checkout=Checkout(root), environment=environment, redactor=redactor, job=job)
 
 
+@contextmanager
+def with_origin(given: Settings, here: Place) -> Iterator[Place]:
+    """The place with the folder that ``given`` names for suites and configuration. Raises UsageError.
+
+    In a job the word ``base`` is the commit that the pull request is to be merged into: its files are there as long as
+    the context lasts.
+    """
+    if not given.suites_from or here.apart:
+        yield here
+        return
+    with ExitStack() as stack:
+        with _processes(here) as processes:
+            origin = _origin(given.suites_from, here, processes, stack)
+        yield replace(here, apart=origin)
+
+
+def _origin(named: str, here: Place, processes: Processes, stack: ExitStack) -> Origin:
+    """Raises UsageError, also for a folder that does not hold what it is meant to hold."""
+    head = Repository(here.root, processes, here.checkout)
+    event = here.job.event if here.job else None
+    if here.job and named == WORD:
+        origin = _base_commit(event, here, processes, stack)
+    else:
+        origin = named_folder(named, here.cwd, here.checkout)
+        refuse_committed(origin, head)
+        origin = replace(origin, commit=Repository(origin.root, processes, origin.checkout).commit())
+    if origin.commit and event and event.base and origin.commit == head.commit():
+        message = f"{NAMED}: {named} is the commit that is judged, {origin.commit[:12]}"
+        raise UsageError(message, remedy="check out the pull request to judge it, and its base commit beside it")
+    return origin
+
+
+def _base_commit(event: GitHubEvent | None, here: Place, processes: Processes, stack: ExitStack) -> Origin:
+    """The files of the base commit in a temporary folder. Raises UsageError."""
+    if event is None or event.base is None:
+        what = f"the event {event.name}" if event else "this job"
+        remedy = "use it under pull_request, or name a folder with suites; ./base is a folder called base"
+        raise UsageError(f"{NAMED}: {what} has no base commit", remedy=remedy)
+    deeper = f"give actions/checkout fetch-depth: 0; or {CHECK_OUT}, and name that folder"
+    if not (here.root / ".git").exists():
+        raise UsageError(f"{NAMED}: {here.root} is no checkout of git", remedy=deeper)
+    folder = Path(os.path.realpath(stack.enter_context(TemporaryDirectory(prefix="skillgym-"))))
+    folder.chmod(0o711)
+    try:
+        CommittedTree(here.root, processes, event.base).write(folder / WORD)
+    except MissingObjectError as error:
+        message = f"{NAMED}: the base commit {event.base[:12]} is not in the checkout: {error.strerror}"
+        raise UsageError(message, remedy=deeper) from error
+    except OSError as error:
+        raise UsageError(
+            f"{NAMED}: the base commit {event.base[:12]} cannot be read: {error}", remedy=deeper
+        ) from error
+    return counterpart(folder / WORD, here.cwd, here.root, named=WORD, commit=event.base)
+
+
+@contextmanager
+def _processes(here: Place) -> Iterator[Processes]:
+    """A door of its own, before the run has any."""
+    with ExitStack() as stack:
+        cancelled = Cancellation()
+        stack.callback(cancelled.close)
+        stack.enter_context(_signals(cancelled))
+        try:
+            yield stack.enter_context(Processes(environment=here.environment, cancelled=cancelled))
+        except InterruptedError:
+            raise KeyboardInterrupt from None
+
+
 def configuration(given: Settings, here: Place) -> Config:
     """The configuration that is named, found upward from the first path, or empty. Raises ConfigError, UsageError."""
+    origin = here.origin
     if given.config:
-        named = Path(os.path.normpath(here.cwd / given.config))
+        named = origin.place(normal(here.cwd / given.config))
         if not os.path.lexists(named):
-            raise UsageError(f"no such configuration file: {given.config}", remedy="check --config")
-        config = read_config(named, given.config, _program_runner(given, here), here.checkout)
+            raise UsageError(f"no such configuration file{origin.where()}: {given.config}", remedy="check --config")
+        config = read_config(named, given.config, _program_runner(given, here), origin.checkout)
     else:
-        first = next((here.cwd / path for path in given.paths if not path.startswith("!")), here.cwd)
-        start = first if first.is_dir() else first.parent
-        found = find_config(Path(os.path.normpath(start)), here.root)
-        shown = os.path.relpath(found, here.cwd) if found else ""
+        found = _config_file(given, here, origin)
+        shown = os.path.relpath(found, origin.cwd) if found else ""
         run = _program_runner(given, here)
-        config = read_config(found, shown, run, here.checkout) if found else Config(folder=here.cwd)
+        config = read_config(found, shown, run, origin.checkout) if found else Config(folder=origin.cwd)
     return config.with_runners(given.runners) if given.runners else config
+
+
+def _config_file(given: Settings, here: Place, origin: Origin) -> Path | None:
+    """The configuration file that is found upward from the first path."""
+    first = next((path for path in given.paths if not path.startswith("!")), ".")
+    place = origin.place(normal(here.cwd / first))
+    return find_config(place if place.is_dir() else place.parent, origin.root)
+
+
+def configuration_differs(given: Settings, here: Place, config: Config) -> bool:
+    """Whether the checkout has another configuration file than the folder that suites are read from."""
+    origin = here.origin
+    if not origin.is_apart:
+        return False
+    own: Path | None = origin.in_head(config.path) if given.config and config.path else None
+    if not given.config:
+        try:
+            own = _config_file(given, here, same(here.cwd, here.checkout))
+        except ConfigError:
+            return True
+    return _content(config.path, origin.checkout) != _content(own, here.checkout)
+
+
+def _content(file: Path | None, checkout: Checkout) -> bytes | None:
+    if file is None:
+        return None
+    try:
+        return read_bytes(file, path=file.name, error=ConfigError, largest=LARGEST_CONFIG, opener=checkout.opener(file))
+    except ConfigError:
+        return None
 
 
 def _program_runner(given: Settings, here: Place) -> Callable[[Path], object]:
@@ -118,7 +240,6 @@ def _program_runner(given: Settings, here: Place) -> Callable[[Path], object]:
             message = f"{file.name} is a program, and mode report runs nothing of the repository"
             raise ConfigError(message, remedy="write it as YAML, JSON or TOML")
         user = agent_user(given.agent_user) if given.agent_user else None
-        node = here.environment.get("SKILLGYM_NODE")
         with ExitStack() as stack:
             cancelled = Cancellation()
             stack.callback(cancelled.close)
@@ -127,7 +248,8 @@ def _program_runner(given: Settings, here: Place) -> Callable[[Path], object]:
                 user = _closed(here, user, stack)
             logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
             processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
-            hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=logs, node=node))
+            hosts = stack.enter_context(SuiteHosts(processes, root=here.origin.root, logs=logs, node=here.node))
+            hosts.apart = here.origin.apart_from
             try:
                 return hosts.configuration(file)
             except ConfigError:
@@ -157,6 +279,7 @@ def run_directory(given: Settings, config: Config, here: Place, clock: Clock) ->
     else:
         told = config.file.run.output_dir
         parent = Path(config.folder, told) if config.folder and told else here.cwd / ".skillgym-results"
+        parent = here.origin.in_head(parent)
         directory = parent / f"{clock.now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
     here.checkout.refuse(directory, "the run directory")
     return directory
@@ -195,15 +318,15 @@ def opened(
         if user:
             user = _closed(here, user, stack)
         processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
-        repository = Repository(here.root, processes, here.checkout)
+        repository, origin = Repository(here.root, processes, here.checkout), here.origin
         workspaces = stack.enter_context(Workspaces(repository, processes))
-        if directory.is_relative_to(here.root):
-            workspaces.hide([directory.relative_to(here.root).as_posix()])
+        ours = {directory, origin.root} - {here.root}
+        workspaces.hide(path.relative_to(here.root).as_posix() for path in ours if path.is_relative_to(here.root))
         logs = stack.enter_context(RunDirectory(directory, here.redactor, here.checkout))
         if user:
             stack.enter_context(closed_to_others([directory], here.root))
-        node = here.environment.get("SKILLGYM_NODE")
-        hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=directory, node=node))
+        hosts = stack.enter_context(SuiteHosts(processes, root=origin.root, logs=directory, node=here.node))
+        hosts.apart = origin.apart_from
         hosts.log_ended = logs.redact
         clock, event = Clock(), here.job.event if here.job else None
         templates = _templates(options, processes, here)
@@ -215,6 +338,8 @@ def opened(
         yield World(
             cwd=here.cwd,
             repository=repository,
+            origin=origin,
+            suites=Repository(origin.root, processes, origin.checkout),
             processes=processes,
             workspaces=workspaces,
             hosts=hosts,
@@ -223,11 +348,11 @@ def opened(
             clock=clock,
             cancelled=cancelled,
             observer=Observers(observer, conversation) if conversation else observer,
-            links=event.links() if event else None,
+            links=_links(event, origin) if event else None,
             conversation=conversation,
             judge=_judge(options.judge, clock, cancelled, here) if options and options.judge else None,
             prices=options.execute.prices if options else {},
-            snapshots=_snapshots(options.execute.snapshots if options else None, here.checkout),
+            snapshots=_snapshots(options.execute.snapshots if options else None, origin.checkout),
             strangers=StrangersConfiguration(here.job.stranger) if here.job and here.job.stranger else None,
             templates=templates,
         )
@@ -246,7 +371,14 @@ def _private(here: Place) -> list[Path]:
     """What agents with a user of their own must not find: credentials, and what the runner mounts."""
     mounted = [Path("/github") / name for name in ("file_commands", "home", "runner_temp", "workflow")]
     home = Path(here.environment.get("HOME") or "/root")
-    return [here.root / ".git", *(home / name for name in CREDENTIALS), *(mounted if here.job else [])]
+    checkouts = {here.root / ".git", here.origin.root / ".git"}
+    return [*sorted(checkouts), *(home / name for name in CREDENTIALS), *(mounted if here.job else [])]
+
+
+def _links(event: GitHubEvent, origin: Origin) -> Links:
+    """Places in suites are those of the commit that the suites are from."""
+    links = event.links()
+    return replace(links, commit=origin.commit) if origin.is_apart and origin.commit else links
 
 
 def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, here: Place) -> Judge:

@@ -31,10 +31,11 @@ REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
-    """A configuration and the folder its relative paths resolve from."""
+    """A configuration and the folder its relative paths resolve from; ``path``: the file, where there is one."""
 
     file: ConfigFile = field(default_factory=ConfigFile)
     folder: Path | None = None
+    path: Path | None = None
 
     def with_runners(self, text: str) -> Config:
         """This configuration with the runners of an action input: the YAML that ``runners`` holds in the file."""
@@ -42,7 +43,7 @@ class Config:
         reading = replace(inner.reading, offset=lambda key_path: inner.reading.offset(key_path[1:]))
         whole = replace(inner, value={"runners": inner.value}, reading=reading)
         given = _validated(whole)
-        return Config(file=self.file.model_copy(update={"runners": given.runners}), folder=self.folder)
+        return replace(self, file=self.file.model_copy(update={"runners": given.runners}))
 
 
 def find_config(start: Path, stop: Path) -> Path | None:
@@ -86,8 +87,8 @@ def read_config(
         )
         raise ConfigError.of(problem)
     if document.value is None:
-        return Config(folder=path.parent)
-    config = Config(file=_validated(document), folder=path.parent)
+        return Config(folder=path.parent, path=path)
+    config = Config(file=_validated(document), folder=path.parent, path=path)
     if checkout:
         _refuse_paths(document, config, path, checkout)
     return config

@@ -265,6 +265,22 @@ class Result:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SuitesFrom:
+    """The folder that suites and the configuration of a run were read from, where that is not the checkout itself.
+
+    ``folder`` as the user calls it; ``commit``: where it is known. Suites of the checkout by path: ``added`` are not in
+    the folder and were not run; of ``changed`` and ``removed`` the folder's were run.
+    """
+
+    folder: str
+    commit: str | None = None
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    configuration_differs: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RunReport:
     """A whole run, in plan order. Times are ISO 8601 in UTC; ``incomplete`` says what should be in it and is not."""
 
@@ -282,6 +298,7 @@ class RunReport:
     commit: str | None = None
     shard: str | None = None
     incomplete: tuple[str, ...] = ()
+    suites_from: SuitesFrom | None = None
     links: Links | None = None
     comparison: Comparison | None = None
     decision: Decision | None = None

@@ -76,6 +76,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     paths: Lines = ()
+    suites_from: str | None = None
     config: str | None = None
     runner: Words = ()
     runners: str | None = None
@@ -141,10 +142,15 @@ def settings(given: Mapping[str, Any], named: Callable[[str], str]) -> Settings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DiscoverOptions:
-    """``paths`` relative to the working directory; ``!PATH`` excludes."""
+    """``paths`` relative to the working directory; ``!PATH`` excludes. ``without``: a folder that is not searched.
+
+    ``where``: the folder that is searched, for messages, with a space before it.
+    """
 
     paths: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()
+    without: Path | None = None
+    where: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -215,12 +221,14 @@ class ExecuteOptions:
 class ReportOptions:
     """``baseline`` is the absolute path of a run directory or results file, ``named`` what the user calls it.
 
+    ``configuration_differs``: the checkout has another one than the folder that suites are read from.
     ``suites``: how the suites of stored results are compared with those of the checkout; None: they are not.
     """
 
     baseline: Path | None = None
     named: str = ""
     suites: SuiteComparison | None = None
+    configuration_differs: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

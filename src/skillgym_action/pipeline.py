@@ -9,31 +9,50 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.domain import SuitesFrom
+from skillgym_action.effects.origin import NAMED, normal
 from skillgym_action.effects.suite_digests import suite_digest
 from skillgym_action.errors import Problem, UsageError
 from skillgym_action.runners import secrets_of
 from skillgym_action.runs.journal import Beginning, Journal, digest, settings_of
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.equip import equip
-from skillgym_action.stages.load import digests, load
+from skillgym_action.stages.load import digests, load, working_in
 from skillgym_action.stages.plan import Plan, plan
 from skillgym_action.wording import CHECK_OUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from skillgym_action.domain import Runner, RunReport, Suite
     from skillgym_action.options import Options
     from skillgym_action.runs.merge import StoredReports
+    from skillgym_action.stages.discover import Found
     from skillgym_action.world import World
 
 
 def loaded(world: World, options: Options) -> tuple[Suite, ...]:
-    """The suites there are."""
-    found = discover(world.repository, world.cwd, options.discover)
-    suites = load(found, world.hosts, options.load, world.repository.checkout)
-    return tuple(replace(suite, digest=suite_digest(suite, world.repository)) for suite in suites)
+    """The suites there are. Raises UsageError where they are to come from a folder that has none."""
+    origin = world.origin
+    wanted = options.discover
+    if origin.is_apart:
+        paths = tuple(_placed(path, world) for path in wanted.paths)
+        without = origin.head if origin.head.is_relative_to(origin.root) else None
+        wanted = replace(wanted, paths=paths, without=without, where=origin.where())
+    found = discover(world.suites, origin.cwd, wanted)
+    if origin.is_apart and not found and not world.cancelled:
+        raise UsageError(f"{NAMED}: no suite was found{origin.where()}", remedy="name the folder of the base commit")
+    suites = load(found, world.hosts, options.load, world.suites.checkout)
+    return tuple(replace(working_in(suite, origin), digest=suite_digest(suite, world.suites)) for suite in suites)
+
+
+def _placed(path: str, world: World) -> str:
+    """A path that leads out of the origin's counterpart of the checkout, or is absolute, as what it means there."""
+    if path.startswith("!"):
+        return path
+    place = world.origin.place(normal(world.cwd / path))
+    return str(place) if place != normal(world.origin.cwd / path) else path
 
 
 def planned(world: World, runners: tuple[Runner, ...], options: Options) -> Plan:
@@ -61,7 +80,9 @@ def run(
     todo = planned(world, runners, options)
     cut_off = ("the run was cancelled before all suites were loaded",) if world.cancelled else ()
     world.directory.redactor.learn(secrets_of(todo.runners))
-    world.workspaces.hide(path for suite in todo.suites for path in (suite.path, *suite.hidden))
+    own = _suites_of_checkout(world, options) if world.origin.is_apart else ()
+    world.workspaces.hide(path for suite in (*todo.suites, *own) for path in (suite.path, *suite.hidden))
+    suites_from = _suites_from(world, todo.suites, own, options) if world.origin.is_apart else None
     if world.strangers:
         with suppress(InterruptedError):  # then nothing is started
             world.workspaces.hide(world.strangers.among(world.repository.files(world.repository.root)))
@@ -76,8 +97,38 @@ def run(
     shard = f"{part}/{parts}" if parts > 1 else None
     world.workspaces.empty_trash()
     report = run_report(world, todo, results, journal, command=command, shard=shard)
-    report = replace(report, incomplete=(*report.incomplete, *cut_off))
+    report = replace(report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from)
     return _delivered(world, compared(report, base, options.report), options, show)
+
+
+def _suites_of_checkout(world: World, options: Options) -> tuple[Suite, ...]:
+    """Suites of the checkout that agents work on, where others are run; nothing of them is executed."""
+    wanted = options.discover
+    without = world.origin.root if world.origin.root.is_relative_to(world.repository.root) else None
+    selecting = [path for path in wanted.paths if not path.startswith("!")]
+    excluding = tuple(path for path in wanted.paths if path.startswith("!"))
+    found: dict[str, Found] = {}
+    for paths in [(path, *excluding) for path in selecting] or [excluding]:
+        with suppress(UsageError):  # what is not there was removed
+            one_by_one = discover(world.repository, world.cwd, replace(wanted, paths=paths, without=without))
+            found |= {one.path: one for one in one_by_one}
+    inside = (one for one in found.values() if not one.path.startswith("/"))
+    suites = digests(inside, world.hosts, options.load, world.repository.checkout)
+    return tuple(replace(suite, digest=suite_digest(suite, world.repository)) for suite in suites)
+
+
+def _suites_from(world: World, suites: Sequence[Suite], own: Sequence[Suite], options: Options) -> SuitesFrom:
+    """How the suites that are run differ from the checkout's ``own``."""
+    base = {suite.path: suite.digest for suite in suites if not suite.path.startswith("/")}
+    head = {suite.path: suite.digest for suite in own}
+    return SuitesFrom(
+        folder=world.origin.named,
+        commit=world.origin.commit,
+        added=tuple(sorted(head.keys() - base.keys())),
+        changed=tuple(sorted(path for path in head.keys() & base.keys() if head[path] != base[path])),
+        removed=tuple(sorted(base.keys() - head.keys())),
+        configuration_differs=options.report.configuration_differs,
+    )
 
 
 def report(world: World, runs: StoredReports, options: Options, *, show: Callable[[RunReport], None]) -> RunReport:
@@ -118,7 +169,7 @@ def _journal(world: World, todo: Plan, options: Options, began: datetime, comman
     """Begun, or taken up where an earlier start of this run left it."""
     settings = settings_of(options.execute, timeout=options.plan.timeout)
     now = Beginning(began=began, command=command, commit=world.repository.commit(), settings=settings)
-    journal = Journal(began=began, digests={one.index: digest(one, world.repository.root) for one in todo.executions})
+    journal = Journal(began=began, digests={one.index: digest(one, world.origin.root) for one in todo.executions})
     if options.execute.resume:
         if world.cancelled:
             raise KeyboardInterrupt  # half a plan does not fit, and all that was there stays

@@ -52,8 +52,8 @@ def options(given: Settings, config: Config, here: Place, *, runners: int) -> Op
     return Options(
         discover=DiscoverOptions(paths=given.paths, formats=given.format),
         load=LoadOptions(
-            workspace=_workspace(config),
-            cwd=config.folder / run.cwd if config.folder and run.cwd else None,
+            workspace=_workspace(config, here),
+            cwd=here.origin.in_head(config.folder / run.cwd) if config.folder and run.cwd else None,
             environment=_told_to_suites(here),
             agentv_compat=given.agentv_compat,
         ),
@@ -154,14 +154,18 @@ def _snapshot_options(given: Settings, config: Config, here: Place) -> SnapshotC
         if given.update_snapshots:
             raise UsageError("--update-snapshots without snapshots in the configuration", remedy="configure snapshots")
         return None
+    origin = here.origin
+    if origin.is_apart and given.update_snapshots:
+        remedy = "update them without it, and commit them"
+        raise UsageError(f"--update-snapshots would write to {origin.named}, the folder of suites-from", remedy=remedy)
     path = (config.folder or here.cwd) / (told.path or SNAPSHOTS)
     return SnapshotConfig(
         path=path,
-        named=os.path.relpath(path, here.cwd),
+        named=os.path.relpath(path, origin.cwd),
         metric=told.metric,
         tolerance=Tolerance(absolute=told.tolerance.absolute, percent=told.tolerance.percent),
         update=given.update_snapshots,
-        create=here.environment.get("CI", "").lower() not in {"true", "1"},
+        create=here.environment.get("CI", "").lower() not in {"true", "1"} and not origin.is_apart,
     )
 
 
@@ -231,14 +235,15 @@ def _templates(given: Settings, config: Config, here: Place) -> TemplateSources 
     """Read now: what is wrong with the folder is said before anything is spent. Raises ConfigError."""
     named = config.file.report.templates
     if given.template_dir:
-        folder, committed = here.cwd / given.template_dir, False
+        folder, root, committed = here.cwd / given.template_dir, here.root, False
     elif config.folder and named:
-        folder, committed = config.folder / named, config.folder.is_relative_to(here.root)
+        folder, root = config.folder / named, here.origin.root
+        committed = config.folder.is_relative_to(root)
     else:
         return None
     from skillgym_action.effects.report_templates import template_sources
 
-    return template_sources(folder, here.root, committed=committed)
+    return template_sources(folder, root, committed=committed)
 
 
 def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:
@@ -247,8 +252,11 @@ def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:
     return frozenset() if words == ("none",) else frozenset(words)
 
 
-def _workspace(config: Config) -> WorkspaceSpec:
-    """Relative paths belong to the configuration file. A ``run.cwd`` alone says: no workspace, but there."""
+def _workspace(config: Config, here: Place) -> WorkspaceSpec:
+    """Relative paths belong to the configuration file, but ``cwd`` is in the checkout that agents work on.
+
+    A ``run.cwd`` alone says: no workspace, but there.
+    """
     told, folder = config.file.run.workspace, config.folder
     if told is None or folder is None:
         return WorkspaceSpec(mode="none", source="empty") if config.file.run.cwd else WorkspaceSpec()
@@ -259,7 +267,7 @@ def _workspace(config: Config) -> WorkspaceSpec:
         mode="none" if cwd else told.mode,
         source="template" if told.template_dir else "empty",
         template=folder / told.template_dir if told.template_dir else None,
-        cwd=folder / cwd if cwd else None,
+        cwd=here.origin.in_head(folder / cwd) if cwd else None,
         bootstrap=Bootstrap(
             argv=tuple(str(folder / word) if word.startswith(("./", "../")) else word for word in words),
             timeout=bootstrap.timeout_ms / 1000,

@@ -76,6 +76,21 @@ class Decision(Strict):
     reasons: Several[Text]
 
 
+class SuitesFrom(Strict):
+    """The folder that suites and the configuration were read from, such as a checkout of the base commit.
+
+    Suites of the checkout that agents worked on: ``added`` are not in the folder and were not run; of ``changed`` and
+    ``removed`` the folder's were run.
+    """
+
+    folder: Id
+    commit: Annotated[str, Field(pattern=COMMIT)] | None = None
+    added: Several[Path] = ()
+    changed: Several[Path] = ()
+    removed: Several[Path] = ()
+    configuration_differs: bool = False
+
+
 class Run(Strict):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
@@ -91,6 +106,7 @@ class Run(Strict):
     commit: Annotated[str, Field(pattern=COMMIT)] | None = None
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     incomplete: Several[Text] = ()
+    suites_from: SuitesFrom | None = None
     decision: Decision | None
 
 

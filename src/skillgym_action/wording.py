@@ -12,7 +12,7 @@ from skillgym_action.verdicts import ASSERTION_FAILURE, LIMIT, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from skillgym_action.domain import Decision, Judgement, Result, RunReport, SuiteChange
+    from skillgym_action.domain import Decision, Judgement, Result, RunReport, SuiteChange, SuitesFrom
     from skillgym_action.totals import Totals
 
 CHECK_OUT = "check out the base branch in this job, before the results are downloaded"
@@ -39,6 +39,19 @@ def listed(words: Sequence[str]) -> str:
     """The first few words, and how many more there are."""
     rest = len(words) - NAMED
     return ", ".join(words[:NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def suites_from(told: SuitesFrom) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """How suites and configuration of a run differ from the checkout's: sentences, each with the paths it is about."""
+    where = told.folder
+    if told.added:
+        yield f"not in {where}, hence not run", told.added
+    if told.changed:
+        yield f"changed by this commit, run as they are in {where}", told.changed
+    if told.removed:
+        yield f"not in the checkout, run as they are in {where}", told.removed
+    if told.configuration_differs:
+        yield f"the configuration of the checkout is another one, and that in {where} counts", ()
 
 
 def changed_suites(report: RunReport) -> str | None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skillgym_action.effects.cancellation import Cancellation
     from skillgym_action.effects.clock import Clock
     from skillgym_action.effects.judge_api import Judge
+    from skillgym_action.effects.origin import Origin
     from skillgym_action.effects.processes import Processes
     from skillgym_action.effects.report_process import ReportTemplates
     from skillgym_action.effects.repository import Repository
@@ -78,6 +79,7 @@ class Observers:
 class World:
     """What stages may reach. ``cwd`` is absolute; ``links`` and ``conversation`` are there on GitHub.
 
+    ``suites``: what suites are read from: ``repository``, or the folder of ``origin`` that stands for it.
     ``judge``: the model that graders ask, ``snapshots``: the tokens executions used, ``prices``: of a million tokens,
     by model; where they are configured. ``strangers``: agent configuration that agents are not to see. ``templates``:
     report templates of the user's.
@@ -85,6 +87,8 @@ class World:
 
     cwd: Path
     repository: Repository
+    origin: Origin
+    suites: Repository
     processes: Processes
     workspaces: Workspaces
     hosts: SuiteHosts

@@ -15,7 +15,7 @@ import time
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from skillgym_action.effects.child import Child
 from skillgym_action.effects.keeper import Keeper
@@ -100,8 +100,16 @@ class Processes:
         """A child of our own that follows no text of suites or agents, in its own session."""
         return subprocess.Popen(tuple(argv), start_new_session=True, **settings)
 
-    def output(self, argv: tuple[str, ...], *, cwd: Path, env: Mapping[str, str]) -> bytes:
-        """What a short, trusted program prints; a cancellation leaves it a second.
+    def output(
+        self,
+        argv: tuple[str, ...],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: int | IO[bytes] = subprocess.DEVNULL,
+        stdout: IO[bytes] | None = None,
+    ) -> bytes:
+        """What a short, trusted program prints, unless that goes to ``stdout``; a cancellation leaves it a second.
 
         Raises OSError, InterruptedError once cancelled, subprocess.CalledProcessError.
         """
@@ -109,14 +117,14 @@ class Processes:
             argv,
             cwd=cwd,
             env={**self.environment, **env},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdin=stdin,
+            stdout=stdout or subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
         out, err = self._printed(child)
         if child.returncode:
             raise subprocess.CalledProcessError(child.returncode, argv, out, err)
-        return out
+        return out or b""
 
     def _printed(self, child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
         left = LAST_SECOND

@@ -32,6 +32,8 @@ IDENTITY = (
     "-c",
     "commit.gpgsign=false",
 )
+# A checkout may belong to somebody else; no program that its configuration names tells git which files changed.
+SAFE = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false")
 
 
 def repository_root(start: Path) -> Path:
@@ -131,7 +133,7 @@ class Repository:
         quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
         where = folder or self.root
         try:
-            return self._processes.output(("git", "-c", "safe.directory=*", *arguments), cwd=where, env=quiet)
+            return self._processes.output(("git", *SAFE, *arguments), cwd=where, env=quiet)
         except subprocess.CalledProcessError as error:
             raise OSError(error.stderr.decode(errors="replace").strip()) from error
 

@@ -62,6 +62,7 @@ class SuiteHosts:
         self._logs = logs
         self._limit = call_limit
         self._python = python
+        self.apart: Path | None = None  # a folder whose packages no suite of ``root`` finds by their name
         self.log_ended: Callable[[Path], object] = lambda _: None  # when nobody writes to a log any more
         self._node = Node(processes, node)
         self._lock = threading.Lock()
@@ -156,6 +157,7 @@ class SuiteHosts:
         name = f"{path_key(file.stem)}-{next(self._numbers)}"
         host = self._started(file, self._argv(file), name)
         told = {"file": os.fspath(file), "root": os.fspath(self._root), "sources": sources}
+        told |= {"apart": os.fspath(self.apart)} if self.apart else {}
         reply = self._call(host, {"call": call, **told})
         if not reply.get("ok"):
             self._end(host)

@@ -36,6 +36,7 @@ class Head:
 class GitHubEvent:
     """Who asked for a run, and of what. ``pull`` is the number the payload gives; addresses have no slash at the end.
 
+    ``base``: the commit that a pull request or a merge group is to be merged into.
     ``run_key`` is ``<run id>/<attempt>``: larger means later.
     """
 
@@ -49,6 +50,7 @@ class GitHubEvent:
     actor: str = ""
     head: Head | None = None
     pull: int | None = None
+    base: str | None = None
 
     @property
     def run_key(self) -> str:
@@ -105,9 +107,14 @@ class _Head(BaseModel):
     repo: _Repository | None = None  # null once the fork is deleted
 
 
+class _Base(BaseModel):
+    sha: Sha
+
+
 class _PullRequest(BaseModel):
     number: int
     head: _Head
+    base: _Base | None = None
 
 
 class _WorkflowRun(BaseModel):
@@ -119,6 +126,7 @@ class _WorkflowRun(BaseModel):
 class _MergeGroup(BaseModel):
     head_sha: Sha
     head_ref: str
+    base_sha: Sha | None = None
 
 
 class _Issue(BaseModel):
@@ -155,7 +163,14 @@ def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
         actor=environment.get("GITHUB_ACTOR", ""),
         head=head,
         pull=pull,
+        base=_base(payload, name),
     )
+
+
+def _base(payload: _Payload, name: str) -> str | None:
+    if (pull := payload.pull_request) and name in OF_A_PULL_REQUEST:
+        return pull.base.sha if pull.base else None
+    return payload.merge_group.base_sha if payload.merge_group and name == "merge_group" else None
 
 
 def _payload(path: str) -> _Payload:

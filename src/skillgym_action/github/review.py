@@ -45,7 +45,8 @@ class Review:
 
     def show(self, report: RunReport) -> int:
         """Say what is to be said, once, and take back what does not hold any more; how many stand there then."""
-        red = [result for result in report.results if result.status in RED]
+        # Where suites are those of another commit, their lines are not those of the pull request.
+        red = [] if report.suites_from else [result for result in report.results if result.status in RED]
         before = [comment for comment in self._all() if self._key(comment)]
         if not red and not before:
             return 0

@@ -3,6 +3,7 @@
 // and one value more in it and in `load`: the sources of TypeScript files whose types eraser.mjs has erased.
 //     {"call": "config", "file": …, "root": …} -> {"ok": true, "config": {… what a configuration file holds …}}
 //     {"sources": {file: JavaScript}}
+// `apart`, where it is given, is a folder above `root` whose packages are not found by their names.
 
 import { readSync, writeSync } from "node:fs";
 
@@ -71,18 +72,18 @@ class NodeHost {
     }
   }
 
-  async #load({ file, root, sources }) {
-    this.#program = new SuiteProgram(await this.#exports(file, root, sources), file, this.#places);
+  async #load(request) {
+    this.#program = new SuiteProgram(await this.#exports(request), request.file, this.#places);
     return this.#program.told();
   }
 
-  async #config({ file, root, sources }) {
-    return { config: configOf(await this.#exports(file, root, sources), file, this.#places) };
+  async #config(request) {
+    return { config: configOf(await this.#exports(request), request.file, this.#places) };
   }
 
-  #exports(file, root, sources) {
+  #exports({ file, root, sources, apart }) {
     this.#places = new Places(root);
-    const imports = new Imports(this.#places, sources);
+    const imports = new Imports(this.#places, sources, apart && { root, apart });
     return this.#finished(() => imports.exportsOf(file));
   }
 

@@ -19,7 +19,7 @@ from skillgym_action.verdicts import GREEN, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import Attempt, Outcome, Result, Runner, RunReport, Suite
+    from skillgym_action.domain import Attempt, Outcome, Result, Runner, RunReport, Suite, SuitesFrom
     from skillgym_action.errors import Location, Problem
     from skillgym_action.findings import Finding
     from skillgym_action.session_report import Usage
@@ -88,8 +88,19 @@ def _run(report: RunReport) -> dict[str, object]:
         "durationMs": report.duration_ms,
         "command": report.command,
         **_given(commit=report.commit, shard=report.shard, incomplete=list(report.incomplete) or None),
+        **_given(suitesFrom=_suites_from(report.suites_from) if report.suites_from else None),
         "decision": decision
         and {"passed": decision.passed, "exitCode": decision.exit_code, "reasons": list(decision.reasons)},
+    }
+
+
+def _suites_from(told: SuitesFrom) -> dict[str, object]:
+    paths = {"added": told.added, "changed": told.changed, "removed": told.removed}
+    return {
+        "folder": told.folder,
+        **_given(commit=told.commit),
+        **{name: list(listed) for name, listed in paths.items() if listed},
+        "configurationDiffers": told.configuration_differs,
     }
 
 

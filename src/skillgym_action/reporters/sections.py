@@ -7,9 +7,10 @@ from itertools import groupby, takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
 
-from skillgym_action.reporters.rows import NOTHING, Row, code, inline, ours
+from skillgym_action.reporters.rows import NAME, NOTHING, Row, code, inline, linked, ours
+from skillgym_action.text import clipped
 from skillgym_action.verdicts import TROUBLES
-from skillgym_action.wording import CHANGES, counted
+from skillgym_action.wording import CHANGES, NAMED, counted, suites_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Characters a template adds to a row and to a block; that they are about right saves another try.
 _ROW, _MESSAGE, _DETAILS = 18, 6, 55
+COMMIT = 12  # characters
 Item = TypeVar("Item")
 
 
@@ -79,7 +81,16 @@ class ChangedSuites:
     left_out: Markup = NOTHING
 
 
-NO_ROWS, NO_WARNINGS, NO_SUITES = Section(), Warnings(), ChangedSuites()
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuitesFrom:
+    """Where suites and configuration are from; ``lines``: how they differ from the checkout's."""
+
+    title: Markup = NOTHING
+    lines: tuple[Markup, ...] = ()
+    left_out: Markup = NOTHING
+
+
+NO_ROWS, NO_WARNINGS, NO_SUITES, NO_ORIGIN = Section(), Warnings(), ChangedSuites(), SuitesFrom()
 
 
 def while_room(
@@ -175,6 +186,27 @@ def changed_suites_of(report: RunReport, line: Callable[[Result], Markup], room:
         suites=tuple(shown),
         left_out=left_out(len(changed) - len(shown), "suite"),
     )
+
+
+def suites_from_of(report: RunReport, room: Room) -> SuitesFrom:
+    """The commit or the folder, and as many lines as there is room for."""
+    told = report.suites_from
+    if told is None:
+        return NO_ORIGIN
+    address = report.links.of_commit(told.commit) if told.commit and report.links else None
+    commit = ours(", commit ") + linked(code(told.commit[:COMMIT]), address) if told.commit else NOTHING
+    title = ours("Suites and configuration are those of ") + code(clipped(told.folder, NAME)) + commit
+    sentences = tuple(suites_from(told))
+    lines = while_room((_origins(*one) for one in sentences), room, _ROW, lambda line: (line,))
+    return SuitesFrom(title=title, lines=lines, left_out=left_out(len(sentences) - len(lines), "line"))
+
+
+def _origins(sentence: str, paths: tuple[str, ...]) -> Markup:
+    if not paths:
+        return inline(sentence[:1].upper() + sentence[1:])
+    names = ours(", ").join(code(clipped(path, NAME)) for path in paths[:NAMED])
+    more = ours(f" and {len(paths) - NAMED:,} more") if len(paths) > NAMED else NOTHING
+    return inline(f"{counted(len(paths), 'suite')} {sentence}") + ours(": ") + names + more
 
 
 def _warning(problem: Problem, rows: Rows) -> Markup:

@@ -13,9 +13,11 @@ from skillgym_action.wording import (
     counted,
     duration,
     leaks,
+    listed,
     money,
     retries,
     runner_id,
+    suites_from,
     tally,
     verdict,
 )
@@ -23,7 +25,7 @@ from skillgym_action.wording import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import Result, RunReport
+    from skillgym_action.domain import Result, RunReport, SuitesFrom
 
 MESSAGE = 600  # characters
 SIGNS = {
@@ -57,12 +59,25 @@ def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
         for result in report.results:
             if result.status is status:
                 yield from _red(result, color=color)
+    if report.suites_from:
+        yield from _suites_from(report.suites_from)
     warnings = (*leaks(report), *report.warnings)
     for problem in warnings:
         yield f"{_styled('warning', '33', color=color)} {plain(str(problem))}\n"
     if warnings:
         yield "\n"
     yield _verdict_line(report, color=color)
+
+
+def _suites_from(told: SuitesFrom) -> Iterator[str]:
+    commit = f" ({told.commit[:12]})" if told.commit else ""
+    yield f"note suites and configuration are those in {plain(told.folder)}{commit}\n"
+    for sentence, paths in suites_from(told):
+        named = (
+            f"{counted(len(paths), 'suite')} {plain(sentence)}: {plain(listed(paths))}" if paths else plain(sentence)
+        )
+        yield f"note {named}\n"
+    yield "\n"
 
 
 def _red(result: Result, *, color: bool) -> Iterator[str]:

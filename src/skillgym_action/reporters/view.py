@@ -10,6 +10,7 @@ from skillgym_action.reporters.changes import NO_CHANGES, Changes, changes_of
 from skillgym_action.reporters.figures import SIGNS
 from skillgym_action.reporters.rows import NOTHING, Rows, ours
 from skillgym_action.reporters.sections import (
+    NO_ORIGIN,
     NO_ROWS,
     NO_SUITES,
     NO_WARNINGS,
@@ -17,6 +18,7 @@ from skillgym_action.reporters.sections import (
     Edit,
     Group,
     Section,
+    SuitesFrom,
     Warnings,
     changed_suites_of,
     edits_of,
@@ -25,6 +27,7 @@ from skillgym_action.reporters.sections import (
     left_out,
     lengthened,
     section_of,
+    suites_from_of,
     warnings_of,
     while_room,
 )
@@ -75,6 +78,7 @@ class View:
     reasons: tuple[Markup, ...] = ()
     runners: Table = Table()
     leaks: Warnings = NO_WARNINGS
+    suites_from: SuitesFrom = NO_ORIGIN
     changed_suites: ChangedSuites = NO_SUITES
     failed: Section = NO_ROWS
     unexpected: Section = NO_ROWS
@@ -94,12 +98,8 @@ class View:
 
 def view_of(figures: Figures, room: Room) -> View:
     """The view whose rows fit into ``room``. What is asked for first is what goes last."""
-    report, results = figures.report, figures.by_status
-    rows = Rows.of(report)
-
-    def section(status: Status, row: Callable[[Result], Row]) -> Section:
-        return section_of(results[status], _NOUNS[status], row, room)
-
+    report, results, rows = figures.report, figures.by_status, Rows.of(figures.report)
+    section = partial(_section, results, room)
     with room.part(1 / 8) as some:
         provenance = _provenance(figures, some)
     with room.part(1 / 2) as some:
@@ -107,6 +107,8 @@ def view_of(figures: Figures, room: Room) -> View:
         runners = _runners(figures, some)
     with room.part(1 / 4) as some:
         leaks = leaks_of(report.results, rows, some)
+    with room.part(1 / 4) as some:
+        suites_from = suites_from_of(report, some)
     with room.part(1 / 4) as some:
         changed = changed_suites_of(report, partial(_in_changed_suite, rows), some)
     with room.part(1 / 4) as some:
@@ -127,6 +129,7 @@ def view_of(figures: Figures, room: Room) -> View:
         reasons=reasons,
         runners=runners,
         leaks=leaks,
+        suites_from=suites_from,
         changed_suites=changed,
         failed=failed,
         unexpected=unexpected,
@@ -143,6 +146,10 @@ def view_of(figures: Figures, room: Room) -> View:
         provenance=provenance,
     )
     return replace(view, left_out=_left_out(view, "some details" if shortened else ""))
+
+
+def _section(results: dict[Status, list[Result]], room: Room, status: Status, row: Callable[[Result], Row]) -> Section:
+    return section_of(results[status], _NOUNS[status], row, room)
 
 
 def _left_out(view: View, details: str) -> Markup:

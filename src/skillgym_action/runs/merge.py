@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from skillgym_action.domain import Result, Runner, Suite
+    from skillgym_action.domain import Result, Runner, Suite, SuitesFrom
 
     StoredReports = Sequence[tuple[Path, RunReport]]
 
@@ -52,6 +52,22 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         cancelled=any(report.cancelled for report in reports),
         commit=_agreed(report.commit for report in reports),
         incomplete=incomplete,
+        suites_from=_suites_from(reports),
+    )
+
+
+def _suites_from(reports: list[RunReport]) -> SuitesFrom | None:
+    """What the runs tell of the folder that their suites are from, where it is the same one for all."""
+    told = [report.suites_from for report in reports]
+    if _agreed(one and (one.folder, one.commit) for one in told) is None:
+        return None
+    known = [one for one in told if one]
+    return replace(
+        known[0],
+        added=_united(one.added for one in known),
+        changed=_united(one.changed for one in known),
+        removed=_united(one.removed for one in known),
+        configuration_differs=any(one.configuration_differs for one in known),
     )
 
 
@@ -106,6 +122,7 @@ def _differences(reports: list[RunReport]) -> Iterator[Problem]:
     for what, told in (
         ("commits", [report.commit or "none" for report in reports]),
         ("versions of skillgym-action", [report.version for report in reports]),
+        ("folders of suites", [_folder(report.suites_from) for report in reports]),
     ):
         if len(set(told)) > 1:
             yield Problem(message=f"the runs are of different {what}: {listed(sorted(set(told)))}")
@@ -132,6 +149,17 @@ def _missing(reports: list[RunReport]) -> Iterator[str]:
         if missing:
             whose = f" of {listed(sorted(runners))}" if len(plans) > 1 else ""
             yield f"{'shard {} is' if len(missing) == 1 else 'shards {} are'} missing".format(listed(missing) + whose)
+
+
+def _folder(told: SuitesFrom | None) -> str:
+    """How a message calls it."""
+    if told is None:
+        return "the checkout"
+    return f"{told.folder} ({told.commit})" if told.commit else told.folder
+
+
+def _united(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(sorted({path for part in parts for path in part}))
 
 
 def _agreed(values: Iterable[T]) -> T | None:

@@ -58,9 +58,21 @@ def restored(results: schemas.Results, file: Path) -> domain.RunReport:
         commit=run.commit,
         shard=run.shard,
         incomplete=run.incomplete,
+        suites_from=_suites_from(run.suites_from) if run.suites_from else None,
     )
     refuse(file, _miscounted(results, report))
     return report
+
+
+def _suites_from(told: schemas.SuitesFrom) -> domain.SuitesFrom:
+    return domain.SuitesFrom(
+        folder=told.folder,
+        commit=told.commit,
+        added=told.added,
+        changed=told.changed,
+        removed=told.removed,
+        configuration_differs=told.configuration_differs,
+    )
 
 
 def refuse(file: Path, found: Iterable[tuple[KeyPath, str]]) -> None:
@@ -87,6 +99,8 @@ def _contradictions(results: schemas.Results) -> Iterator[tuple[KeyPath, str]]:
     for number, warning in enumerate(results.warnings):
         if warning.path is not None:
             yield from _outside(("warnings", number, "path"), warning.path)
+    if told := results.run.suites_from:
+        yield from _contradictions_of_origin(told)
     known = {runner.id for runner in results.runners}
     for number, suite in enumerate(results.suites):
         yield from _outside(("suites", number, "path"), suite.path)
@@ -101,6 +115,12 @@ def _contradictions(results: schemas.Results) -> Iterator[tuple[KeyPath, str]]:
             first = seen.setdefault((row.case_id, row.runner_id), place)
             if first != place:
                 yield at, f"is the same case on the same runner as results[{first}]"
+
+
+def _contradictions_of_origin(told: schemas.SuitesFrom) -> Iterator[tuple[KeyPath, str]]:
+    for key, paths in (("added", told.added), ("changed", told.changed), ("removed", told.removed)):
+        for number, path in enumerate(paths):
+            yield from _outside(("run", "suitesFrom", key, number), path)
 
 
 def _contradictions_of(at: KeyPath, row: schemas.Result) -> Iterator[tuple[KeyPath, str]]:

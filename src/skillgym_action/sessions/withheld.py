@@ -24,16 +24,22 @@ if TYPE_CHECKING:
 def withheld(world: World, executions: tuple[Execution, ...]) -> Iterator[None]:
     """Suites are closed to their agents as long as the context lasts. Raises UsageError where that cannot be."""
     user, root = world.processes.user, world.repository.root
+    roots = {root, world.suites.root}
     if user is None or not executions:
         yield
         return
-    needed = {place: who for who, place in _needed(world, executions) if place.is_relative_to(root)}
-    suites = {path for execution in executions for path in _of_suite(root, execution)}
-    closed = {root, *(path for path in suites if not path.is_relative_to(root))}
+    needed = {place: who for who, place in _needed(world, executions) if any(map(place.is_relative_to, roots))}
+    suites = {path for execution in executions for path in _of_suite(roots, execution)}
     if needed:
         place, who = next(iter(needed.items()))
         world.observer.progress(f"agents can read the checkout, but not the suites: {who} needs {place}")
-        closed = set(_folders_or_files(root, suites, frozenset(needed)))
+    closed = {path for path in suites if not any(map(path.is_relative_to, roots))}
+    for one in roots:
+        if any(place.is_relative_to(one) for place in needed):
+            inside = (path for path in suites if path.is_relative_to(one))
+            closed.update(_folders_or_files(one, inside, frozenset(needed)))
+        else:
+            closed.add(one)
     with closed_but_to(user.readers, closed, root):
         yield
 
@@ -52,9 +58,12 @@ def _needed(world: World, executions: Iterable[Execution]) -> Iterator[tuple[str
         yield from ((who, path) for path in (*execution.case.files, *words))
 
 
-def _of_suite(root: Path, execution: Execution) -> tuple[Path, ...]:
+def _of_suite(roots: Iterable[Path], execution: Execution) -> Iterator[Path]:
+    """Also what stands at its places in the checkout, where the suite was read from elsewhere."""
     suite = execution.suite
-    return (suite.file, *(root / path for path in suite.hidden))
+    yield suite.file
+    for root in roots:
+        yield from (path for name in (suite.path, *suite.hidden) if (path := root / name).exists())
 
 
 def _folders_or_files(root: Path, suites: Iterable[Path], needed: frozenset[Path]) -> Iterator[Path]:

@@ -51,6 +51,8 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
                 f"the files of {repository.root} cannot be listed: {error}",
                 remedy="install git, and see what `git status` says there",
             ) from error
+    if options.without:
+        found = {path: suite for path, suite in found.items() if not suite.file.is_relative_to(options.without)}
     return tuple(found[path] for path in sorted(found) if not any(_matches(path, pattern) for pattern in unwanted))
 
 
@@ -69,7 +71,8 @@ def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOption
         )
     else:
         raise UsageError(
-            f"no such file or folder: {path}", remedy="name a suite file, a folder or a glob; !PATH excludes"
+            f"no such file or folder{options.where}: {path}",
+            remedy="name a suite file, a folder or a glob; !PATH excludes",
         )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.domain import Runner
     from skillgym_action.effects.checkout import Checkout
+    from skillgym_action.effects.origin import Origin
     from skillgym_action.effects.suite_host import SuiteHosts
     from skillgym_action.errors import Problem
     from skillgym_action.notations.user_files import Opener
@@ -106,11 +107,14 @@ def load(
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
 
 
-def digests(found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions) -> tuple[Suite, ...]:
+def digests(
+    found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions, checkout: Checkout | None = None
+) -> tuple[Suite, ...]:
     """Suites to compute digests of; no suite program is loaded, hence those that are programs have no cases."""
     found = tuple(found)
-    loaded = {suite.path: suite for suite in load((one for one in found if one.format not in PROGRAMS), hosts, options)}
-    sources = (Source(path=one.path, file=one.file, hosts=hosts, environment={}) for one in found)
+    read = (one for one in found if one.format not in PROGRAMS)
+    loaded = {suite.path: suite for suite in load(read, hosts, options, checkout)}
+    sources = (Source(path=one.path, file=one.file, hosts=hosts, environment={}, checkout=checkout) for one in found)
     return tuple(
         loaded.get(source.path)
         or Suite(path=source.path, file=source.file, name=source.path, format="", digest=source.digest())
@@ -144,6 +148,26 @@ def _suite(found: Found, source: Source) -> Suite:
             invalid=invalid,
             digest=source.digest(),
         )
+
+
+def working_in(suite: Suite, origin: Origin) -> Suite:
+    """The suite, whose agents work in the checkout where it names a directory of the folder that it was read from."""
+    if not origin.is_apart:
+        return suite
+
+    def moved(spec: WorkspaceSpec) -> WorkspaceSpec:
+        return replace(spec, cwd=origin.in_head(spec.cwd)) if spec.cwd else spec
+
+    def in_head(runner: Runner) -> Runner:
+        cwd = runner.agent.cwd
+        return replace(runner, agent=replace(runner.agent, cwd=origin.in_head(cwd))) if cwd else runner
+
+    return replace(
+        suite,
+        workspace=moved(suite.workspace),
+        cases=tuple(replace(case, workspace=moved(case.workspace)) if case.workspace else case for case in suite.cases),
+        runners=tuple(map(in_head, suite.runners)),
+    )
 
 
 def _placed(problem: Problem, found: Found) -> Problem:

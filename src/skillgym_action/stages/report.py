@@ -53,7 +53,8 @@ def told_again(world: World, report: RunReport) -> RunReport:
     """A stored run as it may be told here: with our addresses, and without our secrets, whoever wrote it."""
     within = world.directory.redactor.within
     results = (within(result, but=("suite", "runner")) for result in report.results)
-    return replace(report, results=tuple(results), links=world.links)
+    suites_from = within(report.suites_from) if report.suites_from else None
+    return replace(report, results=tuple(results), suites_from=suites_from, links=world.links)
 
 
 def compared(report: RunReport, base: RunReport | None, options: ReportOptions) -> RunReport:

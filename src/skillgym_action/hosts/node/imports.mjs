@@ -16,10 +16,15 @@ const REQUIRES_UNHOOKED = Number.parseInt(process.versions.node) < 26;
 export class Imports {
   #places;
   #sources;
+  #folders;
 
-  /** `sources`: JavaScript by file, of TypeScript whose types are erased already. It is used from now on. */
-  constructor(places, sources = {}) {
+  /**
+   * `sources`: JavaScript by file, of TypeScript whose types are erased already. `folders`: packages are not taken from
+   * its `apart`, where that is around its `root`. It is used from now on.
+   */
+  constructor(places, sources = {}, folders = undefined) {
     this.#places = places;
+    this.#folders = folders;
     this.#sources = new Map(Object.entries(sources));
     registerHooks({ resolve: this.#resolve.bind(this), load: this.#load.bind(this) });
   }
@@ -36,10 +41,23 @@ export class Imports {
   #resolve(specifier, context, next) {
     if (specifier === "skillgym") return { url: SKILLGYM, format: "module", shortCircuit: true };
     try {
-      return next(specifier, context);
+      const found = next(specifier, context);
+      this.#refuseForeign(specifier, found.url);
+      return found;
     } catch (error) {
       if (isFile(context.parentURL)) this.#places.blameImport(error, fileURLToPath(context.parentURL), specifier);
       throw error;
+    }
+  }
+
+  /** Throws for a package that Node found in a folder around the one with the suites, which another commit filled. */
+  #refuseForeign(specifier, url) {
+    if (!this.#folders || !isPackage(specifier) || !isFile(url)) return;
+    const { root, apart } = this.#folders;
+    const file = fileURLToPath(url);
+    if (isBelow(file, apart) && !isBelow(file, root)) {
+      const message = `Cannot find package '${specifier}' in ${root}: the one in ${apart} is of the commit that is judged`;
+      throw Object.assign(new Error(message), { code: "ERR_MODULE_NOT_FOUND" });
     }
   }
 
@@ -82,6 +100,10 @@ function requiring(module, { conditions }) {
   const source = module.format === "commonjs" ? module.source : stripTypeScriptTypes(String(module.source));
   return { ...module, format: "commonjs-sync", source };
 }
+
+const isPackage = (specifier) => !/^(\.\.?(\/|$)|\/|[a-z][a-z+.-]*:)/i.test(specifier);
+
+const isBelow = (file, folder) => file.startsWith(`${folder.replace(/\/$/, "")}/`);
 
 const isFile = (url) => Boolean(url?.startsWith("file:"));
 
