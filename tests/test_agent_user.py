@@ -67,13 +67,13 @@ ONE_AT_A_TIME = "mkdir lock || exit 1; sleep 0.05; rmdir lock; id -u >>users.txt
 
 
 def test_sessions_in_a_directory_of_the_users_are_one_user_and_wait_for_each_other(checkout):
-    place = checkout / "place"
-    place.mkdir()
-    place.chmod(0o777)
-    agents = config(runner(ONE_AT_A_TIME), runner(ONE_AT_A_TIME), run={"cwd": str(place), "schedule": "parallel"})
+    place = checkout / "repo/place"
+    agents = config(runner(ONE_AT_A_TIME), runner(ONE_AT_A_TIME), run={"cwd": "place", "schedule": "parallel"})
     cases = [case(str(number), expect=("file:users.txt exists",)) for number in range(3)]
-    files = {"skillgym.config.yaml": agents, "bench/core.json": suite(*cases)}
-    ran = run(repository(checkout / "repo", files, git=True))
+    files = {"skillgym.config.yaml": agents, "bench/core.json": suite(*cases), "place/a.txt": "a"}
+    root = repository(checkout / "repo", files, git=True)
+    place.chmod(0o777)
+    ran = run(root)
     if IS_ROOT:
         assert ran.code == 0, ran.out + ran.err
         assert (place / "users.txt").read_text() == f"{pwd.getpwnam(NOBODY).pw_uid}\n" * 6

@@ -239,13 +239,11 @@ def _program_runner(given: Settings, here: Place) -> Callable[[Path], object]:
         if here.job and not here.job.programs:
             message = f"{file.name} is a program, and mode report runs nothing of the repository"
             raise ConfigError(message, remedy="write it as YAML, JSON or TOML")
-        user = agent_user(given.agent_user) if given.agent_user else None
         with ExitStack() as stack:
             cancelled = Cancellation()
             stack.callback(cancelled.close)
             stack.enter_context(_signals(cancelled))
-            if user:
-                user = _closed(here, user, stack)
+            user = _user(here, given.agent_user, stack)
             logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
             processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
             hosts = stack.enter_context(SuiteHosts(processes, root=here.origin.root, logs=logs, node=here.node))
@@ -313,10 +311,7 @@ def opened(
         cancelled = Cancellation()
         stack.callback(cancelled.close)
         stack.enter_context(_signals(cancelled))
-        name = options.execute.agent_user if options else user_name
-        user = agent_user(name) if name else None
-        if user:
-            user = _closed(here, user, stack)
+        user = _user(here, options.execute.agent_user if options else user_name, stack)
         processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
         repository, origin = Repository(here.root, processes, here.checkout), here.origin
         workspaces = stack.enter_context(Workspaces(repository, processes))
@@ -358,8 +353,14 @@ def opened(
         )
 
 
-def _closed(here: Place, user: AgentUser, stack: ExitStack) -> AgentUser:
-    """Private paths are closed to ``user`` until ``stack`` closes; the user, with the group that other runs use."""
+def _user(here: Place, name: str | None, stack: ExitStack) -> AgentUser | None:
+    """The user of that name, with the group that other runs use; private paths are closed to it until ``stack`` is closed.
+
+    Raises UsageError for who is not root, and for a name that no user has.
+    """
+    if not name:
+        return None
+    user = agent_user(name)
     stack.enter_context(reopened())
     suites = stack.enter_context(group_of_suites(here.root, user.readers))
     stack.enter_context(closed_to_others(_private(here), here.root))
