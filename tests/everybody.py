@@ -47,12 +47,12 @@ def start() -> tuple[tuple[str, ...], dict[str, str]]:
     return (found, "-m", "skillgym_action"), {"PYTHONPATH": os.pathsep.join(map(str, packages))}
 
 
-def ran(*args: str | Path, cwd: Path, ordinary: bool = False, limit: float = 120, **env: str) -> Ran:
-    """The tool in a process of its own. ``ordinary``: by a user without rights, who owns all below ``cwd``."""
+def ran(*args: str | Path, cwd: Path, owned: Path | None = None, limit: float = 120, **env: str) -> Ran:
+    """The tool in a process of its own. ``owned``: an ordinary user starts it, who owns that folder and all below."""
     argv, needed = start()
     become: Callable[[], None] | None = None
-    if ordinary and os.geteuid() == 0:
-        for path in (cwd, *cwd.rglob("*")):
+    if owned and os.geteuid() == 0:
+        for path in (owned, *owned.rglob("*")):
             os.chown(path, ORDINARY, ORDINARY, follow_symlinks=False)
         become = _become_ordinary
     done = subprocess.run(
