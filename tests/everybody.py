@@ -10,6 +10,7 @@ import shutil
 import site
 import subprocess
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ORDINARY = 65534
+NAME = f"python{sys.version_info.major}.{sys.version_info.minor}"
+CACHE = Path(__file__).parent.parent / ".cache" / "python"
 SOURCES = Path(skillgym_action.__file__).parent.parent
 
 
@@ -34,17 +37,35 @@ def is_open(path: Path) -> bool:
 def start() -> tuple[tuple[str, ...], dict[str, str]]:
     """The command that starts the tool, and what it needs in its environment.
 
-    Ours, or a Python of the same version that the system has.
+    Ours, a Python of the same version that the system has, or a copy of ours. Who is not root becomes nobody else.
     """
+    if os.geteuid() != 0:
+        return (sys.executable, "-m", "skillgym_action"), {}
     packages = [SOURCES, *map(Path, site.getsitepackages())]
     closed = [path for path in packages if not is_open(path)]
     assert not closed, f"other users of this machine have to be able to read {closed}"
     if is_open(Path(sys.executable)):
         return (sys.executable, "-m", "skillgym_action"), {}
-    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    found = shutil.which(name, path="/usr/local/bin:/usr/bin")
-    assert found, f"{sys.executable} is in a folder that is closed to others, and no other {name} is installed"
+    found = shutil.which(NAME, path="/usr/local/bin:/usr/bin") or os.fspath(copied())
     return (found, "-m", "skillgym_action"), {"PYTHONPATH": os.pathsep.join(map(str, packages))}
+
+
+def copied() -> Path:
+    """A copy of our own Python where everybody can read it, without packages; made once."""
+    prefix, copy = Path(sys.base_prefix), CACHE / NAME
+    if not copy.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(dir=CACHE))
+        new.chmod(0o755)
+        left_out = shutil.ignore_patterns("site-packages", "test", "idlelib", "tkinter", "config-*", "__pycache__")
+        shutil.copytree(prefix / "lib" / NAME, new / "lib" / NAME, ignore=left_out)
+        (new / "bin").mkdir()
+        shutil.copy(Path(sys.executable).resolve(), new / "bin" / NAME)
+        try:
+            new.rename(copy)
+        except OSError:  # another process was faster
+            shutil.rmtree(new)
+    return copy / "bin" / NAME
 
 
 def ran(*args: str | Path, cwd: Path, owned: Path | None = None, limit: float = 120, **env: str) -> Ran:
