@@ -45,10 +45,10 @@ class Attempt:
     """``real``: it succeeds, and does no harm, where root runs all as the caller; which is tried as well.
 
     ``ordinary``: what comes of it where an ordinary user runs all as the caller; ``varies``: that depends on the
-    machine. ``suites``, ``judges``: programs that suites bring along, or those that judge, may do it by design.
-    ``path``: the file that is to be read, or ``folder``: the one that is to be written to, for those who name only
-    files. ``step``: only a step of a job has what it looks for. ``waits``: a program in it asks
-    for a password, and takes a second to be refused; meanwhile the others go on.
+    machine. ``suites``, ``judges``: programs that suites bring along, or those that judge, may do it by design, the
+    latter also with their own process. ``path``: the file that is to be read, or ``folder``: the one that is to be
+    written to, for those who name only files. ``step``: only a step of a job has what it looks for. ``waits``: a
+    program in it asks for a password, and takes a second to be refused; meanwhile the others go on.
     """
 
     area: str
@@ -90,7 +90,6 @@ DESCRIPTORS = """
 import os, sys
 sys.exit(not [fd for fd in os.listdir("/proc/self/fd") if int(fd) > 2 and os.path.exists(f"/proc/self/fd/{fd}")])
 """
-HOST = "pid=$(grep -la '[p]ython_host' /proc/*/cmdline | head -n 1 | cut -d/ -f3); test $pid"
 CONNECT = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
 
 # What comes of a line where nothing protects (``real``) and where an ordinary user runs it.
@@ -177,6 +176,9 @@ BY_AREA: Mapping[str, tuple[tuple[str, str, Mapping[str, object]], ...]] = {
         ("read what an earlier one left in the folders for temporary files",
          'ls "/tmp/left-$MARK" || ls "/var/tmp/left-$MARK" || ls "/dev/shm/left-$MARK"', OPEN),
         ("talk to a process that an earlier one left", 'grep -la "[s]tays-$MARK" /proc/*/cmdline', NEVER),
+        ("read the memory of a suite host", python(MEMORY, "$HOST"), {**MACHINE, "judges": True}),
+        ("read the environment of a suite host", "cat /proc/$HOST/environ", JUDGES),
+        ("send a suite host a signal", "kill -0 $HOST", JUDGES),
     ),
     "the machine": (
         ("read a file in a folder that only whoever starts the tool can enter", 'cat "$CLOSED/file.json"',
@@ -213,8 +215,6 @@ OF_A_STEP: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "list the home of the job": ("ls /github/home", {}),
     "read what other steps left": ("ls /github/runner_temp", {}),
     "talk to the Docker engine": (f"test -r $SOCKET || test -w $SOCKET || {python(CONNECT, '$SOCKET')}", {}),
-    "read the memory of a suite host": (f"{HOST}; {python(MEMORY, '$pid')}", {}),
-    "read the environment of a suite host": (f"{HOST}; cat /proc/$pid/environ", {}),
 }
 ATTEMPTS: tuple[Attempt, ...] = (
     *(
@@ -235,7 +235,7 @@ TOOL=$PPID KEEPER=
 while [ "$TOOL" -gt 1 ]; do
   case $(tr '\0' ' ' <"/proc/$TOOL/cmdline") in
     *hosts.keeper*) KEEPER=$TOOL ;;
-    *python_host*) ;;
+    *python[_]host*) ;;
     *skillgym[-_]action*) break ;;
   esac
   TOOL=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$TOOL/status")
@@ -259,6 +259,16 @@ found_other() {
   OTHER=$(grep -lzx "works-[$FIRST]$REST" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3)
   test "$OTHER" && OTHERS_WORKSPACE=$(tr '\0' '\n' <"/proc/$OTHER/cmdline" | tail -n 2 | head -n 1)
 }
+found_host() { # the suite host of this run
+  for HOST in $(grep -la '[p]ython_host' /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3); do
+    above=$HOST
+    while [ "$above" -gt 1 ]; do
+      [ "$above" = "$KEEPER" ] && return
+      above=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$above/status")
+    done
+  done
+  HOST=
+}
 finish() {
   found_other
   : >"/tmp/done-$MARK"
@@ -274,8 +284,9 @@ tried() { # tried NUMBER COMMAND: in a process of its own
 attack() {
   POSITION=$1
   until found_other; do sleep 0.1; done
+  found_host
   say user "$(id -u)"
-  python3 -c pass && test "$OTHER" && test "$KEEPER" && kill -0 $$ && say able 0
+  python3 -c pass && test "$OTHER" && test "$KEEPER" && test "$HOST" && say able 0
 @ATTEMPTS@
   wait
   echo done

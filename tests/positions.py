@@ -101,6 +101,15 @@ def judged(report, ctx):
     command = ["sh", "attack.sh", "attack", "suite program"]
     subprocess.run(command, cwd=report.cwd, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=True)
 """
+JUDGES = """\
+from skillgym_action import Suite
+
+suite = Suite("program")
+
+@suite.case("judged", prompt="rest")
+def judged(report, ctx):
+    pass
+"""
 
 
 def play(attempts: Iterable[Attempt], mark: str, **places: str | Path) -> dict[str, str | None]:
@@ -140,6 +149,7 @@ def play_of_two(attempts: Iterable[Attempt], mark: str, **places: str | Path) ->
         "bench/1-beside.json": suite(*(case(part, ("no-file:nothing",), prompt=part) for part in BESIDE)),
         PART: suite(waits),
         "bench/5-end.json": suite(case("finish", ("no-file:nothing",), prompt="finish")),
+        "bench/4_suite.py": JUDGES,
         "bench/checks.py": "ANSWER = 42",
         "bench/core.json": suite(case("second", ("no-file:nothing",), prompt="rest")),
     }

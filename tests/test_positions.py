@@ -140,7 +140,7 @@ def test_a_second_run_that_has_ended_opens_nothing(place, proved):
     tried = attempts_of(place.setting)
     repository(place.root, play_of_two(tried, place.mark, **place.places), git=True)
     first: list[Ran] = []
-    files = ("bench/1-beside.json", "bench/2-attack.json", "bench/5-end.json")
+    files = ("bench/1-beside.json", "bench/2-attack.json", "bench/4_suite.py", "bench/5-end.json")
     running = threading.Thread(
         target=lambda: first.append(place.command("run", *files, "--jobs", "2", "--output", "results"))
     )
