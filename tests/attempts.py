@@ -256,7 +256,7 @@ wait_and_attack() {
   attack "$1"
 }
 found_other() {
-  OTHER=$(grep -lzx "works-[$FIRST]$REST" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3)
+  OTHER=$(grep -lzx "works-[$FIRST]$REST" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | sort -n | head -n 1)
   test "$OTHER" && OTHERS_WORKSPACE=$(tr '\0' '\n' <"/proc/$OTHER/cmdline" | tail -n 2 | head -n 1)
 }
 found_host() { # the suite host of this run
