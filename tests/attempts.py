@@ -1,18 +1,20 @@
-"""What a hostile agent tries first: each a line of shell that succeeds when it has reached what is not the agent's.
+"""Attacks, each a line of shell that succeeds when it has reached what is not its own, and the play in which they run.
 
-One table for the tests of the command line, those of the container, and the documentation. Three cases on two workers
-play it: one leaves something behind and ends, one works beside the attacker with a key of its own until it is told to
-end, and the attacker, which starts once the first is done.
+One table for the tests of the command line, those of the container, and the documentation; ``positions`` says from
+where they are tried, and which of them are possible there by design. One session leaves something behind and ends, one
+works beside the attackers with a key of its own until it is told to end. Whoever attacks runs all lines, and says on
+stderr which it has tried and which have succeeded.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 # What the environment of the tool holds in these tests; the last one is another agent's alone.
@@ -25,23 +27,41 @@ ENVIRONMENT = {
     "JUDGE_API_KEY": JUDGES_KEY,
 }
 SECRETS = f"{TOKEN}|{RUNTIME_TOKEN}|{RUNNERS_KEY}|{JUDGES_KEY}|{OTHERS_KEY}"
+CONTENT = "content-of-the-closed-file"
+# What is in the home of whoever starts the tool.
+OPERATORS = {
+    ".netrc": "machine example.com password secret",
+    ".npmrc": "//registry.example.com/:_authToken=secret",
+    ".docker/config.json": "{}",
+    ".git-credentials": "https://t:secret@example.com",
+}
 
-
-Where = Literal["step", "command line", "unguarded"]
+Kept = Literal["refused", "possible", "varies"]
+REFUSED, POSSIBLE, VARIES = "refused", "possible", "varies"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """``real``: it succeeds, and does no harm, where root runs agents as the caller; which is tried as well.
+    """``real``: it succeeds, and does no harm, where root runs all as the caller; which is tried as well.
 
-    ``step``: only a step of a job has what it looks for.
+    ``ordinary``: what comes of it where an ordinary user runs all as the caller; ``varies``: that depends on the
+    machine. ``suites``, ``judges``: programs that suites bring along, or those that judge, may do it by design, the
+    latter also with their own process. ``path``: the file that is to be read, or ``folder``: the one that is to be
+    written to, for those who name only files. ``step``: only a step of a job has what it looks for. ``waits``: a
+    program in it asks for a password, and takes a second to be refused; meanwhile the others go on.
     """
 
     area: str
     words: str
     shell: str
-    real: bool
+    real: bool = False
+    ordinary: Kept = REFUSED
+    suites: bool = False
+    judges: bool = False
+    path: str = ""
+    folder: str = ""
     step: bool = False
+    waits: bool = False
 
 
 def python(source: str, *arguments: str) -> str:
@@ -70,189 +90,239 @@ DESCRIPTORS = """
 import os, sys
 sys.exit(not [fd for fd in os.listdir("/proc/self/fd") if int(fd) > 2 and os.path.exists(f"/proc/self/fd/{fd}")])
 """
-HOST = "pid=$(grep -la '[p]ython_host' /proc/*/cmdline | head -n 1 | cut -d/ -f3); test $pid"
 CONNECT = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
 
-# Variables that the lines find: see ``agent``.
-BY_AREA: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
+# What comes of a line where nothing protects (``real``) and where an ordinary user runs it.
+NEVER: Mapping[str, object] = {}
+REAL: Mapping[str, object] = {"real": True}
+OPEN: Mapping[str, object] = {"real": True, "ordinary": POSSIBLE}
+SUITES: Mapping[str, object] = {**OPEN, "suites": True}
+JUDGES: Mapping[str, object] = {**OPEN, "judges": True}
+MACHINE: Mapping[str, object] = {"real": True, "ordinary": VARIES}
+UNKNOWN: Mapping[str, object] = {"ordinary": VARIES}
+# Variables that the lines find: see ``SCRIPT``.
+BY_AREA: Mapping[str, tuple[tuple[str, str, Mapping[str, object]], ...]] = {
     "keys and tokens": (
         ("look for tokens, keys, inputs and file commands in its own environment",
-         f"env | grep -E '^(GITHUB|ACTIONS|INPUT)_|{SECRETS}'", False),
-        ("look for them in the environment of every process", f"cat /proc/*/environ | grep -aE '{SECRETS}'", True),
-        ("read the environment the tool was started with", "cat /proc/$TOOL/environ", True),
+         f"env | grep -E '^(GITHUB|ACTIONS|INPUT)_|{SECRETS}'", NEVER),
+        ("look for them in the environment of every process", f"cat /proc/*/environ | grep -aE '{SECRETS}'", OPEN),
+        ("read the environment the tool was started with", "cat /proc/$TOOL/environ",
+         {**REAL, "path": "/proc/self/environ"}),
         ("read the operator's `.netrc`, `.npmrc`, `.docker/config.json`, `.git-credentials`",
-         'cd "$OPERATOR"; cat .netrc || cat .npmrc || cat .docker/config.json || cat .git-credentials', True),
-        ("read the credential in the checkout's `.git/config`", 'cat "$CHECKOUT/.git/config"', True),
+         'cd "$OPERATOR"; cat .netrc || cat .npmrc || cat .docker/config.json || cat .git-credentials',
+         {**OPEN, "path": "$OPERATOR/.netrc"}),
+        ("read the credential in the checkout's `.git/config`", 'cat "$CHECKOUT/.git/config"',
+         {**OPEN, "path": "$CHECKOUT/.git/config"}),
         ("have git tell it: `git -C checkout config --list`",
-         'git -c "safe.directory=*" -C "$CHECKOUT" config --local --list', True),
+         'git -c "safe.directory=*" -C "$CHECKOUT" config --local --list', OPEN),
     ),
     "the tool": (
-        ("read its memory by `/proc/PID/mem`", python(MEMORY, "$TOOL"), True),
-        ("read its memory by `process_vm_readv`", python(READV, "$TOOL"), True),
-        ("trace it with `ptrace`", python(SEIZE, "$TOOL"), True),
-        ("use descriptors it inherited", python(DESCRIPTORS), False),
-        ("use the tool's own descriptors by `/proc/PID/fd`", "ls /proc/$TOOL/fd", True),
+        ("read its memory by `/proc/PID/mem`", python(MEMORY, "$TOOL"), {**REAL, "path": "/proc/self/mem"}),
+        ("read its memory by `process_vm_readv`", python(READV, "$TOOL"), REAL),
+        ("trace it with `ptrace`", python(SEIZE, "$TOOL"), REAL),
+        ("use descriptors it inherited", python(DESCRIPTORS), NEVER),
+        ("use the tool's own descriptors by `/proc/PID/fd`", "ls /proc/$TOOL/fd", {**REAL, "path": "/proc/self/fd/0"}),
         ("go where it is by `/proc/PID/cwd` and `/proc/PID/root`",
-         "ls /proc/$TOOL/cwd/ || ls /proc/$TOOL/root/", True),
-        ("send it a signal", "kill -0 $TOOL", True),
-        ("have the kernel kill it first", "test -w /proc/$TOOL/oom_score_adj", True),
-        ("change its code", 'test -w "$PACKAGE" || test -w "$PACKAGE/cli.py"', True),
+         "ls /proc/$TOOL/cwd/ || ls /proc/$TOOL/root/", {**REAL, "path": "/proc/self/root/etc/hostname"}),
+        ("send it a signal", "kill -0 $TOOL", OPEN),
+        ("have the kernel kill it first", "test -w /proc/$TOOL/oom_score_adj", REAL),
+        ("change its code", 'test -w "$PACKAGE" || test -w "$PACKAGE/cli.py"', {**MACHINE, "folder": "$PACKAGE"}),
         ("change Node.js, npm, git, Python or the shell",
-         'for name in node npm git python3 sh; do test -w "$(command -v $name)" && exit 0; done; false', True),
+         'for name in node npm git python3 sh; do test -w "$(command -v $name)" && exit 0; done; false', MACHINE),
         ("put a program into a folder of `PATH`",
-         'IFS=:; for folder in $PATH; do test -w "$folder" && exit 0; done; false', True),
-        ("change installed agents", "test -w /var/cache/skillgym-action", False),
-        ("write to its terminal", ": >/dev/tty", False),
-        ("read the memory of the process that starts programs", python(MEMORY, "$KEEPER"), True),
-        ("use its descriptors by `/proc/PID/fd`", "ls /proc/$KEEPER/fd", True),
-        ("trace it with `ptrace`, as the one that starts programs", python(SEIZE, "$KEEPER"), True),
-        ("send the process that starts programs a signal", "kill -0 $KEEPER", True),
+         'IFS=:; for folder in $PATH; do test -w "$folder" && exit 0; done; false', MACHINE),
+        ("change installed agents", "test -w /var/cache/skillgym-action", UNKNOWN),
+        ("write to its terminal", ": >/dev/tty", NEVER),
+        ("read the memory of the process that starts programs", python(MEMORY, "$KEEPER"), REAL),
+        ("use its descriptors by `/proc/PID/fd`", "ls /proc/$KEEPER/fd", REAL),
+        ("trace it with `ptrace`, as the one that starts programs", python(SEIZE, "$KEEPER"), REAL),
+        ("send the process that starts programs a signal", "kill -0 $KEEPER", OPEN),
+        ("read or release the locks by which runs take user ids and close checkouts",
+         "ls /run/skillgym-action || ls /var/lib/skillgym-action", NEVER),
     ),
     "suites and results": (
-        ("list the checkout", 'ls "$CHECKOUT"', True),
-        ("read the suite file", 'cat "$CHECKOUT/bench/core.json"', True),
-        ("read what the suite's checks import", 'cat "$CHECKOUT/bench/checks.py"', True),
-        ("read the suite file in its own copy of the checkout", "cat bench/core.json", False),
-        ("read the suite file in the history of its copy", "git log --all --name-only | grep bench/core.json", False),
-        ("change the suite file", ': >>"$CHECKOUT/bench/core.json"', True),
-        ("put a file into the checkout", ': >"$CHECKOUT/planted"', True),
-        ("put a hook into the checkout's `.git`", 'test -w "$CHECKOUT/.git/hooks"', True),
-        ("list the results", 'ls "$RESULTS"', True),
-        ("read the journal of the results", 'cat "$RESULTS/journal.jsonl"', True),
-        ("reopen the log of its own output, which is among the results", ": >>/proc/$$/fd/1", True),
-        ("make a hard link to the journal", 'ln "$RESULTS/journal.jsonl" link', False),
+        ("list the checkout", 'ls "$CHECKOUT"', SUITES),
+        ("read the suite file", 'cat "$CHECKOUT/bench/2-attack.json"', SUITES),
+        ("read what the suite's checks import", 'cat "$CHECKOUT/bench/checks.py"', SUITES),
+        ("read the suite file in its own copy of the checkout", "cat bench/2-attack.json", NEVER),
+        ("read the suite file in the history of its copy", "git log --all --name-only | grep bench/2-attack", NEVER),
+        ("change the suite file", ': >>"$CHECKOUT/bench/2-attack.json"', OPEN),
+        ("put a file into the checkout", ': >"$CHECKOUT/planted"', OPEN),
+        ("put a hook into the checkout's `.git`", 'test -w "$CHECKOUT/.git/hooks"',
+         {**OPEN, "folder": "$CHECKOUT/.git/hooks"}),
+        ("list the results", 'ls "$RESULTS"', OPEN),
+        ("read the journal of the results", 'cat "$RESULTS/journal.jsonl"', OPEN),
+        ("put a file among the results", ': >"$RESULTS/planted"', OPEN),
+        ("reopen the log of its own output, which is among the results", ": >>/proc/$$/fd/2", OPEN),
+        ("make a hard link to the journal", 'ln "$RESULTS/journal.jsonl" "link-$$"', UNKNOWN),
         ("read all of that as root of a user namespace of its own",
-         'unshare -Ur cat "$RESULTS/journal.jsonl" || unshare -Ur ls "$CHECKOUT"', False),
+         'unshare -Ur cat "$RESULTS/journal.jsonl"', UNKNOWN),
     ),
     "other agents": (
-        ("find their folders below the temporary one", 'ls "$HOME/../.."', True),
-        ("read the key in another one's environment", "cat /proc/$OTHER/environ", True),
-        ("read another one's memory", python(MEMORY, "$OTHER"), True),
-        ("trace another one", python(SEIZE, "$OTHER"), True),
-        ("use another one's descriptors", "cat </proc/$OTHER/fd/0 || readlink /proc/$OTHER/fd/1", True),
-        ("go where another one works by `/proc/PID/cwd`", "ls /proc/$OTHER/cwd/", True),
-        ("go where another one works by its name, which a command line told", 'ls "$OTHERS_WORKSPACE"', True),
-        ("read another one's home", 'ls "$OTHERS_WORKSPACE/../home"', True),
-        ("send another one a signal", "kill -0 $OTHER", True),
-        ("replace another one's folders", 'test -w "$OTHERS_WORKSPACE/.."', True),
-        ("replace its own folders, which the tool reads", 'mv "$PWD" "$PWD-moved" && mv "$PWD-moved" "$PWD"', True),
-        ("put a file where another one works", ': >"$OTHERS_WORKSPACE/planted"', True),
+        ("find their folders below the temporary one", 'ls "$(dirname "$OTHERS_WORKSPACE")/.."', OPEN),
+        ("read the key in another one's environment", "cat /proc/$OTHER/environ", OPEN),
+        ("read another one's memory", python(MEMORY, "$OTHER"), MACHINE),
+        ("trace another one", python(SEIZE, "$OTHER"), MACHINE),
+        ("use another one's descriptors", "cat </proc/$OTHER/fd/0 || readlink /proc/$OTHER/fd/1", OPEN),
+        ("go where another one works by `/proc/PID/cwd`", "ls /proc/$OTHER/cwd/", OPEN),
+        ("go where another one works by its name, which a command line told", 'ls "$OTHERS_WORKSPACE"', JUDGES),
+        ("read another one's home", 'ls "$OTHERS_WORKSPACE/../home"', OPEN),
+        ("send another one a signal", "kill -0 $OTHER", OPEN),
+        ("replace another one's folders", 'test -w "$OTHERS_WORKSPACE/.."', OPEN),
+        ("replace its own folders, which the tool reads", 'mv "$PWD" "$PWD-moved" && mv "$PWD-moved" "$PWD"', OPEN),
+        ("put a file where another one works", ': >"$OTHERS_WORKSPACE/planted"', JUDGES),
         ("put instructions into a folder above that, where agents look for them",
-         f'd=$OTHERS_WORKSPACE; while d=$(dirname "$d"); [ "$d" != / ]; do {PLANT} && exit; done; false', True),
+         f'd=$OTHERS_WORKSPACE; while d=$(dirname "$d"); [ "$d" != / ]; do {PLANT} && exit; done; false', OPEN),
         ("read what an earlier one left in the folders for temporary files",
-         'ls "/tmp/left-$MARK" || ls "/var/tmp/left-$MARK" || ls "/dev/shm/left-$MARK"', True),
-        ("talk to a process that an earlier one left", 'grep -la "[s]tays-$MARK" /proc/*/cmdline', False),
+         'ls "/tmp/left-$MARK" || ls "/var/tmp/left-$MARK" || ls "/dev/shm/left-$MARK"', OPEN),
+        ("talk to a process that an earlier one left", 'grep -la "[s]tays-$MARK" /proc/*/cmdline', NEVER),
+        ("read the memory of a suite host", python(MEMORY, "$HOST"), {**MACHINE, "judges": True}),
+        ("read the environment of a suite host", "cat /proc/$HOST/environ", JUDGES),
+        ("send a suite host a signal", "kill -0 $HOST", JUDGES),
     ),
     "the machine": (
+        ("read a file in a folder that only whoever starts the tool can enter", 'cat "$CLOSED/file.json"',
+         {**OPEN, "path": "$CLOSED/file.json"}),
+        ("put a file into such a folder", ': >"$CLOSED/planted" && rm "$CLOSED/planted"',
+         {**OPEN, "folder": "$CLOSED/results"}),
+        ("write there through a symbolic link", 'ln -sfn "$CLOSED" out && : >out/planted && rm out/planted', OPEN),
         ("run a program with its owner's or its group's rights",
-         "sg root true || newgrp root </dev/null || chfn -f x", False),
+         "sg root true & sg=$!; newgrp root </dev/null & new=$!; chfn -f x || wait $sg || wait $new", {"waits": True}),
         ("become root with `sudo`, `su` or `doas`",
-         "sudo -n true || su root -c true </dev/null || doas -n true", False),
-        ("read passwords", "cat /etc/shadow", True),
+         "sudo -n true || su root -c true </dev/null || doas -n true", {"waits": True}),
+        ("read passwords", "cat /etc/shadow", {**REAL, "path": "/etc/shadow"}),
         ("change users, the loader or what shells read at their start",
-         "for file in /etc/passwd /etc/profile /etc/profile.d /etc; do test -w $file && exit 0; done; false", True),
+         "for file in /etc/passwd /etc/profile /etc/profile.d /etc; do test -w $file && exit 0; done; false",
+         {**REAL, "folder": "/etc/skillgym-planted"}),
         ("have cron run something later",
-         "for file in /etc/cron* /var/spool/cron /var/spool/cron/*; do test -w $file && exit 0; done; false", False),
-        ("have the kernel run something by `core_pattern`", "test -w /proc/sys/kernel/core_pattern", False),
-        ("leave its control group", "test -w /sys/fs/cgroup/cgroup.procs || test -w /sys/fs/cgroup", False),
-        ("mount something", "mount -t tmpfs none /mnt", False),
+         "for file in /etc/cron* /var/spool/cron /var/spool/cron/*; do test -w $file && exit 0; done; false", NEVER),
+        ("have the kernel run something by `core_pattern`", "test -w /proc/sys/kernel/core_pattern", NEVER),
+        ("leave its control group", "test -w /sys/fs/cgroup/cgroup.procs || test -w /sys/fs/cgroup", UNKNOWN),
+        ("mount something", "mount -t tmpfs none /mnt", NEVER),
         ("read a disk, or the memory of the machine",
-         "find /dev -maxdepth 1 '(' -type b -o -name '*mem' ')' -exec head -c 1 {} ';' | grep -q .", False),
-        ("load a module into the kernel, or trace it", "test -w /sys/kernel/debug || test -w /dev/kmsg", False),
+         "find /dev -maxdepth 1 '(' -type b -o -name '*mem' ')' -exec head -c 1 {} ';' | grep -q .",
+         {"ordinary": VARIES, "path": "/dev/zero"}),
+        ("load a module into the kernel, or trace it", "test -w /sys/kernel/debug || test -w /dev/kmsg", UNKNOWN),
     ),
 }  # fmt: skip
-OF_A_STEP = {
-    "read the files of file commands": "cat /github/file_commands/*",
-    "write to the files of file commands": "for file in /github/file_commands/*; do : >>$file && exit 0; done; false",
-    "read the event": "cat /github/workflow/event.json",
-    "list the home of the job": "ls /github/home",
-    "read what other steps left": "ls /github/runner_temp",
-    "talk to the Docker engine": f"test -r $SOCKET || test -w $SOCKET || {python(CONNECT, '$SOCKET')}",
-    "read the memory of a suite host": f"{HOST}; {python(MEMORY, '$pid')}",
-    "read the environment of a suite host": f"{HOST}; cat /proc/$pid/environ",
-}
-ATTEMPTS = (
-    *(
-        Attempt(area=area, words=words, shell=shell, real=real)
-        for area, lines in BY_AREA.items()
-        for words, shell, real in lines
+OF_A_STEP: Mapping[str, tuple[str, Mapping[str, object]]] = {
+    "read the files of file commands": ("cat /github/file_commands/*", {}),
+    "write to the files of file commands": (
+        "for file in /github/file_commands/*; do : >>$file && exit 0; done; false",
+        {"folder": "/github/file_commands/planted"},
     ),
-    *(Attempt(area="the job", words=words, shell=shell, real=False, step=True) for words, shell in OF_A_STEP.items()),
+    "read the event": ("cat /github/workflow/event.json", {"path": "/github/workflow/event.json"}),
+    "list the home of the job": ("ls /github/home", {}),
+    "read what other steps left": ("ls /github/runner_temp", {}),
+    "talk to the Docker engine": (f"test -r $SOCKET || test -w $SOCKET || {python(CONNECT, '$SOCKET')}", {}),
+}
+ATTEMPTS: tuple[Attempt, ...] = (
+    *(
+        Attempt(area=area, words=words, shell=shell, **kinds)  # type: ignore[arg-type]
+        for area, lines in BY_AREA.items()
+        for words, shell, kinds in lines
+    ),
+    *(
+        Attempt(area="the job", words=words, shell=shell, step=True, **kinds)  # type: ignore[arg-type]
+        for words, (shell, kinds) in OF_A_STEP.items()
+    ),
 )
 
-AGENT = """\
-MARK={mark} CHECKOUT={checkout} RESULTS={results} OPERATOR={operator} PACKAGE={package} SOCKET={socket}
-TOOL=$PPID KEEPER=$PPID
-until tr '\\0' ' ' <"/proc/$TOOL/cmdline" | grep -q 'skillgym-action'; do
+# To be used as ``sh SCRIPT PART``, or ``sh SCRIPT attack POSITION`` in a workspace, or with ``sh -c``.
+SCRIPT = r"""
+@PLACES@
+TOOL=$PPID KEEPER=
+while [ "$TOOL" -gt 1 ]; do
+  case $(tr '\0' ' ' <"/proc/$TOOL/cmdline") in
+    *hosts.keeper*) KEEPER=$TOOL ;;
+    *python[_]host*) ;;
+    *skillgym[-_]action*) break ;;
+  esac
   TOOL=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$TOOL/status")
 done
-leave() {{
-  : >able.txt
+leave() {
   for folder in /tmp /var/tmp /dev/shm; do mkdir "$folder/left-$MARK"; echo left >"$folder/left-$MARK/file"; done
   setsid sh -c 'sleep 300; :' "stays-$MARK" &
-}}
-work() {{
-  : >able.txt
-  exec env KEY={others_key} sh -c 'until test -e "/tmp/done-$2"; do sleep 0.1; done' "works-$MARK" "$PWD" "$MARK"
-}}
-rest() {{
-  : >able.txt
-}}
-found_other() {{
-  OTHER=$(grep -lzx "works-[$FIRST]$REST" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3)
-  test "$OTHER" && OTHERS_WORKSPACE=$(tr '\\0' '\\n' <"/proc/$OTHER/cmdline" | tail -n 2 | head -n 1)
-}}
-tried() {{ # tried NUMBER COMMAND: in a process of its own
-  echo "$1" >>tried.txt
-  if (eval "$2") >output.txt 2>&1 </dev/null; then echo "$1" >>reached.txt; fi
-}}
-attack() {{
-  REST=${{MARK#?}} FIRST=${{MARK%"$REST"}} waited=0
-  until found_other || [ $waited = 100 ]; do sleep 0.1; waited=$((waited + 1)); done
-  id -u >user.txt
-  : >reached.txt
-  python3 -c pass && test "$OTHER" && : >able.txt
-{attempts}
-  : >"/tmp/done-$MARK"; sleep 1
-}}
-$1
+}
+work() {
+  exec env KEY=@KEY@ sh -c 'until test -e "/tmp/done-$2"; do sleep 0.1; done' "works-$MARK" "$PWD" "$MARK"
+}
+rest() {
+  echo done
+}
+wait_and_attack() {
+  : >"/tmp/begun-$MARK"
+  until test -e "/tmp/go-$MARK"; do sleep 0.1; done
+  attack "$1"
+}
+found_other() {
+  OTHER=$(grep -lzx "works-[$FIRST]$REST" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | sort -n | head -n 1)
+  test "$OTHER" && OTHERS_WORKSPACE=$(tr '\0' '\n' <"/proc/$OTHER/cmdline" | tail -n 2 | head -n 1)
+}
+found_host() { # the suite host of this run
+  for HOST in $(grep -la '[p]ython_host' /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3); do
+    above=$HOST
+    while [ "$above" -gt 1 ]; do
+      [ "$above" = "$KEEPER" ] && return
+      above=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$above/status")
+    done
+  done
+  HOST=
+}
+finish() {
+  found_other
+  : >"/tmp/done-$MARK"
+  while test -d "/proc/$OTHER"; do sleep 0.1; done
+}
+say() {
+  echo "$MARK $POSITION: $1 $2" >&2
+}
+tried() { # tried NUMBER COMMAND: in a process of its own
+  say tried "$1"
+  if (eval "$2") >/dev/null 2>&1 </dev/null; then say reached "$1"; fi
+}
+attack() {
+  POSITION=$1
+  until found_other; do sleep 0.1; done
+  found_host
+  say user "$(id -u)"
+  python3 -c pass && test "$OTHER" && test "$KEEPER" && test "$HOST" && say able 0
+@ATTEMPTS@
+  wait
+  echo done
+}
+REST=${MARK#?} FIRST=${MARK%"$REST"}
+"$@"
 """
 
 
-def tried(where: Where) -> tuple[Attempt, ...]:
-    """What is tried there."""
-    kept = {
-        "step": lambda _: True,
-        "command line": lambda attempt: not attempt.step,
-        "unguarded": lambda attempt: attempt.real,
-    }
-    return tuple(filter(kept[where], ATTEMPTS))
+def script(attempts: Iterable[Attempt], mark: str, **places: str | Path) -> str:
+    """The program of everybody in the play.
 
-
-def cases() -> list[dict[str, object]]:
-    """The parts of the play, to be run two at a time."""
-    return [{"id": part, "prompt": part, "expect": ["file:able.txt exists"]} for part in ("leave", "work", "attack")]
-
-
-def agent(where: Where, mark: str, **places: str | Path) -> dict[str, object]:
-    """The agent, told its part by the prompt; ``rest`` is one more. It is no file, which would have to be reached.
-
-    ``places``: checkout, results, operator (whose home it is), package (of the tool), socket (of the Docker engine).
+    ``places``: checkout, results, operator (whose home it is), package (of the tool), closed (a folder), socket (of
+    the Docker engine).
     """
-    lines = (f"  tried {number} {shlex.quote(attempt.shell)}" for number, attempt in enumerate(tried(where)))
-    program = AGENT.format(mark=mark, others_key=OTHERS_KEY, attempts="\n".join(lines), **places)
-    return {"type": "command", "command": ["sh", "-c", program, "sh", "{prompt}"]}
+    named = {"MARK": mark, **{name.upper(): str(place) for name, place in places.items()}}
+    lines = (
+        f"  tried {number} {shlex.quote(attempt.shell)}{' &' if attempt.waits else ''}"
+        for number, attempt in enumerate(attempts)
+    )
+    told = {
+        "@PLACES@": " ".join(f"{name}={shlex.quote(place)}" for name, place in named.items()),
+        "@KEY@": OTHERS_KEY,
+        "@ATTEMPTS@": "\n".join(lines),
+    }
+    text = SCRIPT
+    for sign, meaning in told.items():
+        text = text.replace(sign, meaning)
+    return text
 
 
-def reached(where: Where, kept: Path) -> set[str]:
-    """What an attacker that left these files has reached, in words. It tried everything."""
-    told = {name: (kept / f"{name}.txt").read_text(encoding="utf-8").split() for name in ("tried", "reached")}
-    assert told["tried"] == [str(number) for number in range(len(tried(where)))]
-    return {tried(where)[int(number)].words for number in told["reached"]}
-
-
-def of_attempts() -> Iterator[tuple[str, ...]]:
-    """The table of the documentation."""
-    yield "At", "An agent tries to", "Tried in"
-    for attempt in ATTEMPTS:
-        yield attempt.area, attempt.words, "container" if attempt.step else "both"
+def said(mark: str, results: Path) -> dict[str, dict[str, list[int]]]:
+    """What all programs of the play have said in the logs of a run: position -> word -> numbers."""
+    line = re.compile(rf"^{mark} ([\w -]+): (\w+) (\d+)$", re.MULTILINE)
+    found: dict[str, dict[str, list[int]]] = {}
+    for log in sorted(results.rglob("*.log")):
+        for position, word, number in line.findall(log.read_text(encoding="utf-8", errors="replace")):
+            found.setdefault(position, {}).setdefault(word, []).append(int(number))
+    return found

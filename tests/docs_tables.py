@@ -13,7 +13,7 @@ import click
 import yaml
 
 from agent_tables import of_agreement, of_faults
-from attempts import of_attempts
+from positions import of_attempts, of_positions
 from skillgym_action.agents import AGENTS
 from skillgym_action.cli import cli
 from skillgym_action.verdicts import TROUBLES
@@ -79,6 +79,7 @@ TABLES = {
     "faults": of_faults,
     "configuration": of_configuration,
     "attempts": of_attempts,
+    "positions": of_positions,
     "ways-of-writing": of_ways,
 }
 

@@ -1,4 +1,7 @@
-"""Agents under a user of their own: what they do works, and what is not theirs they do not reach. Needs root."""
+"""Agents under a user of their own: what they do works, and what is closed to them meanwhile. Needs root.
+
+What they do not reach is tried in ``test_positions``.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,9 @@ import stat
 import tempfile
 import time
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
-import skillgym_action
-from attempts import ENVIRONMENT, Where, agent, cases, reached, tried
 from scratch import case, config, repository, runner, skillgym, started, suite, written
 from skillgym_action.effects.agent_user import IDS, UserIds, agent_user
 from skillgym_action.effects.cancellation import Cancellation
@@ -26,7 +26,6 @@ from skillgym_action.errors import UsageError
 from skillgym_action.session import Identity, Invocation
 
 NOBODY = "nobody"
-PACKAGE = Path(skillgym_action.__file__).parent
 IS_ROOT = os.geteuid() == 0
 
 
@@ -126,53 +125,6 @@ def test_agents_read_nothing_that_programs_keep_of_the_operator(checkout):
         assert {path.stat().st_mode & 0o777 for path in home.rglob("*")} == {0o755}, "it is as it was"
     finally:
         shutil.rmtree(home)
-
-
-# What a hostile agent is able to find: see ``attempts``.
-OPERATORS = {
-    ".netrc": "machine example.com password secret",
-    ".npmrc": "//registry.example.com/:_authToken=secret",
-    ".docker/config.json": "{}",
-    ".git-credentials": "https://t:secret@example.com",
-}
-
-
-def attacked(checkout: Path, where: Where, *options: str) -> set[str]:
-    """What an agent has reached, in words."""
-    mark, home = uuid4().hex, written(checkout.with_name(f"{checkout.name}-home"), OPERATORS)
-    repo = checkout / "checkout"
-    places = {"checkout": repo, "results": repo / "results", "operator": home, "package": PACKAGE, "socket": "/nothing"}
-    files = {
-        "skillgym.config.yaml": json.dumps({"runners": {"sh": {"agent": agent(where, mark, **places)}}}),
-        "bench/core.json": suite(*cases()),
-        "bench/checks.py": "ANSWER = 42",
-    }
-    try:
-        repository(repo, files, git=True)
-        options = ("run", "--jobs", "2", "--output", "results", *options)
-        ran = skillgym(*options, cwd=repo, HOME=str(home), **ENVIRONMENT)
-        assert ran.code == 0, ran.out + ran.err
-        return reached(where, repo / "results" / "core" / "attack" / "sh" / "repeat-1" / "changes")
-    finally:
-        shutil.rmtree(home)
-        for folder in ("/tmp", "/var/tmp", "/dev/shm"):
-            shutil.rmtree(Path(folder, f"left-{mark}"), ignore_errors=True)
-
-
-def test_an_agent_does_not_reach_what_is_not_its_own(checkout, proved):
-    if not IS_ROOT:
-        run(repository(checkout))
-        return
-    assert attacked(checkout, "command line", "--agent-user", NOBODY) == set()
-    proved("agents", "attempts to reach what is not the agent's, refused", len(tried("command line")))
-
-
-def test_the_attempts_are_real_ones(checkout):
-    """Where root runs agents as the caller, they reach it."""
-    if not IS_ROOT:
-        run(repository(checkout))
-        return
-    assert attacked(checkout, "unguarded") == {attempt.words for attempt in tried("unguarded")}
 
 
 LOOKS = """\

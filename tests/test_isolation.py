@@ -453,7 +453,8 @@ def works(report, ctx):
 @suite.case("rests", prompt="rest", timeout_ms=20_000)
 def rests(report, ctx):
     try:
-        (pid,) = (int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline")
+        # What it has just forked is called like it for a moment.
+        pid = min(int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline")
                   if path.read_bytes().endswith(b"\\0MARK\\0"))
         reached = []
         for name, way in WAYS.items():
@@ -482,9 +483,9 @@ const shown = (pid: string) => { try { return readFileSync(`/proc/${pid}/cmdline
 function rests(): void {
   try {
     const pids = readdirSync("/proc").filter((name) => /^\\d+$/.test(name) && shown(name).endsWith("\\0MARK\\0"));
-    assert.equal(pids.length, 1);
+    const pid = Math.min(...pids.map(Number)); // what it has just forked is called like it for a moment
     const reached = Object.keys(ways).filter((name) => {
-      try { ways[name](+pids[0]); return true; } catch { return false; }
+      try { ways[name](pid); return true; } catch { return false; }
     });
     assert.ok(reached.length === 0, "reached: " + reached.join(" "));
   } finally {

@@ -12,11 +12,13 @@ import pytest
 import yaml
 from junitparser import JUnitXml
 
-from attempts import ENVIRONMENT, agent, cases, reached, tried
+from attempts import CONTENT, ENVIRONMENT, said
 from container.image import built, docker
 from container.runner import ROOT, run_step
+from led_by_names import outcomes
 from npm_registry import NpmRegistry, stand_in
-from scratch import suite, written
+from positions import BY_NAME, IN_PLAY, applies, attempts_of, disagreements, kept_of, play
+from scratch import written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +69,11 @@ def check_out(repository: Path, *cases: dict[str, object]) -> None:
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
     for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "suite"]):
         subprocess.run(["git", *command], cwd=repository, check=True)
+    hand_over(repository)
+
+
+def hand_over(repository: Path) -> None:
+    """Give it to the runner's user, as far as we can."""
     if os.geteuid() == 0:
         for path in (repository, *repository.rglob("*")):
             os.chown(path, RUNNER_USER, RUNNER_USER, follow_symlinks=False)
@@ -156,39 +163,73 @@ def test_an_agent_that_the_image_lacks_is_installed_and_started_by_its_own_user(
     assert "claude-code: version 9.9.9 is not installed" in refused.log
 
 
-HOSTED = """\
-import os
-from neighbour import IDS
-from skillgym_action import Suite
-
-suite = Suite("hosted")
-
-@suite.case("is judged", prompt="rest")
-def judged(report, ctx):
-    assert os.getuid() in IDS
-    assert os.path.exists(report.cwd)
-    assert not os.access("/github/workspace/.git/config", os.R_OK)
-"""
+INSIDE: dict[str, str | Path] = {
+    "checkout": "/github/workspace",
+    "results": "/github/workspace/results",
+    "operator": "/github/home",
+    "package": "/usr/local/lib/python3.12/site-packages",
+    "closed": "/var/lib/closed",
+    "socket": "/var/run/docker.sock",
+}
 
 
-def test_an_agent_is_a_user_of_its_own_and_reaches_nothing_of_the_job(image, checkout, proved):
-    """Beside another agent, and the host of a suite that judges later."""
-    places = {"checkout": "/github/workspace", "operator": "/github/home", "socket": "/var/run/docker.sock"}
-    places |= {"results": "/github/workspace/results", "package": "/usr/local/lib/python3.12/site-packages"}
-    files = {
-        "skillgym.config.yaml": json.dumps({"runners": {"sh": {"agent": agent("step", uuid4().hex, **places)}}}),
-        "bench/core.json": suite(*cases()),
-        "bench/checks.py": "ANSWER = 42",
-        "hosted/hosted_suite.py": HOSTED,
-        "hosted/neighbour.py": "IDS = range(50_000, 60_000)",
-    }
-    check_out(written(checkout, files))
-    step = run_step(image, checkout, inputs={"report-dir": "results", "jobs": "2"}, env=ENVIRONMENT)
+@pytest.fixture
+def closed(tmp_path: Path) -> Path:
+    """A folder that only root can enter, for the container."""
+    folder = written(
+        tmp_path / "closed", {"file.json": json.dumps({"name": CONTENT, "cases": []}), "results/.keep": ""}
+    )
+    folder.chmod(0o700)
+    return folder
+
+
+def test_no_position_reaches_anything_of_the_job(image, checkout, closed, proved):
+    """Each session is a user of its own. Beside another agent, and the host of a suite that judges."""
+    tried, mark = attempts_of("container"), uuid4().hex
+    files = play(tried, mark, **INSIDE)
+    check_out(written(checkout, {name: text for name, text in files.items() if text is not None}))
+    step = run_step(
+        image, checkout, inputs={"report-dir": "results", "jobs": "2"}, env=ENVIRONMENT,
+        options=("--volume", f"{closed}:/var/lib/closed"),
+    )  # fmt: skip
     assert step.exit_code == 0, step.log + step.summary
-    changes = checkout / "results" / "core" / "attack" / "sh" / "repeat-1" / "changes"
-    assert reached("step", changes) == set()
-    assert int((changes / "user.txt").read_text()) in range(50_000, 60_000)
-    proved("agents", "attempts to reach what is not the agent's, refused in the container", len(tried("step")))
+    told = said(mark, checkout / "results")
+    for position in IN_PLAY:
+        assert (told[position]["able"], sorted(told[position]["tried"])) == ([0], list(range(len(tried))))
+        assert told[position]["user"][0] in range(50_000, 60_000)
+    reached = {position: {tried[number].words for number in told[position].get("reached", ())} for position in IN_PLAY}
+    found = {position: kept_of(tried, reached[position]) for position in IN_PLAY}
+    assert disagreements(found, "container") == []
+    proved.cells("container", found)
+
+
+class InContainer:
+    """Fulfils ``led_by_names.Tool``."""
+
+    def __init__(self, image: str, checkout: Path, closed: Path) -> None:
+        self._image, self._checkout, self._options = image, checkout, ("--volume", f"{closed}:/var/lib/closed")
+
+    def run(self, *, output: str = "results", template_dir: str | None = None) -> tuple[int, str]:
+        templates = {"template-dir": template_dir} if template_dir else {}
+        return self._step({"report-dir": output, "keep": "all", **templates})
+
+    def report(self, folder: str) -> tuple[int, str]:
+        return self._step({"mode": "report", "results": folder, "report-dir": "merged"})
+
+    def _step(self, inputs: dict[str, str]) -> tuple[int, str]:
+        hand_over(self._checkout)
+        step = run_step(self._image, self._checkout, inputs=inputs, env=ENVIRONMENT, options=self._options)
+        return step.exit_code, step.log
+
+
+def test_the_tool_is_led_nowhere_by_names_in_the_container(image, tmp_path, closed, proved):
+    root, tried = tmp_path / "named", attempts_of("container")
+    found = outcomes(InContainer(image, root, closed), root, tried, INSIDE)
+    for position in BY_NAME:
+        assert found[position].keys() == {one.words for one in tried if applies(one, position, "container")}
+    assert disagreements(found, "container") == []
+    assert sorted(path.name for path in closed.rglob("*")) == [".keep", "file.json", "results"]
+    proved.cells("container", found)
 
 
 STORM = """\
