@@ -199,11 +199,13 @@ def opened(
         workspaces = stack.enter_context(Workspaces(repository, processes))
         if directory.is_relative_to(here.root):
             workspaces.hide([directory.relative_to(here.root).as_posix()])
-        logs = stack.enter_context(RunDirectory(directory, here.redactor, here.checkout))
+        logs = stack.enter_context(
+            RunDirectory(directory, here.redactor, here.checkout, by_descriptor=user is not None)
+        )
         if user:
             stack.enter_context(closed_to_others([directory], here.root))
         node = here.environment.get("SKILLGYM_NODE")
-        hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=directory, node=node))
+        hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=logs.place, node=node))
         hosts.log_ended = logs.redact
         clock, event = Clock(), here.job.event if here.job else None
         templates = _templates(options, processes, here)

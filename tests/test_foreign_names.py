@@ -1,0 +1,78 @@
+"""Names that sessions, commits and users' folders put in the tool's way: whole runs beside a canary.
+
+Tests that need root run as whoever is there, and then see that it is told.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from scratch import case, config, repository, runner, skillgym, suite, written
+
+NOBODY = "nobody"
+IS_ROOT = os.geteuid() == 0
+AS_NOBODY = ("--agent-user", NOBODY)
+CANARY = "canary"
+LARGE = 65 * 1024**2
+
+
+@pytest.fixture
+def place():
+    """A place that others can reach, and a folder beside it that only we can use."""
+    folder = Path(tempfile.mkdtemp(prefix="skillgym-foreign-"))
+    folder.chmod(0o755)
+    (folder / "ours").mkdir(mode=0o700)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def given_to_nobody(folder: Path) -> Path:
+    """The same folder, which then belongs to the user that agents in it run as."""
+    if IS_ROOT:
+        uid = pwd.getpwnam(NOBODY).pw_uid
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, uid, -1, follow_symlinks=False)
+    return folder
+
+
+# --- the run directory, in a checkout that belongs to the agents' user --------------------------------
+
+SWAP = """
+echo "owned by the agent"
+[ -e .moved ] && exit
+echo done >out.txt
+mv results .moved
+mkdir -p elsewhere/core/one/sh/repeat-1 elsewhere/core/two/sh/repeat-1
+ln -s {canary} elsewhere/core/two/sh/repeat-1/stdout.log
+ln -s elsewhere results
+"""
+
+
+def test_what_takes_the_place_of_the_run_directory_is_not_written_to(place):
+    canary = written(place / "ours", {CANARY: "ours\n"}) / CANARY
+    files = {
+        "skillgym.config.yaml": config(runner("sh agent.sh"), run={"cwd": "."}),
+        "agent.sh": SWAP.format(canary=canary),
+        "bench/core.json": suite(case("one"), case("two")),
+    }
+    root = given_to_nobody(repository(place / "repo", files, git=True))
+    ran = skillgym("run", *(AS_NOBODY if IS_ROOT else ()), "--output", "results", cwd=root)
+    assert ran.code == 3, ran.out + ran.err
+    assert "results is a symbolic link" in ran.err
+    if IS_ROOT:
+        assert canary.read_text() == "ours\n"
+        assert [path for path in (root / "elsewhere").rglob("*") if path.lstat().st_uid == 0] == []
+        assert (root / ".moved/core/two/sh/repeat-1/stdout.log").read_text() == "owned by the agent\n"
+
+
+def test_a_run_directory_that_an_agent_removes_is_told_as_what_cannot_be_written(tmp_path):
+    root = repository(tmp_path, {"skillgym.config.yaml": config(runner(f"rm -rf {tmp_path}/results"))})
+    ran = skillgym("run", "--output", "results", cwd=root)
+    assert (ran.code, "bug" in ran.err) == (3, False), ran.err
+    assert "cannot write" in ran.err
