@@ -71,6 +71,50 @@ def test_what_takes_the_place_of_the_run_directory_is_not_written_to(place):
         assert (root / ".moved/core/two/sh/repeat-1/stdout.log").read_text() == "owned by the agent\n"
 
 
+RENAMES = """
+cd {tmp} && for folder in skillgym-*; do [ -e "$folder" ] && mv "$folder" moved && ln -s {ours} "$folder"; done
+cd - >/dev/null; echo done >out.txt
+"""
+
+
+def test_a_temporary_folder_of_the_agents_user_holds_no_folder_of_the_tool(place):
+    tmp = place / "tmp"
+    tmp.mkdir()
+    files = {
+        "skillgym.config.yaml": config(runner("sh agent.sh"), run={"cwd": "."}),
+        "agent.sh": RENAMES.format(tmp=tmp, ours=place / "ours"),
+        "bench/core.json": suite(case("one"), case("two")),
+    }
+    given_to_nobody(tmp)
+    root = given_to_nobody(repository(place / "repo", files, git=True))
+    options = AS_NOBODY if IS_ROOT else ()
+    ran = skillgym("run", *options, "--output", str(place / "results"), cwd=root, TMPDIR=str(tmp))
+    if IS_ROOT:
+        assert ran.code == 0, ran.err
+        assert sorted(tmp.iterdir()) == []
+    assert sorted((place / "ours").iterdir()) == []
+
+
+LEADS_OUT = "[ -d template ] && mv template moved && ln -s {ours} template; cat inner.txt; echo done >out.txt"
+AGENTV = "workspace: {path: .}\ntests: [{id: a, input: x, assertions: [{type: contains, value: x}]}]\n"
+
+
+def test_a_template_that_an_earlier_session_replaced_is_not_copied(place):
+    written(place / "ours", {"inner/inner.txt": f"{CANARY}-content\n"})
+    files = {
+        "skillgym.config.yaml": config(runner(LEADS_OUT.format(ours=place / "ours"))),
+        "a.eval.yaml": AGENTV,
+        "template/inner/inner.txt": "x\n",
+        "bench/core.json": suite(workspace={"templateDir": "../template/inner"}),
+    }
+    root = given_to_nobody(repository(place / "repo", files, git=True))
+    options = (*(AS_NOBODY if IS_ROOT else ()), "--schedule", "serial", "--output", str(place / "results"))
+    ran = skillgym("run", *options, cwd=root)
+    assert "template is a symbolic link" in ran.err, ran.err
+    kept = (path.read_text() for path in (place / "results").rglob("*") if path.is_file())
+    assert not any(f"{CANARY}-content" in text for text in kept)
+
+
 def test_a_run_directory_that_an_agent_removes_is_told_as_what_cannot_be_written(tmp_path):
     root = repository(tmp_path, {"skillgym.config.yaml": config(runner(f"rm -rf {tmp_path}/results"))})
     ran = skillgym("run", "--output", "results", cwd=root)
