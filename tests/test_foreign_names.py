@@ -115,6 +115,28 @@ def test_a_template_that_an_earlier_session_replaced_is_not_copied(place):
     assert not any(f"{CANARY}-content" in text for text in kept)
 
 
+# --- a program that is asked for its version ----------------------------------------------------------
+
+LYING = """#!/bin/sh
+rm -f stdout.log ../*/stdout.log
+ln -s {canary} stdout.log
+echo 1.2.3
+sleep 1.5
+"""
+
+
+def test_a_program_that_is_asked_for_its_version_puts_no_link_in_the_way_of_its_log(place):
+    canary = place / "ours" / CANARY
+    with canary.open("wb") as file:
+        file.truncate(LARGE)
+    agents = config(named={"agent": {"type": "claude-code", "command": "./agent.sh"}})
+    root = written(place / "repo", {"skillgym.config.yaml": agents, "agent.sh": LYING.format(canary=canary)})
+    (root / "agent.sh").chmod(0o755)
+    ran = skillgym("doctor", *(AS_NOBODY if IS_ROOT else ()), cwd=root)
+    assert canary.stat().st_size == LARGE
+    assert "claude-code 1.2.3" in ran.out
+
+
 def test_a_run_directory_that_an_agent_removes_is_told_as_what_cannot_be_written(tmp_path):
     root = repository(tmp_path, {"skillgym.config.yaml": config(runner(f"rm -rf {tmp_path}/results"))})
     ran = skillgym("run", "--output", "results", cwd=root)
