@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scratch import case, config, repository, runner, skillgym, suite, written
+from scratch import case, config, git_in, repository, runner, skillgym, suite, written
 
 NOBODY = "nobody"
 IS_ROOT = os.geteuid() == 0
@@ -135,6 +135,22 @@ def test_a_program_that_is_asked_for_its_version_puts_no_link_in_the_way_of_its_
     ran = skillgym("doctor", *(AS_NOBODY if IS_ROOT else ()), cwd=root)
     assert canary.stat().st_size == LARGE
     assert "claude-code 1.2.3" in ran.out
+
+
+# --- git, and programs that are found by a relative path ----------------------------------------------
+
+SEEN = '#!/bin/sh\ntouch {canary}\nexec {git} "$@"\n'
+
+
+def test_no_program_that_the_repository_names_in_its_configuration_is_started(place):
+    canary = place / "ours" / CANARY
+    root = repository(place / "repo", git=True)
+    program = written(place, {"monitor": SEEN.format(canary=canary, git="true")}) / "monitor"
+    program.chmod(0o755)
+    git_in(root, "config", "core.fsmonitor", str(program))
+    ran = skillgym("run", "--output", str(place / "results"), cwd=root)
+    assert ran.code == 0, ran.err
+    assert not canary.exists()
 
 
 def test_a_run_directory_that_an_agent_removes_is_told_as_what_cannot_be_written(tmp_path):

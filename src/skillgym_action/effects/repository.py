@@ -24,6 +24,7 @@ NEVER = frozenset({".git", "node_modules", ".venv", "venv", ".tox", ".nox", "__p
 IGNORE_ALL = b"*\n"
 REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 CHUNK = 1024 * 1024
+NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 IDENTITY = (
     "-c",
     "user.name=skillgym-action",
@@ -126,12 +127,14 @@ class Repository:
     def _git(self, *arguments: str, folder: Path | None = None) -> bytes:
         """Neither the user's nor the machine's git configuration has a say; a checkout may belong to somebody else.
 
-        Raises OSError, also for what git cannot do.
+        No program that the checkout's own configuration names is started. Raises OSError, also for what git cannot do.
         """
         quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
         where = folder or self.root
         try:
-            return self._processes.output(("git", "-c", "safe.directory=*", *arguments), cwd=where, env=quiet)
+            return self._processes.output(
+                ("git", *NO_PROGRAMS, "-c", "safe.directory=*", *arguments), cwd=where, env=quiet
+            )
         except subprocess.CalledProcessError as error:
             raise OSError(error.stderr.decode(errors="replace").strip()) from error
 
