@@ -153,6 +153,18 @@ def test_no_program_that_the_repository_names_in_its_configuration_is_started(pl
     assert not canary.exists()
 
 
+@pytest.mark.parametrize("path", [".:{path}", ":{path}", "bin:{path}", "."])
+def test_no_program_is_found_in_the_checkout_by_a_relative_search_path(place, path):
+    canary = place / "ours" / CANARY
+    git = SEEN.format(canary=canary, git=shutil.which("git"))
+    root = repository(place / "repo", {"git": git, "bin/git": git}, git=True)
+    for program in ("git", "bin/git"):
+        (root / program).chmod(0o755)
+    ran = skillgym("run", "--output", str(place / "results"), cwd=root, PATH=path.format(path=os.environ["PATH"]))
+    assert ran.code == 0, ran.err
+    assert not canary.exists()
+
+
 def test_a_run_directory_that_an_agent_removes_is_told_as_what_cannot_be_written(tmp_path):
     root = repository(tmp_path, {"skillgym.config.yaml": config(runner(f"rm -rf {tmp_path}/results"))})
     ran = skillgym("run", "--output", "results", cwd=root)
