@@ -165,6 +165,22 @@ def test_no_program_is_found_in_the_checkout_by_a_relative_search_path(place, pa
     assert not canary.exists()
 
 
+# --- what is removed and what is written over ---------------------------------------------------------
+
+MOUNTED = "mkdir inside && mount --bind {ours} inside; mount --bind {ours} $PWD; echo done >out.txt"
+
+
+def test_what_an_agent_mounted_in_its_workspace_is_not_emptied(place):
+    """Only root can mount; others' agents fail to, and have nothing to lose."""
+    canary = written(place / "ours", {CANARY: "ours\n"}) / CANARY
+    agents = config(runner(MOUNTED.format(ours=place / "ours")))
+    files = {"skillgym.config.yaml": agents, "bench/core.json": suite(case("one"), case("two", ("file:no exists",)))}
+    root = repository(place / "repo", files)
+    skillgym("run", "--output", "results", cwd=root, TMPDIR=str(place))
+    assert canary.read_text() == "ours\n"
+    assert str(place) not in Path("/proc/mounts").read_text()
+
+
 def test_a_run_directory_that_an_agent_removes_is_told_as_what_cannot_be_written(tmp_path):
     root = repository(tmp_path, {"skillgym.config.yaml": config(runner(f"rm -rf {tmp_path}/results"))})
     ran = skillgym("run", "--output", "results", cwd=root)
