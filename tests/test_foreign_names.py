@@ -181,6 +181,27 @@ def test_what_an_agent_mounted_in_its_workspace_is_not_emptied(place):
     assert str(place) not in Path("/proc/mounts").read_text()
 
 
+OF_THE_USER = ("results.json", "summary.md", "workspaces/mine.txt", "core/one/sh/mine.txt")
+
+
+@pytest.mark.parametrize("name", OF_THE_USER)
+def test_a_folder_with_files_of_the_users_is_not_taken_for_a_run_directory(tmp_path, name):
+    files = {"skillgym.config.yaml": config(runner("exit 1")), f"out/{name}": "mine\n"}
+    root = repository(tmp_path, files)
+    for _ in range(2):
+        ran = skillgym("run", "--output", "out", cwd=root)
+        assert (ran.code, "choose another folder" in ran.err) == (2, True), ran.out + ran.err
+        assert (root / "out" / name).read_text() == "mine\n"
+
+
+def test_a_folder_with_other_files_and_the_one_of_an_earlier_run_are_taken(tmp_path):
+    root = repository(tmp_path, {"out/coverage.xml": "mine\n"})
+    for _ in range(2):
+        ran = skillgym("run", "--output", "out", cwd=root)
+        assert ran.code == 0, ran.err
+        assert (root / "out/coverage.xml").read_text() == "mine\n"
+
+
 def test_a_run_directory_that_an_agent_removes_is_told_as_what_cannot_be_written(tmp_path):
     root = repository(tmp_path, {"skillgym.config.yaml": config(runner(f"rm -rf {tmp_path}/results"))})
     ran = skillgym("run", "--output", "results", cwd=root)

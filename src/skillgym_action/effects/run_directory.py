@@ -22,7 +22,7 @@ from skillgym_action.effects.ownership import copy_file
 from skillgym_action.effects.redacted_files import RedactedFiles, replace
 from skillgym_action.effects.repository import IGNORE_ALL
 from skillgym_action.effects.walk import FOLDER, PathRefusedError
-from skillgym_action.errors import OutputError
+from skillgym_action.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from skillgym_action.redaction import Leak, Redactor
 
 REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md")
+WORKSPACES = "workspaces"
 HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}")  # what is written beside its place is called so
 
 
@@ -53,13 +54,16 @@ class RunDirectory:
         self.redactor = redactor
         self._files = RedactedFiles(redactor)
         self._is_new = False
+        self._is_a_runs = True
 
     def __enter__(self) -> Self:
         with self._writing(self.path), ExitStack() as stack:
             self._folder = stack.enter_context(folder_to_write_in(self.path / JOURNAL, self._checkout))
             if self._by_descriptor and os.path.isdir(opened := f"/proc/self/fd/{self._folder}"):
                 self.place = Path(opened)
-            self._is_new = not os.listdir(self._folder)
+            there = set(os.listdir(self._folder))
+            self._is_new = not there
+            self._is_a_runs = not there or JOURNAL in there
             if self._is_new:  # our own, hence nothing to commit or to search for suites
                 replace(self.path / ".gitignore", [IGNORE_ALL.decode()], self._folder)
             self.journal = JournalFile(self.path / JOURNAL, self._folder)
@@ -83,18 +87,35 @@ class RunDirectory:
             try:
                 os.mkdir(last, dir_fd=folder)
             except FileExistsError:
+                self._refuse_foreign(relative)
                 shutil.rmtree(last, dir_fd=folder)
                 os.mkdir(last, dir_fd=folder)
         return Path(f"{self.place}/{relative}")
 
     def begin(self, line: str) -> None:
-        """The journal's first line. An earlier run's goes, and so do its reports, which would pass for ours."""
+        """The journal's first line. An earlier run's goes, and so do its reports, which would pass for ours.
+
+        Raises UsageError where no run has been, and what is there is called like something of a run.
+        """
+        for name in (*REPORTS, WORKSPACES):
+            if os.path.lexists(f"{self.place}/{name}"):
+                self._refuse_foreign(name)
         with self._writing(self.path / JOURNAL):
             self.journal.empty()
         for name in REPORTS:
             with self._writing(self.path / name), suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=self._folder)
         self.note(line)
+
+    def _refuse_foreign(self, name: str) -> None:
+        """Raise UsageError unless a run before this one made what is there."""
+        if not self._is_a_runs:
+            with suppress(OSError):
+                self.journal.empty()  # else the next run would take the folder for a run's
+            raise UsageError(
+                f"{self.path} holds {name}, and no run was there that could have made it",
+                remedy="choose another folder with --output",
+            )
 
     def go_on(self) -> None:
         """The journal's next line comes after its last whole one; what was half written when a run was killed goes."""
@@ -112,7 +133,7 @@ class RunDirectory:
             self.journal.add(self.redactor.text(line))
 
     def clear(self, folder: str) -> None:
-        """Remove what an earlier run left at ``folder``, or the link in its place."""
+        """Remove what an earlier run left at ``folder``, or the link in its place; of nobody else's, as ``begin``."""
         if self._is_new:
             return
         place = self.place
@@ -120,9 +141,11 @@ class RunDirectory:
             for part in folder.split("/"):
                 place /= part
                 if place.is_symlink():
+                    self._refuse_foreign(folder)
                     place.unlink()
                 if not place.exists():
                     return
+            self._refuse_foreign(folder)
             if place.is_dir():
                 remove(place)
             else:
