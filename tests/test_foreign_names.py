@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import stat
 import tempfile
 from pathlib import Path
 
@@ -207,3 +208,19 @@ def test_a_run_directory_that_an_agent_removes_is_told_as_what_cannot_be_written
     ran = skillgym("run", "--output", "results", cwd=root)
     assert (ran.code, "bug" in ran.err) == (3, False), ran.err
     assert "cannot write" in ran.err
+
+
+# --- modes in a directory of the user's ---------------------------------------------------------------
+
+CLOSING = "echo more >>inner/deep/file; chmod 0555 inner/deep; chmod 0577 inner; touch closed; chmod 0 closed"
+
+
+def test_what_an_agent_closed_in_the_users_directory_stays_closed(place):
+    agents = config(runner(CLOSING), run={"cwd": "."})
+    root = repository(place / "repo", {"skillgym.config.yaml": agents, "inner/deep/file": "x\n"}, git=True)
+    ran = skillgym("run", "--output", str(place / "ours" / "results"), cwd=root)
+    assert ran.code == 1, ran.err
+    modes = {name: stat.S_IMODE((root / name).stat().st_mode) for name in ("inner", "inner/deep", "closed")}
+    (root / "inner").chmod(0o755)
+    (root / "inner/deep").chmod(0o755)
+    assert modes == {"inner": 0o577, "inner/deep": 0o555, "closed": 0}

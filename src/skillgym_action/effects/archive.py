@@ -49,7 +49,7 @@ def save_changes(workspace: Workspace, changes: Changes, target: Path) -> Saved:
         return Saved(complete=True)
     links: dict[str, str] = {}
     try:
-        extract(archived(workspace.inside.pack(sizes), links), target)
+        extract(archived(workspace.inside.pack(sizes, open_up=workspace.is_own), links), target)
     except OSError:  # unreadable, gone, deeper than a path may be, or no room
         return Saved(complete=False)
     return Saved(complete=True, links=links)

@@ -103,8 +103,11 @@ class SessionFiles(Protocol):
         """Put a copy of the template there."""
         ...
 
-    def pack(self, paths: Iterable[str] | None) -> Iterator[BundleEntry]:
-        """What is there, to be read to its end: all of it but ``.git``, or ``paths``."""
+    def pack(self, paths: Iterable[str] | None, *, open_up: bool = True) -> Iterator[BundleEntry]:
+        """What is there, to be read to its end: all of it but ``.git``, or ``paths``.
+
+        ``open_up``: what is closed to its owner is given the permissions that reading it needs.
+        """
         ...
 
 
@@ -116,9 +119,9 @@ class LocalFolder(Folder):
         if template.folder:
             copy_into(template.folder, self, cancelled.heed)
 
-    def pack(self, paths: Iterable[str] | None) -> Iterator[BundleEntry]:
+    def pack(self, paths: Iterable[str] | None, *, open_up: bool = True) -> Iterator[BundleEntry]:
         """What is there. Raises OSError."""
-        return entries(self, paths, without=() if paths is not None else (".git",), limits=Limits(), open_up=True)
+        return entries(self, paths, without=() if paths is not None else (".git",), limits=Limits(), open_up=open_up)
 
 
 class RemoteFolder:
@@ -217,12 +220,13 @@ class RemoteFolder:
             request = {"op": "unpack", "place": self._name}
             self._keeper.ask(self._identity, request, [bundle])
 
-    def pack(self, paths: Iterable[str] | None) -> Iterator[BundleEntry]:
+    def pack(self, paths: Iterable[str] | None, *, open_up: bool = True) -> Iterator[BundleEntry]:
         """What is there. Raises OSError."""
         wanted = None if paths is None else list(paths)
         complete = False
         try:
-            with self._keeper.stream(self._identity, {"op": "pack", "place": self._name, "paths": wanted}) as stream:
+            request = {"op": "pack", "place": self._name, "paths": wanted, "open_up": open_up}
+            with self._keeper.stream(self._identity, request) as stream:
                 yield from read_bundle(stream, Limits(), alone=False)
             complete = True
         except BundleError as error:

@@ -127,9 +127,8 @@ def _answer(link: socket.socket, folders: dict[str, Folder], request: dict[str, 
         case "pack", Folder():
             send(link, {"value": None})
             paths = request["paths"]
-            packed = entries(
-                folder, paths, without=() if paths is not None else (".git",), limits=Limits(), open_up=True
-            )
+            without, open_up = () if paths is not None else (".git",), request["open_up"]
+            packed = entries(folder, paths, without=without, limits=Limits(), open_up=open_up)
             with open(os.dup(link.fileno()), "wb", buffering=256 * 1024) as stream:  # noqa: PTH123
                 write_bundle(stream, packed)
         case "left", _:
