@@ -224,3 +224,24 @@ def test_what_an_agent_closed_in_the_users_directory_stays_closed(place):
     (root / "inner").chmod(0o755)
     (root / "inner/deep").chmod(0o755)
     assert modes == {"inner": 0o577, "inner/deep": 0o555, "closed": 0}
+
+
+# --- suites that must not vanish ----------------------------------------------------------------------
+
+RED = suite(case("red", ("file:nothing exists",)))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        pytest.param("red.bench.json", b"", id="empty"),
+        pytest.param("red.bench.json", b"\n", id="a line"),
+        pytest.param("bench/red.json", RED.encode("utf-16"), id="UTF-16"),
+        pytest.param("bench/red.json", RED.replace("cases", "Cases").encode(), id="another case"),
+        pytest.param("bench/red.json", RED.replace("cases", "case").encode(), id="misspelt"),
+    ],
+)
+def test_a_suite_that_cannot_be_read_does_not_vanish_beside_a_green_one(tmp_path, name, content):
+    ran = skillgym("run", "--output", "results", cwd=repository(tmp_path, {name: content}))
+    assert ran.code == 2, ran.err
+    assert name in ran.err
