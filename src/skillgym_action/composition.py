@@ -317,10 +317,12 @@ def opened(
         workspaces = stack.enter_context(Workspaces(repository, processes))
         ours = {directory, origin.root} - {here.root}
         workspaces.hide(path.relative_to(here.root).as_posix() for path in ours if path.is_relative_to(here.root))
-        logs = stack.enter_context(RunDirectory(directory, here.redactor, here.checkout))
+        logs = stack.enter_context(
+            RunDirectory(directory, here.redactor, here.checkout, by_descriptor=user is not None)
+        )
         if user:
             stack.enter_context(closed_to_others([directory], here.root))
-        hosts = stack.enter_context(SuiteHosts(processes, root=origin.root, logs=directory, node=here.node))
+        hosts = stack.enter_context(SuiteHosts(processes, root=origin.root, logs=logs.place, node=here.node))
         hosts.apart = origin.apart_from
         hosts.log_ended = logs.redact
         clock, event = Clock(), here.job.event if here.job else None
@@ -354,7 +356,7 @@ def opened(
 
 
 def _user(here: Place, name: str | None, stack: ExitStack) -> AgentUser | None:
-    """The user of that name, with the group that other runs use; private paths are closed to it until ``stack`` is closed.
+    """The user of that name, with the group that other runs use. Until ``stack`` closes, private paths are closed to it.
 
     Raises UsageError for who is not root, and for a name that no user has.
     """

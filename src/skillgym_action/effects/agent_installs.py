@@ -103,11 +103,13 @@ class AgentInstalls:
 
     def version(self, *argv: str) -> str | None:
         """The version that a program says it is; None when it does not say."""
-        with TemporaryDirectory(prefix="skillgym-version-") as scratch:
+        prefix = "skillgym-version-"
+        # What it prints goes to a folder of ours: in its own it could put a link in a log's place.
+        with TemporaryDirectory(prefix=prefix) as scratch, TemporaryDirectory(prefix=prefix) as logs:
             identity = self._processes.user.session() if self._processes.user else None
             if identity:
                 os.chown(scratch, identity.uid, identity.gid)
-            said = _said(self._run((*argv, "--version"), Path(scratch), ANSWER, trusted=False, identity=identity))
+            said = _said(self._run((*argv, "--version"), Path(scratch), ANSWER, logs=Path(logs), identity=identity))
         found = VERSION.search(said)
         return found[0] if found else None
 
@@ -158,13 +160,17 @@ class AgentInstalls:
         scratch: Path,
         limit: float,
         *,
-        trusted: bool = True,
+        logs: Path | None = None,
         identity: Identity | None = None,
     ) -> Capture:
-        """With a home that holds nothing of ours. Trusted: as ourselves, since nobody else may change what is there."""
-        env = {**(self._npm if trusted else {}), "HOME": os.fspath(scratch)}
+        """With a home that holds nothing of ours. What is not trusted has ``logs`` elsewhere, and may be a user's.
+
+        Trusted is what runs as ourselves, since nobody else may change what is there.
+        """
+        env = {**({} if logs else self._npm), "HOME": os.fspath(scratch)}
         invocation = Invocation(argv=argv, cwd=scratch, timeout=limit, env=env, identity=identity)
-        stdout, stderr = scratch / "stdout.log", scratch / "stderr.log"
+        told = logs or scratch
+        stdout, stderr = told / "stdout.log", told / "stderr.log"
         return self._processes.run(invocation, stdout=stdout, stderr=stderr)
 
 

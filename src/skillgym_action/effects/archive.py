@@ -61,7 +61,7 @@ def save_workspace(workspace: Workspace, changes: Changes, directory: RunDirecto
     Its history is the one that the agent found: what an agent commits is compressed, hence cannot be searched for
     secrets. Raises OSError, and then nothing of it is there; OutputError.
     """
-    target = directory.path / kept
+    target = directory.place / kept
     beside = target.with_name(f".{os.urandom(8).hex()}")
     extract(archived(workspace.inside.pack(None)), beside)
     try:

@@ -13,7 +13,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 PASSED_ON = "SKILLGYM_BARE_START"  # "DESCRIPTOR:MARK"; the file behind the descriptor begins with the mark
 NO_ROOM = frozenset({errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC})
@@ -65,6 +65,7 @@ def begin() -> Callable[[], dict[str, str]]:
             del os.environ[name]
     for name, value in OWN.items():
         os.environ.setdefault(name, value)
+    os.environ.update(_found_anywhere(os.environ))
     return lambda: _environment(given, passed_on, prevented)
 
 
@@ -120,14 +121,23 @@ def _memory_file() -> int:
 def _environment(given: dict[str, str], passed_on: str | None, prevented: OSError | None) -> dict[str, str]:
     """The environment of the first start. Raises UsageError, OutputError."""
     if passed_on is not None:
-        return _received(passed_on)
+        received = _received(passed_on)
+        return {**received, **_found_anywhere(received)}
     if prevented:
         from skillgym_action.errors import OutputError, UsageError
 
         what = f"cannot start without secrets in the environment: {prevented}"
         kind = OutputError if prevented.errno in NO_ROOM else UsageError
         raise kind(what, remedy="check the Python installation and the space in the temporary folder")
-    return given
+    return {**given, **_found_anywhere(given)}
+
+
+def _found_anywhere(environment: Mapping[str, str]) -> dict[str, str]:
+    """The search path without relative folders: in a checkout, a commit would choose what programs are found there."""
+    if "PATH" not in environment:
+        return {}
+    absolute = [folder for folder in environment["PATH"].split(os.pathsep) if os.path.isabs(folder)]
+    return {"PATH": os.pathsep.join(absolute) or os.defpath}
 
 
 def _received(passed_on: str) -> dict[str, str]:

@@ -220,8 +220,8 @@ class Processes:
         with ExitStack() as stack:
             descriptors = (
                 stack.enter_context(_input(invocation.stdin)),
-                stack.enter_context(open(stdout, "wb", buffering=0)).fileno(),
-                stack.enter_context(open(stderr, "wb", buffering=0)).fileno(),
+                stack.enter_context(open(stdout, "wb", buffering=0, opener=_no_link)).fileno(),
+                stack.enter_context(open(stderr, "wb", buffering=0, opener=_no_link)).fileno(),
             )
             return self.keeper.start(request, descriptors, invocation.identity)
 
@@ -283,6 +283,11 @@ def _request(
         "umask": SHARED_UMASK if identity and identity.is_own else None,
         "rlimits": wanted,
     }
+
+
+def _no_link(path: str, flags: int) -> int:
+    """For the run directories of others, too: ``explain`` writes into one."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _memory_file() -> Any:

@@ -24,6 +24,9 @@ NEVER = frozenset({".git", "node_modules", ".venv", "venv", ".tox", ".nox", "__p
 IGNORE_ALL = b"*\n"
 REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 CHUNK = 1024 * 1024
+# A checkout may belong to somebody else; no program that its configuration names is started by git.
+NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+SAFE = ("-c", "safe.directory=*", *NO_PROGRAMS)
 IDENTITY = (
     "-c",
     "user.name=skillgym-action",
@@ -32,8 +35,6 @@ IDENTITY = (
     "-c",
     "commit.gpgsign=false",
 )
-# A checkout may belong to somebody else; no program that its configuration names tells git which files changed.
-SAFE = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false")
 
 
 def repository_root(start: Path) -> Path:
@@ -128,7 +129,7 @@ class Repository:
     def _git(self, *arguments: str, folder: Path | None = None) -> bytes:
         """Neither the user's nor the machine's git configuration has a say; a checkout may belong to somebody else.
 
-        Raises OSError, also for what git cannot do.
+        No program that the checkout's own configuration names is started. Raises OSError, also for what git cannot do.
         """
         quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
         where = folder or self.root

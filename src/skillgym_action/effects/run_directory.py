@@ -22,7 +22,7 @@ from skillgym_action.effects.ownership import copy_file
 from skillgym_action.effects.redacted_files import RedactedFiles, replace
 from skillgym_action.effects.repository import IGNORE_ALL
 from skillgym_action.effects.walk import FOLDER, PathRefusedError
-from skillgym_action.errors import OutputError
+from skillgym_action.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,24 +32,38 @@ if TYPE_CHECKING:
     from skillgym_action.redaction import Leak, Redactor
 
 REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md")
+WORKSPACES = "workspaces"
 HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}")  # what is written beside its place is called so
 
 
 class RunDirectory:
     """One run's folder."""
 
-    def __init__(self, path: Path, redactor: Redactor, checkout: Checkout | None = None) -> None:
-        """``path`` is absolute; it is made on first use. No link is followed to what is in ``checkout``."""
+    def __init__(
+        self, path: Path, redactor: Redactor, checkout: Checkout | None = None, *, by_descriptor: bool = False
+    ) -> None:
+        """``path`` is absolute; it is made on first use. No link is followed to what is in ``checkout``.
+
+        ``by_descriptor``: sessions may have rights to the folder above it, hence to put something else at ``path``.
+        """
         self.path = path
+        self._by_descriptor = by_descriptor
+        self.place = path
+        """Where it is while it is open: a path that leads to the folder that was opened, whatever is at ``path``."""
         self._checkout = checkout
         self.redactor = redactor
         self._files = RedactedFiles(redactor)
         self._is_new = False
+        self._is_a_runs = True
 
     def __enter__(self) -> Self:
-        with _writing(self.path), ExitStack() as stack:
+        with self._writing(self.path), ExitStack() as stack:
             self._folder = stack.enter_context(folder_to_write_in(self.path / JOURNAL, self._checkout))
-            self._is_new = not os.listdir(self._folder)
+            if self._by_descriptor and os.path.isdir(opened := f"/proc/self/fd/{self._folder}"):
+                self.place = Path(opened)
+            there = set(os.listdir(self._folder))
+            self._is_new = not there
+            self._is_a_runs = not there or JOURNAL in there
             if self._is_new:  # our own, hence nothing to commit or to search for suites
                 replace(self.path / ".gitignore", [IGNORE_ALL.decode()], self._folder)
             self.journal = JournalFile(self.path / JOURNAL, self._folder)
@@ -63,7 +77,7 @@ class RunDirectory:
     def folder(self, relative: str) -> Path:
         """A folder for artifacts, without those of an earlier run into the same directory."""
         *above, last = relative.split("/")
-        with _writing(f"{self.path}/{relative}"), ExitStack() as stack:
+        with self._writing(f"{self.path}/{relative}"), ExitStack() as stack:
             folder = self._folder
             for part in above:
                 with suppress(FileExistsError):
@@ -73,46 +87,65 @@ class RunDirectory:
             try:
                 os.mkdir(last, dir_fd=folder)
             except FileExistsError:
+                self._refuse_foreign(relative)
                 shutil.rmtree(last, dir_fd=folder)
                 os.mkdir(last, dir_fd=folder)
-        return Path(f"{self.path}/{relative}")
+        return Path(f"{self.place}/{relative}")
 
     def begin(self, line: str) -> None:
-        """The journal's first line. An earlier run's goes, and so do its reports, which would pass for ours."""
-        with _writing(self.path / JOURNAL):
+        """The journal's first line. An earlier run's goes, and so do its reports, which would pass for ours.
+
+        Raises UsageError where no run has been, and what is there is called like something of a run.
+        """
+        for name in (*REPORTS, WORKSPACES):
+            if os.path.lexists(f"{self.place}/{name}"):
+                self._refuse_foreign(name)
+        with self._writing(self.path / JOURNAL):
             self.journal.empty()
         for name in REPORTS:
-            with _writing(self.path / name), suppress(FileNotFoundError):
+            with self._writing(self.path / name), suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=self._folder)
         self.note(line)
 
+    def _refuse_foreign(self, name: str) -> None:
+        """Raise UsageError unless a run before this one made what is there."""
+        if not self._is_a_runs:
+            with suppress(OSError):
+                self.journal.empty()  # else the next run would take the folder for a run's
+            raise UsageError(
+                f"{self.path} holds {name}, and no run was there that could have made it",
+                remedy="choose another folder with --output",
+            )
+
     def go_on(self) -> None:
         """The journal's next line comes after its last whole one; what was half written when a run was killed goes."""
-        with _writing(self.path / JOURNAL):
+        with self._writing(self.path / JOURNAL):
             self.journal.mend()
         for place in ("", "workspaces/*/*/*/"):
-            for half in self.path.glob(f"{place}.*"):
-                inside = half.parent.resolve().is_relative_to(self.path.resolve())
+            for half in self.place.glob(f"{place}.*"):
+                inside = half.parent.resolve().is_relative_to(self.place.resolve())
                 if inside and HALF_WRITTEN.fullmatch(half.name):
-                    self.clear(half.relative_to(self.path).as_posix())
+                    self.clear(half.relative_to(self.place).as_posix())
 
     def note(self, line: str) -> None:
         """One line in the journal, written at once, so that a run that is killed loses nothing that was finished."""
-        with _writing(self.path / JOURNAL):
+        with self._writing(self.path / JOURNAL):
             self.journal.add(self.redactor.text(line))
 
     def clear(self, folder: str) -> None:
-        """Remove what an earlier run left at ``folder``, or the link in its place."""
+        """Remove what an earlier run left at ``folder``, or the link in its place; of nobody else's, as ``begin``."""
         if self._is_new:
             return
-        place = self.path
-        with _writing(self.path / folder):
+        place = self.place
+        with self._writing(self.path / folder):
             for part in folder.split("/"):
                 place /= part
                 if place.is_symlink():
+                    self._refuse_foreign(folder)
                     place.unlink()
                 if not place.exists():
                     return
+            self._refuse_foreign(folder)
             if place.is_dir():
                 remove(place)
             else:
@@ -120,7 +153,7 @@ class RunDirectory:
 
     def write(self, path: Path, text: str) -> None:
         """A small artifact."""
-        with _writing(path):
+        with self._writing(path):
             try:
                 _write(path, self.redactor.text(text).encode(errors="backslashreplace"))
             except OSError:
@@ -132,7 +165,7 @@ class RunDirectory:
         """Take secrets out of what programs wrote there themselves; what they were, by name. No link is followed."""
         found = {}
         for path in paths:
-            with _writing(path):
+            with self._writing(path):
                 if leaks := self._files.rewrite(path):
                     found[path.name] = leaks
         return found
@@ -143,7 +176,7 @@ class RunDirectory:
 
     def clean(self, root: Path, paths: Iterable[str]) -> Found:
         """The same for all that agents leave at ``paths`` below ``root``: files, links, folders, and their names."""
-        with _writing(root):
+        with self._writing(root):
             return self._files.clean(root, paths)
 
     def take(self, files: Iterable[Path], folder: Path) -> Found:
@@ -153,7 +186,7 @@ class RunDirectory:
         """
         found: Found = {}
         for file in files:
-            with _writing(folder):
+            with self._writing(folder):
                 _copy(file, folder / "session.jsonl")
             found = self.redact(folder / "session.jsonl")
         return found
@@ -164,18 +197,18 @@ class RunDirectory:
             place = file.relative_to(home)
             if self.redactor.text(str(place)) != str(place):
                 continue
-            with _writing(target / place):
+            with self._writing(target / place):
                 (target / place).parent.mkdir(parents=True, exist_ok=True)
                 _copy(file, target / place)
             self.redact(target / place)
 
     def record(self, session: str, target: Path) -> None:
         """Copy what is needed to play a session again; its workspace becomes ``/workspace`` wherever it is named."""
-        source = self.path / session
+        source = self.place / session
         if not (source / "report.json").is_file():
             return
         beside = target.with_name(f".{os.urandom(8).hex()}")
-        with _writing(target):
+        with self._writing(target):
             if self._checkout and self._checkout.contains(target) and (refused := self._checkout.refusal(target)):
                 raise PathRefusedError(refused)
             try:
@@ -194,13 +227,26 @@ class RunDirectory:
     def write_whole(self, path: Path, pieces: Iterable[str]) -> None:
         """A report: complete or not there at all. What is no file, such as ``/dev/stdout``, takes it as it comes."""
         clean = map(self.redactor.text, pieces)
-        with _writing(path):
+        with self._writing(path):
             if _is_device(path):
                 with open(path, "w", encoding="utf-8", errors="surrogateescape", opener=_append_at_once) as device:
                     device.writelines(clean)
                 return
             with folder_to_write_in(path, self._checkout) as folder:
                 replace(path, clean, folder)
+
+    @contextmanager
+    def _writing(self, path: Path | str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            shown = os.fspath(path)
+            if shown.startswith(f"{self.place}/"):
+                shown = f"{self.path}{shown.removeprefix(os.fspath(self.place))}"
+            raise OutputError(
+                f"cannot write {shown}: {error.strerror or error}",
+                remedy="free space there, or choose another folder with --output",
+            ) from error
 
 
 def _is_device(path: Path) -> bool:
@@ -232,14 +278,3 @@ def _copy(source: Path, target: Path) -> None:
     """All of it or nothing, in place of what is there."""
     target.unlink(missing_ok=True)
     copy_file(os.fspath(source), os.fspath(target))
-
-
-@contextmanager
-def _writing(path: Path | str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"cannot write {path}: {error.strerror or error}",
-            remedy="free space there, or choose another folder with --output",
-        ) from error

@@ -198,8 +198,15 @@ class Workspaces:
                     root = self.root / "templates" / "repository"
                     root.parent.mkdir(mode=0o700)
                     self.repository.copy_to(root, self._hidden)
-                self._templates[key] = Template(root)
+                self._templates[key] = self._template(root)
             return self._templates[key]
+
+    def _template(self, root: Path | None) -> Template:
+        """Sessions before this one may have had rights to the folders that lead there. Raises OSError."""
+        checkout = self.repository.checkout
+        if root is None or not checkout.contains(root):
+            return Template(root)
+        return Template(root, checkout.open_folder(root))
 
 
 def _temporary_folder(*, apart: bool) -> Path:
@@ -208,8 +215,9 @@ def _temporary_folder(*, apart: bool) -> Path:
     ``apart``: only root may write to the folders above it, in which agents look for instructions.
     """
     try:
-        open_to_all = os.stat(tempfile.gettempdir()).st_mode & stat.S_IWOTH
-        folder = Path(tempfile.mkdtemp(prefix="skillgym-", dir=APART if apart and open_to_all else None)).resolve()
+        here = Path(tempfile.gettempdir()).resolve()
+        place = APART if apart and not _is_roots(here) else here
+        folder = Path(tempfile.mkdtemp(prefix="skillgym-", dir=place)).resolve()
         for name in ("trash", "records"):
             (folder / name).mkdir(mode=0o700)
         if apart:
@@ -218,3 +226,13 @@ def _temporary_folder(*, apart: bool) -> Path:
         what = f"no workspaces can be made: {error}"
         raise OutputError(what, remedy="free space there, or name another temporary folder in TMPDIR") from error
     return folder
+
+
+def _is_roots(folder: Path) -> bool:
+    """Whether root alone writes to a folder, and nobody else can put another one in its place. Raises OSError."""
+    for number, place in enumerate((folder, *folder.parents)):
+        found = os.stat(place)
+        open_to_others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if found.st_uid or (open_to_others and (not number or not found.st_mode & stat.S_ISVTX)):
+            return False
+    return True

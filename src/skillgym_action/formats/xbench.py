@@ -50,22 +50,30 @@ def suite_schema() -> dict[str, object]:
 CUT = 60_000  # characters; a head that long may end before the first "expect"
 
 
+OWN_ENDING = ".bench.json"
+
+
 def named(path: str) -> bool:
     """``*.bench.json``, and JSON in a folder ``bench``."""
-    return path.endswith(".bench.json") or (path.endswith(".json") and "bench" in PurePosixPath(path).parts[:-1])
+    return path.endswith(OWN_ENDING) or (path.endswith(".json") and "bench" in PurePosixPath(path).parts[:-1])
 
 
 def accepts(path: str, head: str) -> bool:
-    """Whether it is called like a suite, and has cases that have a prompt and expectations."""
+    """Whether it is called like a suite, and has cases that have a prompt and expectations.
+
+    What is called ``*.bench.json`` and is not JSON is taken, too: an empty or broken suite must not vanish.
+    """
     if not named(path):
         return False
     try:
         value = json.loads(head.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
-        # Broken, or longer than the head: a suite with a syntax error must not vanish.
+        if len(head) < CUT and path.endswith(OWN_ENDING):
+            return True
+        # Broken, or longer than the head; in UTF-16 every second character is NUL.
         keys = ("cases", "prompt", "expect") if len(head) < CUT else ("cases", "prompt")
-        return all(f'"{key}"' in head for key in keys)
-    cases = value.get("cases") if isinstance(value, dict) else None
+        return all(f'"{key}"' in head.replace("\0", "") for key in keys)
+    cases = value.get(closest("cases", value, 0.8)) if isinstance(value, dict) else None
     if not isinstance(cases, list):
         return False
     if not cases:

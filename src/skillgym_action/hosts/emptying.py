@@ -4,21 +4,63 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import sys
 from contextlib import suppress
 
 from skillgym_action.hosts.descent import Descent, entered, named, parts_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DETACHED, UNFOLLOWED = 2, 8  # MNT_DETACH, UMOUNT_NOFOLLOW
+ESCAPED = re.compile(rb"\\([0-7]{3})")
 ATTEMPTS = 3  # while something appears meanwhile
 
 
 def empty(root: int) -> bool:
-    """Remove all that is below a folder; whether nothing is left. What vanishes meanwhile is no error."""
+    """Remove all that is below a folder; whether nothing is left. What vanishes meanwhile is no error.
+
+    What root's sessions mounted there is unmounted first, and nothing is removed where that cannot be done.
+    """
+    if not _unmounted(root):
+        return False
     for _ in range(ATTEMPTS):
         with suppress(OSError), Descent(root) as place:
             _empty_present(place)
         if is_empty(root):
             return True
     return False
+
+
+def _unmounted(root: int) -> bool:
+    """Whether nothing is mounted at or below a folder: what is in it belongs to somebody else.
+
+    What is below is unmounted. What is at it is, too, but the descriptor still leads there.
+    """
+    if os.geteuid() or sys.platform != "linux":
+        return True
+    try:
+        path = os.readlink(f"/proc/self/fd/{root}")  # noqa: PTH115
+        places = [place for place in _mount_points() if place == path or place.startswith(path + "/")]
+    except OSError:
+        return True  # without /proc nobody can tell
+    if places:
+        import ctypes
+
+        umount = ctypes.CDLL(None).umount2
+        for place in reversed(places):
+            if umount(os.fsencode(place), DETACHED | UNFOLLOWED):
+                return False
+    return path not in places
+
+
+def _mount_points() -> Iterator[str]:
+    """Absolute paths, in the order in which they were mounted. Raises OSError."""
+    with open("/proc/self/mountinfo", "rb") as file:  # noqa: PTH123
+        for line in file:
+            yield os.fsdecode(ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ", 5)[4]))
 
 
 def is_empty(root: int) -> bool:

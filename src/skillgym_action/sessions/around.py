@@ -106,7 +106,7 @@ def finished(world: World, execution: Execution, workspace: Workspace, folder: P
 
 def all_finished(world: World, execution: Execution) -> None:
     """After the last session in a workspace that several shared."""
-    around = _Around(world, execution, world.directory.path / execution.directory / "after-all")
+    around = _Around(world, execution, world.directory.place / execution.directory / "after-all")
     if around.lasts and around.hooks.after_all and world.workspaces.is_shared(around.name):
         around.folder.mkdir(parents=True, exist_ok=True)
         workspace = world.workspaces.shared(around.name, around.spec, lambda _: None)
