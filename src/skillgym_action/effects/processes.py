@@ -212,8 +212,8 @@ class Processes:
         with ExitStack() as stack:
             descriptors = (
                 stack.enter_context(_input(invocation.stdin)),
-                stack.enter_context(open(stdout, "wb", buffering=0)).fileno(),
-                stack.enter_context(open(stderr, "wb", buffering=0)).fileno(),
+                stack.enter_context(open(stdout, "wb", buffering=0, opener=_no_link)).fileno(),
+                stack.enter_context(open(stderr, "wb", buffering=0, opener=_no_link)).fileno(),
             )
             return self.keeper.start(request, descriptors, invocation.identity)
 
@@ -275,6 +275,10 @@ def _request(
         "umask": SHARED_UMASK if identity and identity.is_own else None,
         "rlimits": wanted,
     }
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _memory_file() -> Any:

@@ -88,7 +88,7 @@ def all_finished(world: World, execution: Execution) -> None:
     """After the last session in a workspace that several shared."""
     around = _Around(world, execution, world.directory.path / execution.directory / "after-all")
     if around.lasts and around.hooks.after_all and world.workspaces.is_shared(around.name):
-        around.folder.mkdir(parents=True, exist_ok=True)
+        around.folder = world.directory.folder(f"{execution.directory}/after-all")
         workspace = world.workspaces.shared(around.name, around.spec, lambda _: None)
         around.after("after_all", around.hooks.after_all, workspace)
         world.workspaces.discard(workspace)
