@@ -213,3 +213,45 @@ def test_a_run_that_is_cancelled_leaves_it_to_the_other_user_as_it_was(shelf):
     assert differing(before, state(root, ctime=False)) == {}
     if IS_ROOT:
         assert [one["status"] for one in results(shelf / "out")] == ["skipped"], out + err
+
+
+# --- what is played again ---------------------------------------------------------------------------
+
+
+def played_again(tmp_path: Path, name: str) -> Path:
+    """A checkout in which an agent has worked, whose user went on since; what was recorded is beside it."""
+    mode = MODES[name]
+    root = checkout(tmp_path / "repo", mode.files(Asked(agent=f"{WRITES}; rm a.txt", passes=True)), mode.cwd)
+    (root / mode.cwd / "a.txt").write_text("a")
+    done = skillgym("run", "--output", tmp_path / "out", "--record", tmp_path / "recorded", cwd=root)
+    assert done.code == 0, done.out + done.err
+    (root / mode.cwd / "created.txt").write_text("of the user\n")
+    (root / mode.cwd / "a.txt").write_text("of the user\n")
+    return root
+
+
+PLAYED = ["x-bench, run.cwd", "x-bench, mode none", "python, mode none with cwd", "typescript, shared with cwd"]
+PLAYED += ["agentv, workspace.path, prepared once", "agentv, cli with cwd"]
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_judging_again_changes_nothing_where_the_agent_worked(tmp_path, name):
+    root = played_again(tmp_path, name)
+    before = state(root)
+    done = skillgym("rejudge", tmp_path / "out", "--output", tmp_path / "again", cwd=root)
+    assert differing(before, state(root)) == {}
+    assert (done.code, [one["status"] for one in results(tmp_path / "again")]) == (0, ["passed"]), done.out + done.err
+
+
+@pytest.mark.parametrize("name", PLAYED[:2])
+def test_playing_a_recording_changes_nothing_there_either(tmp_path, name):
+    root = played_again(tmp_path, name)
+    told = json.loads((root / "skillgym.config.yaml").read_text())
+    told["runners"]["sh"]["agent"] = {"type": "replay", "sessions": str(tmp_path / "recorded")}
+    (root / "skillgym.config.yaml").write_text(json.dumps(told))
+    before = state(root)
+    done = skillgym("run", "--output", tmp_path / "again", cwd=root)
+    assert differing(before, state(root)) == {}
+    assert (done.code, [one["status"] for one in results(tmp_path / "again")]) == (0, ["passed"]), done.out + done.err
+    (played,) = (tmp_path / "again").rglob("changes/created.txt")
+    assert played.read_text() == "new\n"

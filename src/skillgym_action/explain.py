@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -100,7 +99,7 @@ def questions_in(directory: Path, *, rerun: bool) -> Questions:
     except UnicodeDecodeError as error:
         raise UsageError(f"{file}: cannot be read: {error}", remedy=remedy) from error
     found = validated(read_document(text, path=str(file), kind="json", error=UsageError), Questions, error=UsageError)
-    if not rerun and os.path.lexists(directory / EXPLANATIONS):
+    if not rerun and ((directory / EXPLANATIONS).exists() or (directory / EXPLANATIONS).is_symlink()):
         raise UsageError(f"{directory / EXPLANATIONS} exists", remedy="use --rerun to ask again")
     if not found.session_id:
         raise UsageError(f"{file}: the agent told no session id, hence cannot be asked")
