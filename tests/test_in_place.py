@@ -9,17 +9,26 @@ import signal
 import tempfile
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from in_place import MODES, Asked, checkout, differing, state
+from in_place import MODES, Asked, checkout, differing, open_up, state
 from scratch import skillgym, started
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 IS_ROOT = os.geteuid() == 0
 KEEP = cycle(("changed", "all", "none"))
 QUIET = "echo ok"
 WRITES = "echo ok; echo new >created.txt; echo more >>odd/closed/known.txt"
+
+
+@pytest.fixture(autouse=True)
+def removable(tmp_path: Path) -> Iterator[None]:
+    yield
+    open_up(tmp_path)
 
 
 def results(run: Path) -> list[dict[str, Any]]:
@@ -119,7 +128,7 @@ def shelf():
     folder = Path(tempfile.mkdtemp(prefix="skillgym-in-place-"))
     folder.chmod(0o755)
     yield folder
-    folder.chmod(0o755)
+    open_up(folder)
     shutil.rmtree(folder)
 
 
