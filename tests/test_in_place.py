@@ -9,17 +9,26 @@ import signal
 import tempfile
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from in_place import MODES, Asked, checkout, differing, state
+from in_place import MODES, Asked, checkout, differing, open_up, state
 from scratch import skillgym, started
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 IS_ROOT = os.geteuid() == 0
 KEEP = cycle(("changed", "all", "none"))
 QUIET = "echo ok"
 WRITES = "echo ok; echo new >created.txt; echo more >>odd/closed/known.txt"
+
+
+@pytest.fixture(autouse=True)
+def removable(tmp_path: Path) -> Iterator[None]:
+    yield
+    open_up(tmp_path)
 
 
 def results(run: Path) -> list[dict[str, Any]]:
@@ -40,14 +49,14 @@ ALWAYS = {"failed"}
 
 
 def rows() -> list[Any]:
-    """Every mode fails; each other outcome is seen in every third mode; all ways to keep things take turns."""
+    """Every mode fails; each other outcome is seen in every fourth mode; all ways to keep things take turns."""
     found = []
     for number, (name, mode) in enumerate(MODES.items()):
         for place, outcome in enumerate(OUTCOMES):
             possible = (
                 outcome in {"failed", "passed"} if not mode.has_agent else mode.prepares or outcome != "unprepared"
             )
-            if possible and (outcome in ALWAYS or (number + place) % 3 == 0):
+            if possible and (outcome in ALWAYS or (number + place) % 4 == 0):
                 keep = next(KEEP)
                 found.append(pytest.param(name, outcome, keep, id=f"{name} - {outcome} - keep {keep}"))
     return found
@@ -90,7 +99,7 @@ def test_what_the_agent_changes_there_is_all_that_changes_and_all_that_is_kept(t
     [
         pytest.param(name, (signal.SIGTERM, signal.SIGINT)[place % 2], keep, id=f"{name} - keep {keep}")
         for place, (name, keep) in enumerate(zip(WRITING, cycle(("changed", "all", "none")), strict=False))
-        if place % 2 == 0
+        if place % 3 == 0
     ],
 )
 def test_nor_does_a_run_that_is_cancelled_while_an_agent_works_there(tmp_path, name, number, keep):
@@ -109,7 +118,8 @@ def test_nor_does_a_run_that_is_cancelled_while_an_agent_works_there(tmp_path, n
 # --- with a user of their own; needs root -----------------------------------------------------------
 
 # Python suites need a Python that everybody can read, and differ in nothing else from those in TypeScript.
-AS_USER = [name for name in MODES if name.partition(",")[0] in {"x-bench", "typescript", "agentv"}]
+AS_USER = [name for name in MODES if name.partition(",")[0] in {"x-bench", "typescript", "agentv"}][::2]
+AS_USER += ["agentv, workspace.path, prepared once"]
 NOBODY = "nobody"
 
 
@@ -119,7 +129,7 @@ def shelf():
     folder = Path(tempfile.mkdtemp(prefix="skillgym-in-place-"))
     folder.chmod(0o755)
     yield folder
-    folder.chmod(0o755)
+    open_up(folder)
     shutil.rmtree(folder)
 
 
@@ -213,3 +223,45 @@ def test_a_run_that_is_cancelled_leaves_it_to_the_other_user_as_it_was(shelf):
     assert differing(before, state(root, ctime=False)) == {}
     if IS_ROOT:
         assert [one["status"] for one in results(shelf / "out")] == ["skipped"], out + err
+
+
+# --- what is played again ---------------------------------------------------------------------------
+
+
+def played_again(tmp_path: Path, name: str) -> Path:
+    """A checkout in which an agent has worked, whose user went on since; what was recorded is beside it."""
+    mode = MODES[name]
+    root = checkout(tmp_path / "repo", mode.files(Asked(agent=f"{WRITES}; rm a.txt", passes=True)), mode.cwd)
+    (root / mode.cwd / "a.txt").write_text("a")
+    done = skillgym("run", "--output", tmp_path / "out", "--record", tmp_path / "recorded", cwd=root)
+    assert done.code == 0, done.out + done.err
+    (root / mode.cwd / "created.txt").write_text("of the user\n")
+    (root / mode.cwd / "a.txt").write_text("of the user\n")
+    return root
+
+
+PLAYED = ["x-bench, run.cwd", "x-bench, mode none", "typescript, shared with cwd", "agentv, cli with cwd"]
+PLAYED += ["agentv, workspace.path, prepared once"]
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_judging_again_changes_nothing_where_the_agent_worked(tmp_path, name):
+    root = played_again(tmp_path, name)
+    before = state(root)
+    done = skillgym("rejudge", tmp_path / "out", "--output", tmp_path / "again", cwd=root)
+    assert differing(before, state(root)) == {}
+    assert (done.code, [one["status"] for one in results(tmp_path / "again")]) == (0, ["passed"]), done.out + done.err
+
+
+@pytest.mark.parametrize("name", PLAYED[:2])
+def test_playing_a_recording_changes_nothing_there_either(tmp_path, name):
+    root = played_again(tmp_path, name)
+    told = json.loads((root / "skillgym.config.yaml").read_text())
+    told["runners"]["sh"]["agent"] = {"type": "replay", "sessions": str(tmp_path / "recorded")}
+    (root / "skillgym.config.yaml").write_text(json.dumps(told))
+    before = state(root)
+    done = skillgym("run", "--output", tmp_path / "again", cwd=root)
+    assert differing(before, state(root)) == {}
+    assert (done.code, [one["status"] for one in results(tmp_path / "again")]) == (0, ["passed"]), done.out + done.err
+    (played,) = (tmp_path / "again").rglob("changes/created.txt")
+    assert played.read_text() == "new\n"

@@ -231,6 +231,7 @@ def explain(directory: Path, given: Settings, here: Place, *, rerun: bool) -> in
     from skillgym_action.explain import explanations, questions_in
     from skillgym_action.runners import unknown_runner
 
+    here.checkout.refuse(here.cwd / directory, "the folder of the session")
     asked = questions_in(directory, rerun=rerun)
     config = composition.configuration(given, here)
     found = composition.runners(given.model_copy(update={"runner": (asked.runner_id,)}), config, here)

@@ -356,7 +356,7 @@ def opened(
 
 
 def _user(here: Place, name: str | None, stack: ExitStack) -> AgentUser | None:
-    """The user of that name, with the group that other runs use. Until ``stack`` closes, private paths are closed to it.
+    """The user of that name, with the group that other runs use; private paths are closed to it until ``stack`` ends.
 
     Raises UsageError for who is not root, and for a name that no user has.
     """

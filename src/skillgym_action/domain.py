@@ -39,12 +39,13 @@ class WorkspaceSpec:
     """Where the agents of a suite work.
 
     mode ``none``: in ``cwd``; ``shared``: one directory per suite; ``isolated``: a fresh one per session.
-    ``source`` ``repository`` copies the checkout, ``template`` copies ``template``, ``empty`` starts empty.
+    ``source`` ``repository`` copies the checkout, ``template`` copies ``template``, ``directory`` copies ``cwd`` or
+    else the checkout's folder with all that is in it, ``empty`` starts empty.
     ``judged_last``: assertions see what ``after_each`` left, not what the agent did. ``limits`` lower the run's.
     """
 
     mode: Literal["none", "shared", "isolated"] = "isolated"
-    source: Literal["empty", "template", "repository"] = "repository"
+    source: Literal["empty", "template", "repository", "directory"] = "repository"
     template: Path | None = None
     cwd: Path | None = None
     bootstrap: Bootstrap | None = None

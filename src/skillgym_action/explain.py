@@ -16,6 +16,7 @@ from skillgym_action.domain import Case, Execution, Suite
 from skillgym_action.effects.clock import iso
 from skillgym_action.effects.outputs import OutputFile
 from skillgym_action.effects.revival import revived
+from skillgym_action.effects.run_files import read_file
 from skillgym_action.errors import Location, UsageError
 from skillgym_action.notations.documents import read_document, validated
 from skillgym_action.options import EquipOptions
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 EXPLANATIONS = "explanations.json"
 JOURNAL = "journal.jsonl"
+LARGEST = 4 * 1024 * 1024  # bytes of the questions
 LIMIT = 300.0  # seconds an answer may take
 
 
@@ -89,13 +91,15 @@ class Answer:
 def questions_in(directory: Path, *, rerun: bool) -> Questions:
     """The questions of a session whose artifacts lie there. Raises UsageError."""
     file = directory / EXPLAIN
+    remedy = "name the folder of a session with a failed assertion that has a question"
     try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        remedy = "name the folder of a session with a failed assertion that has a question"
+        text = read_file(directory, (EXPLAIN,), LARGEST).data.decode()
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror}", remedy=remedy) from error
+    except UnicodeDecodeError as error:
         raise UsageError(f"{file}: cannot be read: {error}", remedy=remedy) from error
     found = validated(read_document(text, path=str(file), kind="json", error=UsageError), Questions, error=UsageError)
-    if not rerun and (directory / EXPLANATIONS).exists():
+    if not rerun and ((directory / EXPLANATIONS).exists() or (directory / EXPLANATIONS).is_symlink()):
         raise UsageError(f"{directory / EXPLANATIONS} exists", remedy="use --rerun to ask again")
     if not found.session_id:
         raise UsageError(f"{file}: the agent told no session id, hence cannot be asked")
@@ -108,7 +112,7 @@ def explanations(world: World, asked: Questions, runner: Runner, directory: Path
         told = f"the runner {runner.id} is {runner.agent.type} now, and was {asked.agent_type}"
         raise UsageError(told, remedy="ask with the configuration of the run")
     records, kept = directory / HOME, _kept(directory, asked)
-    if AGENTS[asked.agent_type].executable and not records.is_dir():
+    if AGENTS[asked.agent_type].executable and (records.is_symlink() or not records.is_dir()):
         raise UsageError(f"{asked.agent_type} left no record of the session that it could resume")
     execution = _execution(asked, runner)
     plan = Plan(suites=(), runners=(runner,), executions=(execution,), unrunnable=())

@@ -22,7 +22,8 @@ class Listing:
     """What is known of an agent without importing its adapter.
 
     ``version`` is the one its adapter was verified with; ``streams``: its output tells how far it is while it runs.
-    ``format``: only suites of that format can name it. ``plays``: it follows no text but plays what the suite recorded.
+    ``format``: only suites of that format can name it. ``plays``: it follows no text but plays what the suite recorded;
+    ``changes_again``: changes of files among that, which are never made in a directory of the user's.
     ``configuration``: files and folders of a repository, in any folder, in which its CLI looks for how to work there.
     """
 
@@ -34,6 +35,7 @@ class Listing:
     streams: bool = False
     format: str | None = None
     plays: bool = False
+    changes_again: bool = False
     configuration: tuple[str, ...] = ()
 
 
@@ -158,7 +160,7 @@ AGENTS = {
         configuration=("AGENTS.md", "CLAUDE.md", ".agents", ".claude", ".cursor", ".cursorrules", ".cursorignore"),
     ),
     "command": Listing(module="command"),
-    "replay": Listing(module="replay", plays=True),
+    "replay": Listing(module="replay", plays=True, changes_again=True),
     "agentv-cli": Listing(module="agentv_cli", format="agentv"),
     "agentv-mock": Listing(module="agentv_mock", format="agentv", plays=True),
     "agentv-replay": Listing(module="agentv_replay", format="agentv", plays=True),

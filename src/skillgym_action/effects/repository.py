@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 # Searched neither for suites nor copied, whether git ignores them or not.
 NEVER = frozenset({".git", "node_modules", ".venv", "venv", ".tox", ".nox", "__pycache__", ".skillgym-results"})
+OURS = frozenset({".skillgym-results"})
 IGNORE_ALL = b"*\n"
 REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 CHUNK = 1024 * 1024
@@ -92,6 +94,14 @@ class Repository:
             self._git("add", "--all", "--force", folder=target)
             self._git(*IDENTITY, "commit", "--quiet", "--allow-empty", "--message=workspace", folder=target)
 
+    def copy_folder(self, folder: int, path: Path, target: Path, exclude: Iterable[Path]) -> None:
+        """Copy all that is in an open folder but ``.git``, what is special, and what cannot be read.
+
+        ``path`` is its place; ``exclude``: what is left out, also of folders in it. Raises OSError.
+        """
+        target.mkdir()
+        self._copy_opened(folder, os.listdir(folder), target, _LeftOut(path, frozenset(exclude)))
+
     def _copy_entries(self, folder: str, names: Iterable[str], target: Path) -> None:
         """Copy what is called so in a folder of the checkout, to which no link may lead: git does not follow any.
 
@@ -107,11 +117,16 @@ class Repository:
         finally:
             os.close(opened)
 
-    def _copy_opened(self, folder: int, names: Iterable[str], target: Path) -> None:
-        """Files, links as links, and folders without their ``.git``, as nested repositories are."""
+    def _copy_opened(self, folder: int, names: Iterable[str], target: Path, left_out: _LeftOut | None = None) -> None:
+        """Files, links as links, and folders without their ``.git``, as nested repositories are.
+
+        With ``left_out``, what cannot be read is no error.
+        """
         for name in names:
             self._processes.cancelled.heed()
-            with suppress(FileNotFoundError):
+            if left_out and left_out.has(name):
+                continue
+            with suppress(FileNotFoundError, *([PermissionError] if left_out else [])):
                 mode = os.lstat(name, dir_fd=folder).st_mode
                 if stat.S_ISLNK(mode):
                     (target / name).symlink_to(os.readlink(name, dir_fd=folder))
@@ -121,7 +136,8 @@ class Repository:
                     inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
                     try:
                         (target / name).mkdir()
-                        self._copy_opened(inner, (one for one in os.listdir(inner) if one != GIT), target / name)
+                        below = (one for one in os.listdir(inner) if one != GIT)
+                        self._copy_opened(inner, below, target / name, left_out and left_out.below(name))
                         os.chmod(target / name, stat.S_IMODE(mode))
                     finally:
                         os.close(inner)
@@ -137,6 +153,20 @@ class Repository:
             return self._processes.output(("git", *SAFE, *arguments), cwd=where, env=quiet)
         except subprocess.CalledProcessError as error:
             raise OSError(error.stderr.decode(errors="replace").strip()) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    """What is not copied of the folder ``here``."""
+
+    here: Path
+    paths: frozenset[Path]
+
+    def has(self, name: str) -> bool:
+        return name == GIT or name in OURS or self.here / name in self.paths
+
+    def below(self, name: str) -> _LeftOut:
+        return _LeftOut(self.here / name, self.paths)
 
 
 def _is_among(name: str, paths: tuple[str, ...]) -> bool:

@@ -46,7 +46,7 @@ def revived(processes: Processes, home: Path, cwd: Path, *, records: Path, kept:
         session = SessionFolder(home.parent, processes.keeper, None, None)
         session.make(HOME)
         session.make(SCRATCH)
-        if records.is_dir():
+        if records.is_dir() and not records.is_symlink():
             shutil.copytree(records, home, symlinks=True, dirs_exist_ok=True)
         if cwd == own:
             session.make(WORKSPACE)

@@ -21,11 +21,13 @@ from skillgym_action.effects.journal_file import JOURNAL, JournalFile
 from skillgym_action.effects.ownership import copy_file
 from skillgym_action.effects.redacted_files import RedactedFiles, replace
 from skillgym_action.effects.repository import IGNORE_ALL
-from skillgym_action.effects.walk import FOLDER, PathRefusedError
+from skillgym_action.effects.walk import FOLDER
 from skillgym_action.errors import OutputError, UsageError
+from skillgym_action.hosts.folder import Folder
+from skillgym_action.hosts.unpacking import copy_into
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from skillgym_action.effects.checkout import Checkout
     from skillgym_action.effects.redacted_files import Found
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md")
 WORKSPACES = "workspaces"
+CHANGES = "changes"
+LARGEST = 1024**3  # bytes of a session's report
 HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}")  # what is written beside its place is called so
 
 
@@ -203,32 +207,45 @@ class RunDirectory:
             self.redact(target / place)
 
     def record(self, session: str, target: Path) -> None:
-        """Copy what is needed to play a session again; its workspace becomes ``/workspace`` wherever it is named."""
-        source = self.place / session
-        if not (source / "report.json").is_file():
-            return
-        beside = target.with_name(f".{os.urandom(8).hex()}")
-        with self._writing(target):
-            if self._checkout and self._checkout.contains(target) and (refused := self._checkout.refusal(target)):
-                raise PathRefusedError(refused)
+        """Copy what is needed to play a session again; its workspace becomes ``/workspace`` wherever it is named.
+
+        Of a run directory that somebody committed, no link is followed.
+        """
+        with self._writing(target), ExitStack() as stack:
+            source = self._session(session, stack)
+            if source is None:
+                return
+            report, summary = (source.read(name, LARGEST) for name in ("report.json", "workspace.json"))
+            if report is None or summary is None:
+                return
+            text = report.decode()
+            played = text.replace(json.loads(text)["cwd"], "/workspace")
+            files = {"report.json": f"{json.dumps(json.loads(played), indent=1)}\n".encode(), "workspace.json": summary}
+            above = stack.enter_context(folder_to_write_in(target, self._checkout))
+            beside = f".{os.urandom(8).hex()}"
+            os.mkdir(beside, dir_fd=above)
             try:
-                beside.mkdir(parents=True)
-                text = (source / "report.json").read_text(encoding="utf-8")
-                report = text.replace(json.loads(text)["cwd"], "/workspace")
-                (beside / "report.json").write_text(json.dumps(json.loads(report), indent=1) + "\n", encoding="utf-8")
-                shutil.copyfile(source / "workspace.json", beside / "workspace.json")
-                if (source / "changes").is_dir():
-                    shutil.copytree(source / "changes", beside / "changes", symlinks=True)
-                remove(target)
-                beside.rename(target)
+                _fill(above, beside, files, source)
+                Folder(above).remove([target.name])
+                os.rename(beside, target.name, src_dir_fd=above, dst_dir_fd=above)
             finally:
-                remove(beside)
+                Folder(above).remove([beside])
+
+    def _session(self, session: str, stack: ExitStack) -> Folder | None:
+        """A session's folder, which ``stack`` closes; None where there is none, or a link."""
+        folder = self._folder
+        for part in session.split("/"):
+            if not stat.S_ISDIR(_mode(part, folder)):
+                return None
+            folder = os.open(part, os.O_RDONLY | FOLDER, dir_fd=folder)
+            stack.callback(os.close, folder)
+        return Folder(folder)
 
     def write_whole(self, path: Path, pieces: Iterable[str]) -> None:
         """A report: complete or not there at all. What is no file, such as ``/dev/stdout``, takes it as it comes."""
         clean = map(self.redactor.text, pieces)
         with self._writing(path):
-            if _is_device(path):
+            if not (self._checkout and self._checkout.contains(path) and path.is_symlink()) and _is_device(path):
                 with open(path, "w", encoding="utf-8", errors="surrogateescape", opener=_append_at_once) as device:
                     device.writelines(clean)
                 return
@@ -247,6 +264,30 @@ class RunDirectory:
                 f"cannot write {shown}: {error.strerror or error}",
                 remedy="free space there, or choose another folder with --output",
             ) from error
+
+
+def _fill(above: int, name: str, files: Mapping[str, bytes], source: Folder) -> None:
+    """Put files into a new folder, and a copy of the changes that ``source`` holds. Raises OSError."""
+    with ExitStack() as stack:
+        folder = os.open(name, os.O_RDONLY | FOLDER, dir_fd=above)
+        stack.callback(os.close, folder)
+        for file, content in files.items():
+            Folder(folder).write(file, content, 0o644)
+        if not stat.S_ISDIR(_mode(CHANGES, source.fd)):
+            return
+        changes = os.open(CHANGES, os.O_RDONLY | FOLDER, dir_fd=source.fd)
+        stack.callback(os.close, changes)
+        os.mkdir(CHANGES, dir_fd=folder)
+        copy = os.open(CHANGES, os.O_RDONLY | FOLDER, dir_fd=folder)
+        stack.callback(os.close, copy)
+        copy_into(Folder(changes), Folder(copy))
+
+
+def _mode(name: str, folder: int) -> int:
+    """Of what has that name in an open folder, and be it a link; 0 where nothing has."""
+    with suppress(FileNotFoundError):
+        return os.lstat(name, dir_fd=folder).st_mode
+    return 0
 
 
 def _is_device(path: Path) -> bool:

@@ -16,8 +16,10 @@ from skillgym_action.effects.disk_usage import SpaceReserve
 from skillgym_action.effects.session_files import FOLDER
 from skillgym_action.effects.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
 from skillgym_action.effects.template import Template
+from skillgym_action.effects.walk import PathRefusedError
 from skillgym_action.effects.workspace import Workspace
 from skillgym_action.errors import OutputError
+from skillgym_action.hosts.descent import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,7 +54,7 @@ class Workspaces:
         self._trash = self.root / "trash"
         self._sharing = threading.Lock()
         self._copying = threading.Lock()
-        self._templates: dict[Path | str, Template] = {}
+        self._templates: dict[Path | tuple[str, Path | None], Template] = {}
         self._shared: dict[str, Workspace] = {}
         self._readers: dict[Path, object] = {}
 
@@ -94,9 +96,14 @@ class Workspaces:
 
     def _opened(self, path: Path) -> int:
         checkout = self.repository.checkout
-        if checkout.contains(path):
-            return checkout.open_folder(path)
-        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if checkout.contains(path):
+                return checkout.open_folder(path)
+            return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except PathRefusedError:
+            raise
+        except OSError as error:
+            raise named(error, os.fspath(path)) from None
 
     @property
     def _not_of_sessions(self) -> Iterable[Path]:
@@ -190,16 +197,28 @@ class Workspaces:
         return folder
 
     def _template_of(self, spec: WorkspaceSpec) -> Template:
-        key = spec.template or spec.source
+        key = spec.template or (spec.source, spec.cwd)
         with self._copying:
             if key not in self._templates:
-                root = spec.template
-                if spec.source == "repository":
-                    root = self.root / "templates" / "repository"
-                    root.parent.mkdir(mode=0o700)
-                    self.repository.copy_to(root, self._hidden)
-                self._templates[key] = self._template(root)
+                self._templates[key] = self._template(self._copied(spec))
             return self._templates[key]
+
+    def _copied(self, spec: WorkspaceSpec) -> Path | None:
+        """The folder that workspaces are copies of; None where they start empty."""
+        if spec.source not in {"repository", "directory"}:
+            return spec.template
+        root = self.root / "templates" / str(next(self._numbers))
+        root.parent.mkdir(mode=0o700, exist_ok=True)
+        if spec.source == "repository":
+            self.repository.copy_to(root, self._hidden)
+        else:
+            place = spec.cwd or self.repository.root
+            folder = self._opened(place)
+            try:
+                self.repository.copy_folder(folder, place, root, self._not_of_sessions)
+            finally:
+                os.close(folder)
+        return root
 
     def _template(self, root: Path | None) -> Template:
         """Sessions before this one may have had rights to the folders that lead there. Raises OSError."""

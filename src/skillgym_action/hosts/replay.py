@@ -141,16 +141,27 @@ def inside(workspace: str, path: str) -> str:
 
 
 def copy(source: str, target: str) -> None:
-    """One file or symbolic link, with its permissions, in place of whatever is there."""
-    remove(target)
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    if os.path.islink(source):
-        os.symlink(os.readlink(source), target)
-        return
-    with open(source, "rb") as recorded, open(target, "xb") as file:
-        while chunk := recorded.read(1024 * 1024):
-            file.write(chunk)
-    os.chmod(target, os.stat(source).st_mode & 0o777)
+    """One file or symbolic link, with its permissions, in place of whatever is there.
+
+    A file can be changed in a folder that is not writable, hence that is opened for as long as it takes.
+    """
+    folder = os.path.dirname(target)
+    os.makedirs(folder, exist_ok=True)
+    mode = os.stat(folder).st_mode & 0o7777
+    if mode != mode | 0o300:
+        os.chmod(folder, mode | 0o300)
+    try:
+        remove(target)
+        if os.path.islink(source):
+            os.symlink(os.readlink(source), target)
+            return
+        with open(source, "rb") as recorded, open(target, "xb") as file:
+            while chunk := recorded.read(1024 * 1024):
+                file.write(chunk)
+        os.chmod(target, os.stat(source).st_mode & 0o777)
+    finally:
+        if mode != mode | 0o300:
+            os.chmod(folder, mode)
 
 
 def remove(path: str) -> None:

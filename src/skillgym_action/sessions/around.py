@@ -39,11 +39,16 @@ class NotPreparedError(Exception):
 
 
 def place_of(execution: Execution) -> WorkspaceSpec:
-    """Where the session takes place. An agent with a place of its own stays there, unless somebody names another."""
+    """Where the session takes place. An agent with a place of its own stays there, unless somebody names another.
+
+    What an agent once changed in a directory of the user's is played in a copy: the user has gone on since.
+    """
     said = execution.case.workspace or execution.suite.workspace
     cwd = execution.runner.agent.cwd
     if cwd and said == WorkspaceSpec(hooks=said.hooks, limits=said.limits):
         return WorkspaceSpec(mode="none", source="empty", cwd=cwd, hooks=said.hooks)
+    if said.mode == "none" and AGENTS[execution.runner.agent.type].changes_again:
+        return replace(said, mode="isolated", source="directory")
     return said
 
 
@@ -108,7 +113,7 @@ def all_finished(world: World, execution: Execution) -> None:
     """After the last session in a workspace that several shared."""
     around = _Around(world, execution, world.directory.place / execution.directory / "after-all")
     if around.lasts and around.hooks.after_all and world.workspaces.is_shared(around.name):
-        around.folder.mkdir(parents=True, exist_ok=True)
+        around.folder = world.directory.folder(f"{execution.directory}/after-all")
         workspace = world.workspaces.shared(around.name, around.spec, lambda _: None)
         around.after("after_all", around.hooks.after_all, workspace)
         world.workspaces.discard(workspace)
