@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from action_step import pull_request, step
-from scratch import case, committed, config, git_in, repository, runner, skillgym, suite, written
+from scratch import PASSING, case, committed, config, git_in, repository, runner, skillgym, suite, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -249,6 +249,22 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("named", [(), ("--config", "skillgym.config.mjs")], ids=["found", "named"])
+def test_a_configuration_that_is_a_program_is_the_bases(tmp_path, named):
+    text = (
+        "import { command } from './agent.mjs';\n"
+        "export default { runners: { sh: { agent: { type: 'command', command } } } };\n"
+    )
+    base = {
+        "skillgym.config.yaml": None, "skillgym.config.mjs": text, "agent.mjs": f"export const command = '{TOOL}';\n",
+    }  # fmt: skip
+    commits = Commits(
+        tmp_path, STRICT | base, {"agent.mjs": "export const command = 'echo strict > out.txt';\n"} | BROKEN
+    )
+    assert skillgym("run", cwd=commits.head).code == 0
+    assert commits.run(*named).code == 1
+
+
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_programs_and_what_they_import_are_the_bases(tmp_path, language, nested):
     name, text, module, rule, _ = PROGRAMS[language]
@@ -360,6 +376,19 @@ def test_in_place_sessions_are_in_the_checkout(tmp_path, run, nested):
     assert ((commits.head / "work/out.txt").exists(), (commits.base / "work/out.txt").exists()) == (True, False)
 
 
+def test_a_link_of_the_head_does_not_lead_its_agents_into_the_folder(tmp_path, nested):
+    run = {"workspace": {"mode": "none", "cwd": "work"}}
+    base = {"skillgym.config.yaml": config(runner(PASSING), run=run), "work/tool.txt": "", "bench/core.json": suite()}
+    commits = Commits(tmp_path, base, {"work/tool.txt": None}, nested=nested)
+    (commits.head / "work").rmdir()
+    (commits.head / "work").symlink_to(f"{commits.named}/bench")
+    ran = commits.run()
+    assert (ran.code, f"leads into {commits.named}, the folder that suites are read from" in ran.err) == (3, True), (
+        ran.err
+    )
+    assert not (commits.base / "bench/out.txt").exists()
+
+
 def test_nothing_is_written_to_the_folder(tmp_path):
     run = {"outputDir": "runs", "workspace": {"mode": "isolated", "templateDir": "start"}}
     base = {"skillgym.config.yaml": config(runner(TOOL), run=run), "start/tool.txt": "strict"} | STRICT
@@ -435,6 +464,49 @@ def test_no_link_of_the_base_leads_out_of_it(tmp_path):
     (commits.base / "bench/core.json").symlink_to("../../head/bench/core.json")
     ran = commits.run()
     assert (ran.code, "leads out of the checkout" in ran.out + ran.err) == (2, True), ran.err
+
+
+# --- runs that were stored ---------------------------------------------------------------------------
+
+
+def test_in_two_phases_the_bases_suites_count(tmp_path):
+    commits = Commits(tmp_path, STRICT, WEAK | BROKEN)
+    skillgym("run", "--output", "own", cwd=commits.head)
+    commits.run()
+    for name in ("own", "out"):
+        shutil.copytree(commits.head / name, commits.base / name)
+    assert skillgym("report", "own", "--compare-suites", cwd=commits.base).code == 3
+    ran = skillgym("report", "out", "--compare-suites", "--output", "again", cwd=commits.base)
+    assert (ran.code, "note suites and configuration are those in ../base" in ran.err) == (1, True), ran.err
+    again = json.loads((commits.base / "again/results.json").read_text())["run"]["suitesFrom"]
+    assert again == told(commits.head)
+
+
+def test_shards_with_the_same_base_have_it_together_and_others_are_a_warning(tmp_path):
+    two = {"bench/core.json": suite(case("one"), case("two"))}
+    commits = Commits(tmp_path, two, {"bench/more.json": suite(case("three"))})
+    for part in ("1/2", "2/2"):
+        named = part[0]
+        assert commits.run("--shard", part, "--output", named).code == 0
+    ran = skillgym("report", "1", "2", "--output", "out", cwd=commits.head)
+    assert ran.code == 0, ran.err
+    assert told(commits.head)["added"] == ["bench/more.json"]
+    assert skillgym("run", "bench/core.json", "--shard", "2/2", "--output", "3", cwd=commits.head).code == 0
+    ran = skillgym("report", "1", "3", "--output", "4", cwd=commits.head)
+    words = f"the runs are of different folders of suites: ../base ({commits.base_commit}), the checkout"
+    assert words in ran.err
+    assert "suitesFrom" not in json.loads((commits.head / "4/results.json").read_text())["run"]
+
+
+@pytest.mark.parametrize("change", [{"added": ["/etc/passwd"]}, {"removed": ["../x"]}, {"commit": "x"}, {"more": 1}])
+def test_what_results_say_of_it_is_read_strictly(tmp_path, change):
+    commits = Commits(tmp_path, {}, {})
+    commits.run()
+    stored = results(commits.head)
+    stored["run"]["suitesFrom"] |= change
+    (commits.head / "out/results.json").write_text(json.dumps(stored))
+    ran = skillgym("report", "out", cwd=commits.head)
+    assert (ran.code, "run.suitesFrom" in ran.err) == (2, True), ran.err
 
 
 # --- the action -------------------------------------------------------------------------------------
@@ -567,6 +639,12 @@ def test_files_of_the_base_commit_are_as_they_were_committed(tmp_path):
     found = step(head, None, inputs, event=("pull_request", payload))
     assert found.code == 0, found.said
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("executed")] == []
+    quiet = ("-c", "core.hooksPath=/dev/null")
+    git_in(head, *quiet, "replace", sha, "HEAD")
+    assert git_in(head, "ls-tree", "--name-only", "-r", sha, "bench") == "", "for whoever believes it"
+    found = step(head, None, inputs | {"report-dir": "replaced"}, event=("pull_request", payload))
+    assert found.code == 0, found.said
+    git_in(head, *quiet, "replace", "--delete", sha)
     blob = git_in(head, "rev-parse", f"{sha}:tool.txt").strip()
     (head / ".git/objects" / blob[:2] / blob[2:]).unlink()
     found = step(head, None, inputs | {"report-dir": "again"}, event=("pull_request", payload))
