@@ -376,6 +376,37 @@ def test_in_place_sessions_are_in_the_checkout(tmp_path, run, nested):
     assert ((commits.head / "work/out.txt").exists(), (commits.base / "work/out.txt").exists()) == (True, False)
 
 
+SUITES_OF_THEIR_OWN = {
+    "python": {
+        "bench/own_suite.py": PYTHON.format(workspace="workspace = Workspace(mode='none', cwd='../work')\n"),
+        "bench/rules.py": "wanted = 'strict'\n",
+    },
+    "typescript": {
+        "bench/own_suite.ts": NODE.format(workspace="export const workspace = { mode: 'none', cwd: '../work' };\n"),
+        "bench/rules.mjs": "export const wanted = 'strict';\n",
+    },
+    "agentv": {
+        "bench/eval.yaml": "name: eval\nworkspace:\n  path: ../work\ntests:\n  - id: one\n    input: x\n"
+        "    assert:\n      - {type: contains, value: strict}\n",
+    },
+    "a target of agentv": {
+        "bench/eval.yaml": "name: eval\ntests:\n  - id: one\n    input: x\n"
+        "    assert:\n      - {type: contains, value: strict}\nexecution:\n  target: own\n",
+        "bench/targets.yaml": "targets:\n  - name: own\n    provider: cli\n    command: cat tool.txt > {OUTPUT_FILE}\n"
+        "    cwd: ../work\n",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("suites", SUITES_OF_THEIR_OWN.values(), ids=SUITES_OF_THEIR_OWN)
+def test_directories_that_suites_name_are_in_the_checkout(tmp_path, suites, nested):
+    base = {"bench/core.json": None, "skillgym.config.yaml": config(runner("cat tool.txt", output="text"))}
+    commits = Commits(tmp_path, base | suites | {"work/tool.txt": "lax"}, {"work/tool.txt": "strict"}, nested=nested)
+    assert skillgym("run", cwd=commits.base).code == 1
+    ran = commits.run()
+    assert ran.code == 0, ran.err
+
+
 def test_a_link_of_the_head_does_not_lead_its_agents_into_the_folder(tmp_path, nested):
     run = {"workspace": {"mode": "none", "cwd": "work"}}
     base = {"skillgym.config.yaml": config(runner(PASSING), run=run), "work/tool.txt": "", "bench/core.json": suite()}
@@ -389,19 +420,38 @@ def test_a_link_of_the_head_does_not_lead_its_agents_into_the_folder(tmp_path, n
     assert not (commits.base / "bench/out.txt").exists()
 
 
+EVENTS = """\
+cat tool.txt > out.txt
+echo '{"type": "session", "usage": {"inputTokens": 5, "outputTokens": 0, "totalTokens": 5}}'
+echo '{"type": "message", "role": "assistant", "text": "done"}'
+"""
+
+
 def test_nothing_is_written_to_the_folder(tmp_path):
     run = {"outputDir": "runs", "workspace": {"mode": "isolated", "templateDir": "start"}}
-    base = {"skillgym.config.yaml": config(runner(TOOL), run=run), "start/tool.txt": "strict"} | STRICT
-    base["skillgym.config.yaml"] = json.dumps(
-        json.loads(base["skillgym.config.yaml"]) | {"snapshots": {"metric": "totalTokens", "tolerance": {"percent": 5}}}
-    )
+    told_by_base = json.loads(config(runner(EVENTS, output="events"), run=run)) | {
+        "snapshots": {"tolerance": {"percent": 5}}
+    }
+    base = {"skillgym.config.yaml": json.dumps(told_by_base), "start/tool.txt": "strict"} | STRICT
     commits = Commits(tmp_path, base, BROKEN)
     ran = skillgym("run", "--suites-from", "../base", cwd=commits.head)
-    assert "does not tell its totalTokens" in ran.err, "which a snapshot would be taken of"
+    assert ran.code == 0, ran.err
     assert git_in(commits.base, "status", "--porcelain", "--ignored") == ""
     assert len(list((commits.head / "runs").iterdir())) == 1
     ran = commits.run("--update-snapshots")
     assert (ran.code, "--update-snapshots would write to ../base" in ran.err) == (2, True)
+
+
+def test_the_bases_snapshots_are_compared(tmp_path):
+    told_by_base = json.loads(config(runner(EVENTS, output="events"))) | {"snapshots": {"tolerance": {"percent": 5}}}
+    commits = Commits(tmp_path, {"skillgym.config.yaml": json.dumps(told_by_base)} | STRICT, {"README.md": "x"})
+    assert skillgym("run", cwd=commits.base).code == 0
+    taken = commits.base / "skillgym.snapshots.json"
+    shutil.copy(taken, commits.head)
+    assert commits.run().code == 0
+    taken.write_text(taken.read_text().replace(": 5", ": 1"))
+    ran = commits.run()
+    assert (ran.code, "Snapshot verification" in ran.err) == (3, True), ran.err
 
 
 def nothing(root: Path) -> None:
