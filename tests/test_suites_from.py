@@ -85,7 +85,7 @@ def test_a_suite_that_the_head_weakened_is_the_bases(tmp_path, nested):
         "folder": commits.named, "commit": commits.base_commit, "changed": ["bench/core.json"],
         "configurationDiffers": False,
     }  # fmt: skip
-    assert "1 suite changed by this commit, run as they are in" in ran.out + ran.err
+    assert "1 suite changed by this commit, run as they are there: bench/core.json" in ran.out + ran.err
     (one,) = results(commits.head)["suites"]
     own = json.loads((commits.base / "bench/core.json").read_text())
     assert (one["path"], own["name"]) == ("bench/core.json", "core")
@@ -115,7 +115,7 @@ def test_the_heads_configuration_does_not_count(tmp_path, run, runners):
     assert skillgym("run", cwd=commits.head).code == 0
     ran = commits.run()
     assert (ran.code, told(commits.head)["configurationDiffers"]) == (1, True), ran.err
-    assert "note the configuration of the checkout is another one, and that in ../base counts" in ran.out + ran.err
+    assert "note the configuration of the checkout is another one, and the one there counts" in ran.out + ran.err
 
 
 @pytest.mark.parametrize("args", [(), ("--config", "skillgym.config.yaml")], ids=["found", "named"])
@@ -141,7 +141,7 @@ def test_a_suite_that_the_base_lacks_is_not_run_and_one_that_the_head_lacks_is(t
     assert [one["path"] for one in results(commits.head)["suites"]] == ["bench/core.json", "bench/gone.json"]
     where = told(commits.head)
     assert (where["added"], where["removed"]) == (["bench/more.json"], ["bench/gone.json"])
-    assert f"note 1 suite not in {commits.named}, hence not run: bench/more.json" in ran.out + ran.err
+    assert "note 1 suite not there, hence not run: bench/more.json" in ran.out + ran.err
 
 
 @pytest.mark.parametrize(
@@ -570,8 +570,8 @@ def test_the_action_judges_by_the_bases_suites_and_says_so(tmp_path, named):
     found = commits.step(suites_from=named)
     assert (found.code, found.outputs["verdict"]) == (1, "failed"), found.said
     assert f"Suites and configuration are those of `{named}`, commit [`{commits.base_commit[:12]}`]" in found.summary
-    assert f"- 1 suite not in {named}, hence not run: `bench/more.json`\n" in found.summary
-    assert f"- 1 suite changed by this commit, run as they are in {named}: `bench/core.json`\n" in found.summary
+    assert "- 1 suite not there, hence not run: `bench/more.json`\n" in found.summary
+    assert "- 1 suite changed by this commit, run as they are there: `bench/core.json`\n" in found.summary
     assert told(commits.head)["commit"] == commits.base_commit
     assert f"/blob/{commits.base_commit}/bench/core.json#L" in found.summary
 
