@@ -164,6 +164,55 @@ def test_while_agents_run_this_is_closed_to_them(checkout, program, open_to_it):
         assert saw.read_text().split() == open_to_it
 
 
+PROGRAM = (
+    "import { wanted } from './rules.mjs';\n"
+    "import 'skillgym';\n"
+    "export default [{ id: 'two', prompt: 'x', assert() { if (!wanted) throw new Error('not the base'); } }];\n"
+)
+LOOKS_AT_BOTH = """\
+where={checkout}
+for path in README.md bench bench/core.json bench/rules.mjs base/README.md base/bench base/bench/core.json base/.git; do
+  if ls $where/$path >/dev/null 2>&1; then echo $path; fi
+done
+"""
+
+
+@pytest.mark.parametrize(
+    ("run_section", "open_to_it"),
+    [
+        pytest.param(
+            {"workspace": {"mode": "isolated"}},
+            [],
+            id="the checkout and the base in it, where no agent needs anything of them",
+        ),
+        pytest.param({"workspace": {"mode": "none", "cwd": "work"}}, ["README.md"], id="suites and the base"),
+    ],
+)
+def test_suites_of_another_folder_are_closed_in_both(checkout, run_section, open_to_it):
+    files = {
+        "skillgym.config.yaml": config(runner(LOOKS_AT_BOTH.format(checkout=checkout), output="text"), run=run_section),
+        "bench/core.json": suite(case(expect=("no-file:nothing",))),
+        "bench/own_suite.mjs": PROGRAM,
+        "bench/rules.mjs": "export const wanted = true;\n",
+        "README.md": "",
+        "work/x": "",
+    }
+    repository(checkout, files, git=True)
+    shutil.copytree(checkout, checkout.with_name(f"{checkout.name}-base"))
+    shutil.move(checkout.with_name(f"{checkout.name}-base"), checkout / "base")
+    written(checkout, {"bench/rules.mjs": "export const wanted = false;\n"})
+    modes = {path: path.stat() for path in checkout.rglob("*")}
+    arguments = ("run", "--agent-user", NOBODY, "--suites-from", "base", "--output", "results")
+    ran = skillgym(*arguments, cwd=checkout)
+    if not IS_ROOT:
+        assert (ran.code, "only root" in ran.err) == (2, True)
+        return
+    assert ran.code == 0, ran.err
+    assert {path: path.stat() for path in modes if path.stat()[:6] != modes[path][:6]} == {}
+    told = json.loads((checkout / "results/results.json").read_text())["suites"]
+    assert {result["finalOutput"] for one in told for result in one["results"]} == {"\n".join(open_to_it)}
+
+
 @pytest.fixture
 def processes():
     cancelled = Cancellation()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from builders import run_report
 from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile
 from on_github import BOT, NUMBER, SHA, api_of, github_with
+from skillgym_action.domain import SuitesFrom
 from skillgym_action.effects.github_api import GitHubError
 from skillgym_action.github.pull_request import PullRequest
 from skillgym_action.github.replies import ChangedFile as Changed
@@ -80,6 +83,14 @@ def test_only_cases_the_pull_request_changes_are_commented(text, where):
     with github_with(LINE_24) as github:
         assert review(github, text) == len(where)
         assert standing(github) == [("bench/core.json", line) for line in where]
+
+
+def test_lines_of_the_bases_suites_are_not_those_of_the_pull_request():
+    with github_with(NEW_FILE) as github, api_of(github) as api:
+        show = Review(api, "octo/skills", PullRequest(number=NUMBER, head_sha=SHA), marker=MARKER).show
+        report = run_report("fix failed")
+        assert (show(report), len(standing(github))) == (1, 1)
+        assert (show(replace(report, suites_from=SuitesFrom(folder="base"))), standing(github)) == (0, [])
 
 
 def test_lines_of_a_diff():

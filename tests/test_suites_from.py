@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from action_step import pull_request, step
-from scratch import case, committed, config, git_in, repository, runner, skillgym, suite, written
+from scratch import PASSING, case, committed, config, git_in, repository, runner, skillgym, suite, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +85,7 @@ def test_a_suite_that_the_head_weakened_is_the_bases(tmp_path, nested):
         "folder": commits.named, "commit": commits.base_commit, "changed": ["bench/core.json"],
         "configurationDiffers": False,
     }  # fmt: skip
-    assert "1 suite changed by this commit, run as they are in" in ran.out + ran.err
+    assert "1 suite changed by this commit, run as they are there: bench/core.json" in ran.out + ran.err
     (one,) = results(commits.head)["suites"]
     own = json.loads((commits.base / "bench/core.json").read_text())
     assert (one["path"], own["name"]) == ("bench/core.json", "core")
@@ -115,7 +115,7 @@ def test_the_heads_configuration_does_not_count(tmp_path, run, runners):
     assert skillgym("run", cwd=commits.head).code == 0
     ran = commits.run()
     assert (ran.code, told(commits.head)["configurationDiffers"]) == (1, True), ran.err
-    assert "note the configuration of the checkout is another one, and that in ../base counts" in ran.out + ran.err
+    assert "note the configuration of the checkout is another one, and the one there counts" in ran.out + ran.err
 
 
 @pytest.mark.parametrize("args", [(), ("--config", "skillgym.config.yaml")], ids=["found", "named"])
@@ -141,7 +141,7 @@ def test_a_suite_that_the_base_lacks_is_not_run_and_one_that_the_head_lacks_is(t
     assert [one["path"] for one in results(commits.head)["suites"]] == ["bench/core.json", "bench/gone.json"]
     where = told(commits.head)
     assert (where["added"], where["removed"]) == (["bench/more.json"], ["bench/gone.json"])
-    assert f"note 1 suite not in {commits.named}, hence not run: bench/more.json" in ran.out + ran.err
+    assert "note 1 suite not there, hence not run: bench/more.json" in ran.out + ran.err
 
 
 @pytest.mark.parametrize(
@@ -247,6 +247,22 @@ PROGRAMS = {
         "export const workspace = {{ mode: 'isolated', templateDir: 'start' }};\n",
     ),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("named", [(), ("--config", "skillgym.config.mjs")], ids=["found", "named"])
+def test_a_configuration_that_is_a_program_is_the_bases(tmp_path, named):
+    text = (
+        "import { command } from './agent.mjs';\n"
+        "export default { runners: { sh: { agent: { type: 'command', command } } } };\n"
+    )
+    base = {
+        "skillgym.config.yaml": None, "skillgym.config.mjs": text, "agent.mjs": f"export const command = '{TOOL}';\n",
+    }  # fmt: skip
+    commits = Commits(
+        tmp_path, STRICT | base, {"agent.mjs": "export const command = 'echo strict > out.txt';\n"} | BROKEN
+    )
+    assert skillgym("run", cwd=commits.head).code == 0
+    assert commits.run(*named).code == 1
 
 
 @pytest.mark.parametrize("language", PROGRAMS)
@@ -360,19 +376,82 @@ def test_in_place_sessions_are_in_the_checkout(tmp_path, run, nested):
     assert ((commits.head / "work/out.txt").exists(), (commits.base / "work/out.txt").exists()) == (True, False)
 
 
+SUITES_OF_THEIR_OWN = {
+    "python": {
+        "bench/own_suite.py": PYTHON.format(workspace="workspace = Workspace(mode='none', cwd='../work')\n"),
+        "bench/rules.py": "wanted = 'strict'\n",
+    },
+    "typescript": {
+        "bench/own_suite.ts": NODE.format(workspace="export const workspace = { mode: 'none', cwd: '../work' };\n"),
+        "bench/rules.mjs": "export const wanted = 'strict';\n",
+    },
+    "agentv": {
+        "bench/eval.yaml": "name: eval\nworkspace:\n  path: ../work\ntests:\n  - id: one\n    input: x\n"
+        "    assert:\n      - {type: contains, value: strict}\n",
+    },
+    "a target of agentv": {
+        "bench/eval.yaml": "name: eval\ntests:\n  - id: one\n    input: x\n"
+        "    assert:\n      - {type: contains, value: strict}\nexecution:\n  target: own\n",
+        "bench/targets.yaml": "targets:\n  - name: own\n    provider: cli\n    command: cat tool.txt > {OUTPUT_FILE}\n"
+        "    cwd: ../work\n",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("suites", SUITES_OF_THEIR_OWN.values(), ids=SUITES_OF_THEIR_OWN)
+def test_directories_that_suites_name_are_in_the_checkout(tmp_path, suites, nested):
+    base = {"bench/core.json": None, "skillgym.config.yaml": config(runner("cat tool.txt", output="text"))}
+    commits = Commits(tmp_path, base | suites | {"work/tool.txt": "lax"}, {"work/tool.txt": "strict"}, nested=nested)
+    assert skillgym("run", cwd=commits.base).code == 1
+    ran = commits.run()
+    assert ran.code == 0, ran.err
+
+
+def test_a_link_of_the_head_does_not_lead_its_agents_into_the_folder(tmp_path, nested):
+    run = {"workspace": {"mode": "none", "cwd": "work"}}
+    base = {"skillgym.config.yaml": config(runner(PASSING), run=run), "work/tool.txt": "", "bench/core.json": suite()}
+    commits = Commits(tmp_path, base, {"work/tool.txt": None}, nested=nested)
+    (commits.head / "work").rmdir()
+    (commits.head / "work").symlink_to(f"{commits.named}/bench")
+    ran = commits.run()
+    assert (ran.code, f"leads into {commits.named}, the folder that suites are read from" in ran.err) == (3, True), (
+        ran.err
+    )
+    assert not (commits.base / "bench/out.txt").exists()
+
+
+EVENTS = """\
+cat tool.txt > out.txt
+echo '{"type": "session", "usage": {"inputTokens": 5, "outputTokens": 0, "totalTokens": 5}}'
+echo '{"type": "message", "role": "assistant", "text": "done"}'
+"""
+
+
 def test_nothing_is_written_to_the_folder(tmp_path):
     run = {"outputDir": "runs", "workspace": {"mode": "isolated", "templateDir": "start"}}
-    base = {"skillgym.config.yaml": config(runner(TOOL), run=run), "start/tool.txt": "strict"} | STRICT
-    base["skillgym.config.yaml"] = json.dumps(
-        json.loads(base["skillgym.config.yaml"]) | {"snapshots": {"metric": "totalTokens", "tolerance": {"percent": 5}}}
-    )
+    told_by_base = json.loads(config(runner(EVENTS, output="events"), run=run)) | {
+        "snapshots": {"tolerance": {"percent": 5}}
+    }
+    base = {"skillgym.config.yaml": json.dumps(told_by_base), "start/tool.txt": "strict"} | STRICT
     commits = Commits(tmp_path, base, BROKEN)
     ran = skillgym("run", "--suites-from", "../base", cwd=commits.head)
-    assert "does not tell its totalTokens" in ran.err, "which a snapshot would be taken of"
+    assert ran.code == 0, ran.err
     assert git_in(commits.base, "status", "--porcelain", "--ignored") == ""
     assert len(list((commits.head / "runs").iterdir())) == 1
     ran = commits.run("--update-snapshots")
     assert (ran.code, "--update-snapshots would write to ../base" in ran.err) == (2, True)
+
+
+def test_the_bases_snapshots_are_compared(tmp_path):
+    told_by_base = json.loads(config(runner(EVENTS, output="events"))) | {"snapshots": {"tolerance": {"percent": 5}}}
+    commits = Commits(tmp_path, {"skillgym.config.yaml": json.dumps(told_by_base)} | STRICT, {"README.md": "x"})
+    assert skillgym("run", cwd=commits.base).code == 0
+    taken = commits.base / "skillgym.snapshots.json"
+    shutil.copy(taken, commits.head)
+    assert commits.run().code == 0
+    taken.write_text(taken.read_text().replace(": 5", ": 1"))
+    ran = commits.run()
+    assert (ran.code, "Snapshot verification" in ran.err) == (3, True), ran.err
 
 
 def nothing(root: Path) -> None:
@@ -437,6 +516,49 @@ def test_no_link_of_the_base_leads_out_of_it(tmp_path):
     assert (ran.code, "leads out of the checkout" in ran.out + ran.err) == (2, True), ran.err
 
 
+# --- runs that were stored ---------------------------------------------------------------------------
+
+
+def test_in_two_phases_the_bases_suites_count(tmp_path):
+    commits = Commits(tmp_path, STRICT, WEAK | BROKEN)
+    skillgym("run", "--output", "own", cwd=commits.head)
+    commits.run()
+    for name in ("own", "out"):
+        shutil.copytree(commits.head / name, commits.base / name)
+    assert skillgym("report", "own", "--compare-suites", cwd=commits.base).code == 3
+    ran = skillgym("report", "out", "--compare-suites", "--output", "again", cwd=commits.base)
+    assert (ran.code, "note suites and configuration are those in ../base" in ran.err) == (1, True), ran.err
+    again = json.loads((commits.base / "again/results.json").read_text())["run"]["suitesFrom"]
+    assert again == told(commits.head)
+
+
+def test_shards_with_the_same_base_have_it_together_and_others_are_a_warning(tmp_path):
+    two = {"bench/core.json": suite(case("one"), case("two"))}
+    commits = Commits(tmp_path, two, {"bench/more.json": suite(case("three"))})
+    for part in ("1/2", "2/2"):
+        named = part[0]
+        assert commits.run("--shard", part, "--output", named).code == 0
+    ran = skillgym("report", "1", "2", "--output", "out", cwd=commits.head)
+    assert ran.code == 0, ran.err
+    assert told(commits.head)["added"] == ["bench/more.json"]
+    assert skillgym("run", "bench/core.json", "--shard", "2/2", "--output", "3", cwd=commits.head).code == 0
+    ran = skillgym("report", "1", "3", "--output", "4", cwd=commits.head)
+    words = f"the runs are of different folders of suites: ../base ({commits.base_commit}), the checkout"
+    assert words in ran.err
+    assert "suitesFrom" not in json.loads((commits.head / "4/results.json").read_text())["run"]
+
+
+@pytest.mark.parametrize("change", [{"added": ["/etc/passwd"]}, {"removed": ["../x"]}, {"commit": "x"}, {"more": 1}])
+def test_what_results_say_of_it_is_read_strictly(tmp_path, change):
+    commits = Commits(tmp_path, {}, {})
+    commits.run()
+    stored = results(commits.head)
+    stored["run"]["suitesFrom"] |= change
+    (commits.head / "out/results.json").write_text(json.dumps(stored))
+    ran = skillgym("report", "out", cwd=commits.head)
+    assert (ran.code, "run.suitesFrom" in ran.err) == (2, True), ran.err
+
+
 # --- the action -------------------------------------------------------------------------------------
 
 
@@ -448,8 +570,8 @@ def test_the_action_judges_by_the_bases_suites_and_says_so(tmp_path, named):
     found = commits.step(suites_from=named)
     assert (found.code, found.outputs["verdict"]) == (1, "failed"), found.said
     assert f"Suites and configuration are those of `{named}`, commit [`{commits.base_commit[:12]}`]" in found.summary
-    assert f"- 1 suite not in {named}, hence not run: `bench/more.json`\n" in found.summary
-    assert f"- 1 suite changed by this commit, run as they are in {named}: `bench/core.json`\n" in found.summary
+    assert "- 1 suite not there, hence not run: `bench/more.json`\n" in found.summary
+    assert "- 1 suite changed by this commit, run as they are there: `bench/core.json`\n" in found.summary
     assert told(commits.head)["commit"] == commits.base_commit
     assert f"/blob/{commits.base_commit}/bench/core.json#L" in found.summary
 
@@ -567,6 +689,12 @@ def test_files_of_the_base_commit_are_as_they_were_committed(tmp_path):
     found = step(head, None, inputs, event=("pull_request", payload))
     assert found.code == 0, found.said
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("executed")] == []
+    quiet = ("-c", "core.hooksPath=/dev/null")
+    git_in(head, *quiet, "replace", sha, "HEAD")
+    assert git_in(head, "ls-tree", "--name-only", "-r", sha, "bench") == "", "for whoever believes it"
+    found = step(head, None, inputs | {"report-dir": "replaced"}, event=("pull_request", payload))
+    assert found.code == 0, found.said
+    git_in(head, *quiet, "replace", "--delete", sha)
     blob = git_in(head, "rev-parse", f"{sha}:tool.txt").strip()
     (head / ".git/objects" / blob[:2] / blob[2:]).unlink()
     found = step(head, None, inputs | {"report-dir": "again"}, event=("pull_request", payload))

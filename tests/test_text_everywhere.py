@@ -30,7 +30,7 @@ from scratch import Watched, written
 from showcase import RUN
 from skillgym_action import __main__, listing
 from skillgym_action.comparison import compare
-from skillgym_action.domain import Case, Execution
+from skillgym_action.domain import Case, Execution, SuitesFrom
 from skillgym_action.effects.run_directory import RunDirectory
 from skillgym_action.effects.terminal import Terminal
 from skillgym_action.errors import Location, Problem, SuiteError
@@ -84,6 +84,10 @@ def report_of(text: str) -> RunReport:
     report = run_report(
         f"{EACH}\ng failed 0.5/0.8 2x !github:stdout.log\nwarning: odd", commit="abc", shard="1/2", incomplete=("gone",)
     )
+    origin = SuitesFrom(
+        folder="../base", commit="abc", added=("a", "b"), changed=("c",), removed=("d",), configuration_differs=True
+    )
+    report = replace(report, suites_from=origin)
     problem = Problem(message="odd", location=Location(path="a", line=1), key_path="cases[0]", remedy="mend it")
     report = replace(report, warnings=(*report.warnings, problem))
     heard = spoken(report, text)

@@ -42,16 +42,18 @@ def listed(words: Sequence[str]) -> str:
 
 
 def suites_from(told: SuitesFrom) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """How suites and configuration of a run differ from the checkout's: sentences, each with the paths it is about."""
-    where = told.folder
+    """How suites and configuration of a run differ from the checkout's: sentences, each with the paths it is about.
+
+    "There" is the folder that they are from.
+    """
     if told.added:
-        yield f"not in {where}, hence not run", told.added
+        yield "not there, hence not run", told.added
     if told.changed:
-        yield f"changed by this commit, run as they are in {where}", told.changed
+        yield "changed by this commit, run as they are there", told.changed
     if told.removed:
-        yield f"not in the checkout, run as they are in {where}", told.removed
+        yield "not in the checkout, run as they are there", told.removed
     if told.configuration_differs:
-        yield f"the configuration of the checkout is another one, and that in {where} counts", ()
+        yield "the configuration of the checkout is another one, and the one there counts", ()
 
 
 def changed_suites(report: RunReport) -> str | None:

@@ -61,6 +61,13 @@ class Origin:
         """The place in the checkout of what suites and the configuration name: where agents work, what is written."""
         return self.head / path.relative_to(self.root) if path.is_relative_to(self.root) else path
 
+    def refuse_inside(self, path: Path) -> None:
+        """Raise OSError where a path leads into the folder, by whatever links, and not into the checkout."""
+        place = Path(os.path.realpath(path))
+        around = self.head.is_relative_to(self.root) and place.is_relative_to(self.head)
+        if self.is_apart and place.is_relative_to(self.root) and not around:
+            raise OSError(f"{path} leads into {self.named}, the folder that suites are read from")
+
     def where(self) -> str:
         """For messages: empty, or `` in FOLDER``."""
         return f" in {self.named}" if self.is_apart else ""

@@ -70,12 +70,10 @@ def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
 
 
 def _suites_from(told: SuitesFrom) -> Iterator[str]:
-    commit = f" ({told.commit[:12]})" if told.commit else ""
+    commit = f" ({plain(told.commit[:12])})" if told.commit else ""
     yield f"note suites and configuration are those in {plain(told.folder)}{commit}\n"
     for sentence, paths in suites_from(told):
-        named = (
-            f"{counted(len(paths), 'suite')} {plain(sentence)}: {plain(listed(paths))}" if paths else plain(sentence)
-        )
+        named = f"{counted(len(paths), 'suite')} {sentence}: {plain(listed(paths))}" if paths else sentence
         yield f"note {named}\n"
     yield "\n"
 

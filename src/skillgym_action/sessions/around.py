@@ -76,8 +76,11 @@ def prepared(world: World, execution: Execution, folder: Path) -> Workspace:
     """A workspace that is ready for the agent; ``folder`` takes logs. Raises NotPreparedError."""
     around = _Around(world, execution, folder)
     try:
-        if world.strangers and around.spec.mode == "none":
-            world.strangers.refuse(around.spec.cwd or world.repository.root, world.repository.root)
+        if around.spec.mode == "none":
+            place = around.spec.cwd or world.repository.root
+            if world.strangers:
+                world.strangers.refuse(place, world.repository.root)
+            world.origin.refuse_inside(place)
         if around.lasts:
             workspace = world.workspaces.shared(around.name, around.spec, around.before_all_in)
             around.before_each(workspace)
