@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.effects.session_files import FOLDER, LocalFolder, RemoteFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from skillgym_action.effects.agent_user import AgentUser
@@ -71,24 +71,30 @@ class SessionFolder:
             return RemoteFolder(self._keeper, self.identity, name)
         return LocalFolder(self._folders[name], os.path.realpath(self.path / name))
 
-    def settle(self, name: str) -> None:
+    def settle(self, *names: str) -> None:
         """Where the session, as the caller, removed or replaced one of its folders, there is a folder again.
 
-        One that it put there itself is taken. Raises OSError.
+        One that it put there itself is taken. Those that it closed are open. Raises OSError.
         """
-        if self.identity is None:
-            found = self._found(name)
-            if found is None:
-                os.makedirs(self.path, PRIVATE, exist_ok=True)
-                os.close(self._fd)
-                self._fd = os.open(self.path, FOLDER)
-                with suppress(FileNotFoundError):
-                    os.unlink(name, dir_fd=self._fd)
-                os.mkdir(name, PRIVATE, dir_fd=self._fd)
-            if found is None or found != _identity(self._folders[name]):
-                self._open(name)
-                self._made[name] = -1
-        self.files(name).open_up()
+        if self.identity:
+            self._keeper.call(self.identity, *((name, "open_up") for name in names))
+            return
+        for name in names:
+            self._replace(name)
+            self.files(name).open_up()
+
+    def _replace(self, name: str) -> None:
+        found = self._found(name)
+        if found is None:
+            os.makedirs(self.path, PRIVATE, exist_ok=True)
+            os.close(self._fd)
+            self._fd = os.open(self.path, FOLDER)
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=self._fd)
+            os.mkdir(name, PRIVATE, dir_fd=self._fd)
+        if found is None or found != _identity(self._folders[name]):
+            self._open(name)
+            self._made[name] = -1
 
     def _found(self, name: str) -> tuple[int, int] | None:
         """Device and inode of the folder that is there; None for anything else."""
@@ -118,11 +124,14 @@ class SessionFolder:
         self._close(name)
 
     def discard(self, *names: str) -> bool:
-        """Empty and remove these folders; whether nothing is left of them."""
-        done = True
+        """Empty and remove these folders; whether nothing is left of them, and of its user elsewhere.
+
+        Files of its user outside of the folder are removed.
+        """
+        done = False
+        with suppress(OSError):
+            done = self._empty(names)
         for name in names:
-            with suppress(OSError):
-                self.files(name).empty()
             try:
                 os.rmdir(name, dir_fd=self._fd)
             except FileNotFoundError:
@@ -133,10 +142,18 @@ class SessionFolder:
             self._close(name)
         return done
 
-    def left_elsewhere(self) -> bool:
-        """Whether its user left anything outside of the folder; files of it are removed. Raises OSError."""
-        own = self.identity and self.identity.is_own
-        return bool(own and self.identity and self._keeper.ask(self.identity, {"op": "left"}))
+    def _empty(self, names: Sequence[str]) -> bool:
+        """Whether nothing is left elsewhere. Raises OSError."""
+        if self.identity is None:
+            for name in names:
+                self.files(name).empty()
+            return True
+        calls = [(name, "empty") for name in names]
+        if not self.identity.is_own:
+            self._keeper.call(self.identity, *calls)
+            return True
+        *_, left = self._keeper.call(self.identity, *calls, ("", "left_behind"))
+        return not left
 
     def close(self) -> None:
         """End what its user runs, close its folders, and remove it where it is empty."""

@@ -13,6 +13,7 @@ written to its status descriptor.
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
@@ -214,6 +215,8 @@ def _empty_as(uid: int, gid: int, folder: int) -> None:
 def main() -> None:
     """Run on the control connection whose descriptor is the last argument."""
     protect(subreaper=True)
+    gc.freeze()  # a collection would write to all that it looks at, and a forked process then gets a copy of its own
+    gc.disable()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # They are for the tool, which then says what is to end. Not SIG_IGN, which every program would inherit.
         signal.signal(number, lambda *_: None)

@@ -5,8 +5,8 @@ under it, and a mistake in it costs what the session could do anyway. It answers
 become the session's next program. Everything is imported before the user changes: Python may lie where the session
 cannot read.
 
-Messages: ``call`` {place, name, arguments} -> {value} or the error; ``pack`` -> a bundle; ``unpack``, which comes with
-a bundle's descriptor; ``become`` -> nothing once the program runs, or the error.
+Messages: ``call`` {calls: [[place, name, arguments]…]} -> the values, or the first error; ``pack`` -> a bundle;
+``unpack``, which comes with a bundle's descriptor; ``become`` -> nothing once the program runs, or the error.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CALLS = frozenset(
             "glob",
             "files",
         ),
-        *("write", "link_skills", "remove", "empty", "usage", "open_up"),
+        *("write", "begin", "remove", "empty", "usage", "open_up"),
     }
 )
 ANY_SIZE = Limits(deepest=10_000, longest=4096, entries=10**9, largest=2**62, total=2**62)  # the tool packed it
@@ -132,16 +132,22 @@ def _answer(link: socket.socket, folders: dict[str, Folder], request: dict[str, 
             )
             with open(os.dup(link.fileno()), "wb", buffering=256 * 1024) as stream:  # noqa: PTH123
                 write_bundle(stream, packed)
-        case "left", _:
-            send(link, {"value": left_behind(os.getuid())})
-        case "call", Folder() if request["name"] in CALLS:
-            name, arguments = request["name"], request["arguments"]
-            if name == "write":
-                arguments[1] = arguments[1].encode("latin-1")
-            value = getattr(folder, name)(*arguments)
-            send(link, {"value": value.hex() if isinstance(value, bytes) else value})
+        case "call", _:
+            send(link, {"value": [_called(folders, *call) for call in request["calls"]]})
         case _:
             raise ConnectionLostError(f"no such request: {request}")
+
+
+def _called(folders: dict[str, Folder], place: str, name: str, arguments: list[Any]) -> Any:
+    """The value of one call; no place: of what is outside of all folders. Raises OSError, ConnectionLostError."""
+    if not place and name == "left_behind":
+        return left_behind(os.getuid())
+    if place not in folders or name not in CALLS:
+        raise ConnectionLostError(f"no such call: {place} {name}")
+    if name == "write":
+        arguments[1] = arguments[1].encode("latin-1")
+    value = getattr(folders[place], name)(*arguments)
+    return value.hex() if isinstance(value, bytes) else value
 
 
 def _become(link: socket.socket, request: dict[str, Any], descriptors: list[int]) -> None:
