@@ -148,6 +148,14 @@ class Keeper:
         request = {"op": "call", "calls": [(place, name, arguments) for place, name, *arguments in calls]}
         return list(self.ask(identity, request))
 
+    def replace(self, identity: Identity, name: str, folder: int) -> None:
+        """Have the user's worker, if there is one, work on that folder under that name."""
+        if worker := self._workers.get(identity.uid):
+            try:
+                worker.ask({"op": "folder", "place": name}, [folder])
+            except (ConnectionLostError, OSError):
+                self.drop(identity)
+
     def drop(self, identity: Identity) -> None:
         """Do without the user's worker; the next request starts another one."""
         if worker := self._workers.pop(identity.uid, None):

@@ -62,8 +62,10 @@ class SessionFolder:
     def adopt(self, name: str, folder: int) -> None:
         """Work on a folder that is elsewhere under that name; its descriptor is closed with the others."""
         if name in self._folders:
-            self._close(name)
+            os.close(self._folders.pop(name))
         self._folders[name] = folder
+        if self.identity:
+            self._keeper.replace(self.identity, name, folder)
 
     def files(self, name: str) -> SessionFiles:
         """Calls for one of its folders."""
@@ -109,11 +111,7 @@ class SessionFolder:
         return all(os.fstat(self._folders[name]).st_ctime_ns == self._made.get(name) for name in names)
 
     def forget(self, name: str) -> None:
-        """Leave a folder where it is, as it is."""
-        self._close(name)
-
-    def _close(self, name: str) -> None:
-        """A worker that has the folder open does not serve the next session."""
+        """Leave a folder where it is, as it is. A worker that has it open does not serve the next session."""
         os.close(self._folders.pop(name))
         if self.identity:
             self._keeper.drop(self.identity)
@@ -121,12 +119,13 @@ class SessionFolder:
     def move(self, name: str, target: str) -> None:
         """Move one of its folders elsewhere in the file system. Raises OSError."""
         os.rename(name, target, src_dir_fd=self._fd)
-        self._close(name)
+        self.forget(name)
 
     def discard(self, *names: str) -> bool:
         """Empty and remove these folders; whether nothing is left of them, and of its user elsewhere.
 
-        Files of its user outside of the folder are removed.
+        Files of its user outside of the folder are removed. The worker that did it has ended all that its user ran: the
+        next session's first step goes on with it.
         """
         done = False
         with suppress(OSError):
@@ -139,7 +138,7 @@ class SessionFolder:
             except OSError:
                 done = False
         for name in names:
-            self._close(name)
+            os.close(self._folders.pop(name))
         return done
 
     def _empty(self, names: Sequence[str]) -> bool:

@@ -114,7 +114,6 @@ class Keeper:
             return pid
         try:
             signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             previous = 2
             for descriptor in (*sorted(own), 1 << 20):
                 os.closerange(previous + 1, descriptor)

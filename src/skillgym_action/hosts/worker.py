@@ -6,7 +6,8 @@ become the session's next program. Everything is imported before the user change
 cannot read.
 
 Messages: ``call`` {calls: [[place, name, arguments]…]} -> the values, or the first error; ``pack`` -> a bundle;
-``unpack``, which comes with a bundle's descriptor; ``become`` -> nothing once the program runs, or the error.
+``unpack``, which comes with a bundle's descriptor; ``folder`` {place}, which comes with the descriptor of a folder to
+work on from now on; ``become`` -> nothing once the program runs, or the error.
 """
 
 from __future__ import annotations
@@ -123,6 +124,11 @@ def _answer(link: socket.socket, folders: dict[str, Folder], request: dict[str, 
         case "unpack", Folder():
             with open(descriptors[0], "rb", buffering=1024 * 1024, closefd=False) as bundle:
                 unpack(folder, read_bundle(bundle, ANY_SIZE))
+            send(link, {"value": None})
+        case "folder", _:
+            if folder:
+                os.close(folder.fd)
+            folders[request["place"]] = Folder(descriptors.pop())
             send(link, {"value": None})
         case "pack", Folder():
             send(link, {"value": None})
