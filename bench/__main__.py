@@ -160,13 +160,46 @@ def agentv(folder: Path) -> list[bool]:
     ]
 
 
+def template(folder: Path) -> None:
+    """A folder with 100,000 small files."""
+    for part in range(FILES // 250):
+        (folder / str(part)).mkdir(parents=True)
+        for file in range(250):
+            (folder / str(part) / str(file)).write_bytes(b"x" * 100)
+
+
+def isolation() -> list[bool]:
+    """The lines of the table about keeping sessions apart, in CPU seconds; ``BEFORE`` names another tool to compare."""
+    before = os.environ.get("BEFORE")
+    found, met = measured("isolation", *([before] if before else [])), []
+    for kind, title, times, limit in (
+        ("caller", "as the caller", 3.0, 1.2),
+        ("user", "as own users", 6.0, 1.35),
+    ):
+        if taken := found["sessions"].get(kind):
+            name = f"{CASES} cases {title}, CPU"
+            for other, what, most in (("floor", "a thread pool", times), ("before", "BEFORE", limit)):
+                if other in taken:
+                    met.append(ratio(f"{name}, against {what}", taken["now"], taken[other], most))
+    added = found["starts"]["bare"] - found["starts"]["python"]
+    met.append(row("start with an empty environment, added", f"{added:.0f} ms", "at most 60 ms", met=added <= 60))
+    keeper = found["keeper"]
+    met.append(row("memory of the keeper", f"{keeper:.1f} MB", "at most 16 MB", met=keeper <= 16))
+    copies = found["copies"]
+    met.append(ratio(f"a copy of {FILES:,} files, CPU, against cp -a", copies["now"], copies["floor"], 1.3))
+    return met
+
+
+def ratio(name: str, ours: float, other: float, most: float) -> bool:
+    """One line of the table, about seconds against others."""
+    figure = f"{ours:.2f} s / {other:.2f} s = {ours / other:.2f}"
+    return row(name, figure, f"at most {most}", met=ours / other <= most)
+
+
 def many_files(folder: Path) -> list[bool]:
     """The lines of the table about a session in a copy of a template with 100,000 files, against cp and rm."""
     suite(folder / "files", 1)
-    for part in range(FILES // 250):
-        (folder / f"files/template/{part}").mkdir()
-        for file in range(250):
-            (folder / f"files/template/{part}/{file}").write_bytes(b"x" * 100)
+    template(folder / "files/template")
     run = [TOOL, "run", "files", "--output", os.fspath(folder / "files-{round}")]
     copy = ["sh", "-c", "cp -a files/template files-copy && rm -r files-copy"]
     taken = medians({"ours": run, "floor": copy}, folder, 2)
@@ -181,12 +214,16 @@ def many_files(folder: Path) -> list[bool]:
 
 
 def main() -> int:
-    """Print the table; 1 when a target is missed. ``BENCH_DIR`` names another place to work in."""
+    """Print the table; 1 when a target is missed.
+
+    ``BENCH_DIR`` names another place to work in, ``BEFORE`` another ``skillgym-action`` to compare with.
+    """
     # In memory where that is possible: what a disk's journal makes of ten thousand new files is another question.
     memory_backed = Path("/dev/shm")
     place = memory_backed if os.access(memory_backed, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="bench-", dir=os.environ.get("BENCH_DIR", place)) as temporary:
         folder = Path(temporary)
+        folder.chmod(0o711)  # users of sessions reach their own folders below it
         os.environ["TMPDIR"] = temporary
         suite(folder / "one", 1)
         one = [TOOL, "run", "one", "--output", os.fspath(folder / "one-{round}")]
@@ -209,6 +246,7 @@ def main() -> int:
             *typescript(),
             *agentv(folder),
             *many_files(folder),
+            *isolation(),
         ]
         print(f"{'for comparison: python -c pass':<58} {small['python'] * 1000:>19.0f} ms")
     return 0 if all(met) else 1

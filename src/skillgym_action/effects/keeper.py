@@ -143,6 +143,19 @@ class Keeper:
             self.drop(identity)
             raise LostError from error
 
+    def call(self, identity: Identity, *calls: tuple[Any, ...]) -> list[Any]:
+        """The values of calls, each with its folder, name and arguments. Raises OSError, as the first met it."""
+        request = {"op": "call", "calls": [(place, name, arguments) for place, name, *arguments in calls]}
+        return list(self.ask(identity, request))
+
+    def replace(self, identity: Identity, name: str, folder: int) -> None:
+        """Have the user's worker, if there is one, work on that folder under that name."""
+        if worker := self._workers.get(identity.uid):
+            try:
+                worker.tell({"op": "folder", "place": name}, [folder])
+            except ConnectionLostError:
+                self.drop(identity)
+
     def drop(self, identity: Identity) -> None:
         """Do without the user's worker; the next request starts another one."""
         if worker := self._workers.pop(identity.uid, None):

@@ -60,8 +60,12 @@ class Worker:
 
     def ask(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> Any:
         """The answer. Raises OSError, ConnectionLostError."""
-        send(self.link, request, descriptors)
+        self.tell(request, descriptors)
         return self.answer()
+
+    def tell(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+        """Send what is not answered. Raises ConnectionLostError."""
+        send(self.link, request, descriptors)
 
     def answer(self) -> Any:
         """The next answer. Raises OSError, ConnectionLostError."""

@@ -83,8 +83,8 @@ class SessionFiles(Protocol):
         """Put a file there."""
         ...
 
-    def link_skills(self) -> tuple[str, ...]:
-        """Link folders of skills."""
+    def begin(self, without: Collection[str] = ()) -> dict[str, Entry]:
+        """Link folders of skills, then take a snapshot."""
         ...
 
     def remove(self, paths: Iterable[str]) -> None:
@@ -134,13 +134,12 @@ class RemoteFolder:
         self._keeper, self._identity, self._name, self._own = keeper, identity, name, own
 
     def _call(self, name: str, *arguments: object) -> Any:
-        request = {"op": "call", "place": self._name, "name": name, "arguments": arguments}
-        return self._keeper.ask(self._identity, request)
+        (value,) = self._keeper.call(self._identity, (self._name, name, *arguments))
+        return value
 
     def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, Entry]:
         """Every path."""
-        found = self._call("snapshot", below, list(without))
-        return {path: tuple(entry) for path, entry in found.items()}
+        return _entries(self._call("snapshot", below, list(without)))
 
     def entry(self, path: str) -> Entry | None:
         """As in a snapshot."""
@@ -199,9 +198,9 @@ class RemoteFolder:
         """Put a file there."""
         self._call("write", path, data.decode("latin-1"), mode)
 
-    def link_skills(self) -> tuple[str, ...]:
-        """Link folders of skills."""
-        return tuple(self._call("link_skills"))
+    def begin(self, without: Collection[str] = ()) -> dict[str, Entry]:
+        """Link folders of skills, then take a snapshot."""
+        return _entries(self._call("begin", list(without)))
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove files and folders."""
@@ -236,6 +235,10 @@ class RemoteFolder:
         finally:
             if not complete:  # nobody knows what the worker sends next
                 self._keeper.drop(self._identity)
+
+
+def _entries(found: dict[str, list[Any]]) -> dict[str, Entry]:
+    return {path: tuple(entry) for path, entry in found.items()}
 
 
 def bundled(folder: Folder, file: IO[bytes], cancelled: Cancellation) -> None:

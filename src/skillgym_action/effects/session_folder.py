@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.effects.session_files import FOLDER, LocalFolder, RemoteFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from skillgym_action.effects.agent_user import AgentUser
@@ -62,8 +62,10 @@ class SessionFolder:
 
     def _take(self, name: str, folder: int) -> None:
         if name in self._folders:
-            self._close(name)
+            os.close(self._folders.pop(name))
         self._folders[name] = folder
+        if self.identity:
+            self._keeper.replace(self.identity, name, folder)
 
     def adopt(self, name: str, folder: int, path: Path, *, own: bool = False) -> None:
         """Work on a folder that is elsewhere, at ``path``, under that name; its descriptor is closed with the others.
@@ -88,24 +90,30 @@ class SessionFolder:
             return RemoteFolder(self._keeper, self.identity, name, own=own)
         return LocalFolder(self._folders[name], os.path.realpath(path), own=own)
 
-    def settle(self, name: str) -> None:
+    def settle(self, *names: str) -> None:
         """Where the session, as the caller, removed or replaced one of its folders, there is a folder again.
 
-        One that it put there itself is taken. Raises OSError.
+        One that it put there itself is taken. Those that it closed are open. Raises OSError.
         """
-        if self.identity is None:
-            found = self._found(name)
-            if found is None:
-                os.makedirs(self.path, PRIVATE, exist_ok=True)
-                os.close(self._fd)
-                self._fd = os.open(self.path, FOLDER)
-                with suppress(FileNotFoundError):
-                    os.unlink(name, dir_fd=self._fd)
-                os.mkdir(name, PRIVATE, dir_fd=self._fd)
-            if found is None or found != _identity(self._folders[name]):
-                self._open(name)
-                self._made[name] = -1
-        self.files(name).open_up()
+        if self.identity:
+            self._keeper.call(self.identity, *((name, "open_up") for name in names))
+            return
+        for name in names:
+            self._replace(name)
+            self.files(name).open_up()
+
+    def _replace(self, name: str) -> None:
+        found = self._found(name)
+        if found is None:
+            os.makedirs(self.path, PRIVATE, exist_ok=True)
+            os.close(self._fd)
+            self._fd = os.open(self.path, FOLDER)
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=self._fd)
+            os.mkdir(name, PRIVATE, dir_fd=self._fd)
+        if found is None or found != _identity(self._folders[name]):
+            self._open(name)
+            self._made[name] = -1
 
     def _found(self, name: str) -> tuple[int, int] | None:
         """Device and inode of the folder that is there; None for anything else."""
@@ -120,11 +128,7 @@ class SessionFolder:
         return all(os.fstat(self._folders[name]).st_ctime_ns == self._made.get(name) for name in names)
 
     def forget(self, name: str) -> None:
-        """Leave a folder where it is, as it is."""
-        self._close(name)
-
-    def _close(self, name: str) -> None:
-        """A worker that has the folder open does not serve the next session."""
+        """Leave a folder where it is, as it is. A worker that has it open does not serve the next session."""
         os.close(self._folders.pop(name))
         self._elsewhere.pop(name, None)
         if self.identity:
@@ -133,14 +137,18 @@ class SessionFolder:
     def move(self, name: str, target: str) -> None:
         """Move one of its folders elsewhere in the file system. Raises OSError."""
         os.rename(name, target, src_dir_fd=self._fd)
-        self._close(name)
+        self.forget(name)
 
     def discard(self, *names: str) -> bool:
-        """Empty and remove these folders; whether nothing is left of them."""
-        done = True
+        """Empty and remove these folders; whether nothing is left of them, and of its user elsewhere.
+
+        Files of its user outside of the folder are removed. The worker that did it has ended all that its user ran: the
+        next session's first step goes on with it.
+        """
+        done = False
+        with suppress(OSError):
+            done = self._empty(names)
         for name in names:
-            with suppress(OSError):
-                self.files(name).empty()
             try:
                 os.rmdir(name, dir_fd=self._fd)
             except FileNotFoundError:
@@ -148,13 +156,21 @@ class SessionFolder:
             except OSError:
                 done = False
         for name in names:
-            self._close(name)
+            os.close(self._folders.pop(name))
         return done
 
-    def left_elsewhere(self) -> bool:
-        """Whether its user left anything outside of the folder; files of it are removed. Raises OSError."""
-        own = self.identity and self.identity.is_own
-        return bool(own and self.identity and self._keeper.ask(self.identity, {"op": "left"}))
+    def _empty(self, names: Sequence[str]) -> bool:
+        """Whether nothing is left elsewhere. Raises OSError."""
+        if self.identity is None:
+            for name in names:
+                self.files(name).empty()
+            return True
+        calls = [(name, "empty") for name in names]
+        if not self.identity.is_own:
+            self._keeper.call(self.identity, *calls)
+            return True
+        *_, left = self._keeper.call(self.identity, *calls, ("", "left_behind"))
+        return not left
 
     def close(self) -> None:
         """End what its user runs, close its folders, and remove it where it is empty."""

@@ -116,7 +116,7 @@ class Workspace:
     def collected(self, patterns: tuple[str, ...], target: Path) -> tuple[Path, ...]:
         """Copies below ``target`` of the files in the private home that match. Raises OSError."""
         home = self.folder.files(HOME)
-        names = home.files(patterns)
+        names = home.files(patterns) if patterns else ()
         if not names:
             return ()
         extract(home.pack(names), target)
@@ -127,8 +127,7 @@ class Workspace:
 
         Those that it closed are open. Raises OSError.
         """
-        for name in (*([WORKSPACE] if self.is_own else []), HOME, SCRATCH):
-            self.folder.settle(name)
+        self.folder.settle(*([WORKSPACE] if self.is_own else []), HOME, SCRATCH)
         if self.is_own:
             self.inside = self.folder.files(WORKSPACE)
 
@@ -136,9 +135,7 @@ class Workspace:
 
     def remember(self) -> None:
         """Take the state the agent starts from. Raises OSError."""
-        if self.is_own:
-            self.inside.link_skills()
-        self._before = self._snapshot()
+        self._before = self.inside.begin(self._without) if self.is_own else self._snapshot()
 
     def _snapshot(self) -> dict[str, Entry]:
         return self.inside.snapshot("", self._without)

@@ -147,24 +147,16 @@ class Workspaces:
         elif folder.identity is None and workspace.is_small:
             with suppress(OSError):
                 folder.move(WORKSPACE, f"{self._trash}/{next(self._numbers)}")
-        if self._is_reusable(folder):
-            folder.discard(*(name for name in folder.names if name not in {HOME, SCRATCH}))
+        untouched = not folder.is_shared and folder.is_untouched(HOME, SCRATCH)
+        clean = folder.discard(*(name for name in folder.names if not untouched or name not in {HOME, SCRATCH}))
+        if untouched and clean and folder.is_untouched(HOME, SCRATCH):  # again: now nothing of the user's runs
             self._unused.append(folder)
         else:
-            self._retire(folder)
+            self._retire(folder, clean=clean)
 
-    def _is_reusable(self, folder: SessionFolder) -> bool:
-        if folder.is_shared:
-            return False
-        with suppress(OSError):
-            return folder.is_untouched(HOME, SCRATCH) and not folder.left_elsewhere()
-        return False
-
-    def _retire(self, folder: SessionFolder) -> None:
+    def _retire(self, folder: SessionFolder, *, clean: bool = True) -> None:
         """A folder that cannot be emptied stays where no session is, and goes with the run as far as it can."""
-        with suppress(OSError):
-            folder.left_elsewhere()
-        if not folder.discard(*folder.names):
+        if not (folder.discard(*folder.names) and clean):
             with suppress(OSError):
                 os.rename(folder.path, f"{self._trash}/{next(self._numbers)}")
         folder.close()

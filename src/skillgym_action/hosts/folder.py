@@ -199,6 +199,11 @@ class Folder:
         with self._at(path) as (folder, name):
             made_usable(name, folder)
 
+    def begin(self, without: Collection[str] = ()) -> dict[str, Entry]:
+        """Link folders of skills, then take a snapshot. Raises OSError."""
+        self.link_skills()
+        return self.snapshot("", without)
+
     def link_skills(self) -> tuple[str, ...]:
         """Make a project's skills visible to every agent: where one of the two folders is missing, a link to the other.
 

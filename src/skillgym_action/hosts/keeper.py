@@ -13,6 +13,7 @@ written to its status descriptor.
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
@@ -113,7 +114,6 @@ class Keeper:
             return pid
         try:
             signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             previous = 2
             for descriptor in (*sorted(own), 1 << 20):
                 os.closerange(previous + 1, descriptor)
@@ -214,6 +214,8 @@ def _empty_as(uid: int, gid: int, folder: int) -> None:
 def main() -> None:
     """Run on the control connection whose descriptor is the last argument."""
     protect(subreaper=True)
+    gc.freeze()  # a collection would write to all that it looks at, and a forked process then gets a copy of its own
+    gc.disable()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # They are for the tool, which then says what is to end. Not SIG_IGN, which every program would inherit.
         signal.signal(number, lambda *_: None)

@@ -5,9 +5,10 @@ under it, and a mistake in it costs what the session could do anyway. It answers
 become the session's next program. Everything is imported before the user changes: Python may lie where the session
 cannot read.
 
-Messages: ``call`` {place, name, arguments} -> {value} or the error; ``reach`` {place, path} -> see ``reached``;
-``pack`` -> a bundle; ``unpack``, which comes with a bundle's descriptor; ``become`` -> nothing once the program runs,
-or the error.
+Messages: ``call`` {calls: [[place, name, arguments]…]} -> the values, or the first error; ``reach`` {place, path} ->
+see ``reached``; ``pack`` -> a bundle; ``unpack``, which comes with a bundle's descriptor; ``folder`` {place}, which
+comes with the descriptor of a folder to work on from now on and is not answered; ``become`` -> nothing once the program
+runs, or the error.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ CALLS = frozenset(
             "glob",
             "files",
         ),
-        *("write", "link_skills", "remove", "empty", "usage", "open_up"),
+        *("write", "begin", "remove", "empty", "usage", "open_up"),
     }
 )
 ANY_SIZE = Limits(deepest=10_000, longest=4096, entries=10**9, largest=2**62, total=2**62)  # the tool packed it
@@ -125,6 +126,10 @@ def _answer(link: socket.socket, folders: dict[str, Folder], request: dict[str, 
             with open(descriptors[0], "rb", buffering=1024 * 1024, closefd=False) as bundle:
                 unpack(folder, read_bundle(bundle, ANY_SIZE))
             send(link, {"value": None})
+        case "folder", _:
+            if folder:
+                os.close(folder.fd)
+            folders[request["place"]] = Folder(descriptors.pop())
         case "pack", Folder():
             send(link, {"value": None})
             paths = request["paths"]
@@ -134,14 +139,8 @@ def _answer(link: socket.socket, folders: dict[str, Folder], request: dict[str, 
                 write_bundle(stream, packed)
         case "reach", Folder():
             send(link, {"value": reached(folder, request["path"])})
-        case "left", _:
-            send(link, {"value": left_behind(os.getuid())})
-        case "call", Folder() if request["name"] in CALLS:
-            name, arguments = request["name"], request["arguments"]
-            if name == "write":
-                arguments[1] = arguments[1].encode("latin-1")
-            value = getattr(folder, name)(*arguments)
-            send(link, {"value": value.hex() if isinstance(value, bytes) else value})
+        case "call", _:
+            send(link, {"value": [_called(folders, *call) for call in request["calls"]]})
         case _:
             raise ConnectionLostError(f"no such request: {request}")
 
@@ -154,6 +153,18 @@ def reached(folder: Folder, path: str) -> list[bool]:
         return [False, False]
     is_it = (found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)
     return [is_it and os.access(path, os.R_OK | os.X_OK), is_it and os.access(path, os.W_OK | os.X_OK)]
+
+
+def _called(folders: dict[str, Folder], place: str, name: str, arguments: list[Any]) -> Any:
+    """The value of one call; no place: of what is outside of all folders. Raises OSError, ConnectionLostError."""
+    if not place and name == "left_behind":
+        return left_behind(os.getuid())
+    if place not in folders or name not in CALLS:
+        raise ConnectionLostError(f"no such call: {place} {name}")
+    if name == "write":
+        arguments[1] = arguments[1].encode("latin-1")
+    value = getattr(folders[place], name)(*arguments)
+    return value.hex() if isinstance(value, bytes) else value
 
 
 def _become(link: socket.socket, request: dict[str, Any], descriptors: list[int]) -> None:
