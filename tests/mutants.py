@@ -12,6 +12,7 @@ mutant. A mutant is killed when each of its tests fails; tests that do not end w
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import re
 import shutil
@@ -25,9 +26,12 @@ import tomllib
 import venv
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
+
+import psutil
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LIST = "tests/data/mutants.toml"
@@ -37,6 +41,7 @@ LIMIT = 120.0  # seconds for the tests of one mutant
 ALL_TESTS = 600.0  # seconds for the tests of all mutants, once
 NOTICED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?\.py::.+)$", re.MULTILINE)
 TESTS_FAILED = 1  # the exit code of pytest
+PR_SET_CHILD_SUBREAPER = 36
 OWN = ("skillgym-action", "skillgym-action-entrypoint")  # the scripts of the package
 NOT_LINKED = re.compile(r"python|pip|[aA]ctivate|skillgym-action")
 
@@ -192,14 +197,30 @@ def main() -> int:
             found[_shown(mutant, "not tried: needs root")] += 1
         else:
             usable.append(mutant)
+    _adopt_orphans()
     place = Path(tempfile.mkdtemp(prefix="mutants-"))
     try:
         place.chmod(0o755)  # users of sessions read the package
         found += _tried(usable, [Copy(repository, place / str(number)) for number in range(AT_ONCE)])
     finally:
+        _end_descendants()
         _removed(place)
     print(", ".join(f"{count} {what}" for what, count in found.items()), f"in {time.monotonic() - began:.0f} s")
     return int(set(found) - {"killed", "not tried"} != set() or not chosen)
+
+
+def _adopt_orphans() -> None:
+    """Where protections are gone, tests leave processes. On Linux they become children of this one, and end with it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _end_descendants() -> None:
+    while left := psutil.Process().children(recursive=True):
+        for process in left:
+            with suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(left, timeout=10)
 
 
 def _removed(place: Path) -> None:
