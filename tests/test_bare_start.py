@@ -190,7 +190,9 @@ def wait_for(path: Path) -> None:
 LOOK = """
 import ctypes, json, os
 from skillgym_action.effects.bare_start import begin
-again = b"SKILLGYM_BARE_START" in open("/proc/self/environ", "rb").read()  # later on it may be closed to ourselves
+shown = open("/proc/self/environ", "rb").read().split(b"\\0")  # later on it may be closed to ourselves
+shown = [os.fsdecode(variable).partition("=")[0] for variable in shown]
+again = "SKILLGYM_BARE_START" in shown
 def is_open(fd):
     try: return os.fstat(fd)
     except OSError: return None
@@ -200,7 +202,7 @@ before = dict(os.environ)
 given = dict(read())
 left = list(filter(is_open, range(3, 99)))
 told = {"again": again, "dumpable": ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), "no_new_privs": status["NoNewPrivs"]}
-print(json.dumps({**told, "before": before, "after": dict(os.environ), "given": given, "left": left}))
+print(json.dumps({**told, "before": before, "after": dict(os.environ), "given": given, "left": left, "shown": shown}))
 """
 
 
@@ -234,7 +236,7 @@ def test_the_environment_arrives_as_it_was(tmp_path, code):
     told = look(tmp_path, code=code, **env)
     assert {name: told["given"].get(name) for name in env} == env
     assert set(environment(**env)) <= set(told["given"]) <= {*environment(**env), "LC_CTYPE"}
-    assert not set(env) & set(told["before"])
+    assert not set(env) & {*told["before"], *told["shown"]}
     assert told["before"] == told["after"]
     assert told["left"] == []
 
