@@ -201,7 +201,7 @@ def main() -> int:
     place = Path(tempfile.mkdtemp(prefix="mutants-"))
     try:
         place.chmod(0o755)  # users of sessions read the package
-        found += _tried(usable, [Copy(repository, place / str(number)) for number in range(AT_ONCE)])
+        found += _tried(usable, [Copy(repository, place / str(number)) for number in range(min(AT_ONCE, len(usable)))])
     finally:
         _end_descendants()
         _removed(place)
@@ -232,6 +232,8 @@ def _removed(place: Path) -> None:
 
 def _tried(usable: list[Mutant], copies: list[Copy]) -> Counter[str]:
     """How many of each status; the copies are used side by side."""
+    if not usable:
+        return Counter()
     free = SimpleQueue[Copy]()
     for copy in copies:
         free.put(copy)
@@ -258,10 +260,8 @@ def _tried(usable: list[Mutant], copies: list[Copy]) -> Counter[str]:
 def _failing(usable: list[Mutant], copy: Copy) -> frozenset[str]:
     """Those of the mutants' tests that fail without any; all where they do not end."""
     tests = tuple(dict.fromkeys(test for mutant in usable for test in mutant.tests))
-    if not tests:
-        return frozenset()
     began = time.monotonic()
-    code, failed = copy.notices(tests, ALL_TESTS, "-n", str(AT_ONCE))
+    code, failed = copy.notices(tests, ALL_TESTS, *(("-n", str(AT_ONCE)) if len(tests) > AT_ONCE else ()))
     took = time.monotonic() - began
     failing = {
         test for test in tests if code != 0 and (code != TESTS_FAILED or any(_is_of(one, test) for one in failed))

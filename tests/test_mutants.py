@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 import mutants
@@ -85,6 +87,24 @@ OTHERS = {
     "''": ("stale", {"test": "test_b"}),
     "False)": ("broken", {}),
 }
+
+
+LEAVES = """
+import os
+from skillgym_action.guard import one
+def test_a():
+    os.system("setsid sleep {mark} >/dev/null 2>&1 &")
+    assert one()
+"""
+
+
+def test_what_tests_leave_running_ends_with_the_program(repository):
+    mark = f"4714.{os.getpid()}"
+    written(repository, {"tests/test_guard.py": LEAVES.format(mark=mark)})
+    assert tried(repository)[0] == 0
+    assert [
+        process.pid for process in psutil.process_iter(["cmdline"]) if mark in (process.info["cmdline"] or ())
+    ] == []
 
 
 def test_any_other_mutant_is_an_error_that_says_which(repository):
