@@ -16,7 +16,6 @@ import ctypes
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -42,6 +41,7 @@ ALL_TESTS = 600.0  # seconds for the tests of all mutants, once
 NOTICED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?\.py::.+)$", re.MULTILINE)
 TESTS_FAILED = 1  # the exit code of pytest
 PR_SET_CHILD_SUBREAPER = 36
+CONTAINED = "--contained"
 OWN = ("skillgym-action", "skillgym-action-entrypoint")  # the scripts of the package
 NOT_LINKED = re.compile(r"python|pip|[aA]ctivate|skillgym-action")
 
@@ -107,7 +107,21 @@ class Copy:
         """The exit code of pytest, None where it took too long, and which tests fail, each with what it says."""
         left_out = ("PYTEST_", "PYTHON")
         env = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-        argv = (self._python, "-m", "pytest", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", *options, *tests)
+        argv = (
+            sys.executable,
+            __file__,
+            CONTAINED,
+            self._python,
+            "-m",
+            "pytest",
+            "-q",
+            "-rfE",
+            "--tb=no",
+            "-p",
+            "no:cacheprovider",
+            *options,
+            *tests,
+        )
         with subprocess.Popen(
             argv,
             cwd=self.root,
@@ -116,12 +130,11 @@ class Copy:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            start_new_session=True,
         ) as pytest:
             try:
                 out, _ = pytest.communicate(timeout=limit)
             except subprocess.TimeoutExpired:
-                os.killpg(pytest.pid, signal.SIGKILL)
+                _end_descendants(pytest.pid)
                 pytest.communicate()
                 return None, ()
         return pytest.returncode, tuple(NOTICED.findall(out)) or (_last_error(out),)
@@ -197,29 +210,35 @@ def main() -> int:
             found[_shown(mutant, "not tried: needs root")] += 1
         else:
             usable.append(mutant)
-    _adopt_orphans()
     place = Path(tempfile.mkdtemp(prefix="mutants-"))
     try:
         place.chmod(0o755)  # users of sessions read the package
         found += _tried(usable, [Copy(repository, place / str(number)) for number in range(min(AT_ONCE, len(usable)))])
     finally:
-        _end_descendants()
         _removed(place)
     print(", ".join(f"{count} {what}" for what, count in found.items()), f"in {time.monotonic() - began:.0f} s")
     return int(set(found) - {"killed", "not tried"} != set() or not chosen)
 
 
-def _adopt_orphans() -> None:
-    """Where protections are gone, tests leave processes. On Linux they become children of this one, and end with it."""
+def contained(argv: list[str]) -> int:
+    """The exit code of a program, once nothing is left of what it started; on Linux also of what it left to itself."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    program = subprocess.Popen(argv)
+    while (ended := os.wait())[0] != program.pid:
+        continue  # an orphan, which came to this process
+    program.returncode = os.waitstatus_to_exitcode(ended[1])
+    _end_descendants()
+    return program.returncode
 
 
-def _end_descendants() -> None:
-    while left := psutil.Process().children(recursive=True):
+def _end_descendants(pid: int | None = None) -> None:
+    while left := psutil.Process(pid).children(recursive=True):
         for process in left:
             with suppress(psutil.Error):
                 process.kill()
+        if pid is not None:
+            return
         psutil.wait_procs(left, timeout=10)
 
 
@@ -288,4 +307,4 @@ def _shown(mutant: Mutant, status: str, seconds: float = 0.0) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(contained(sys.argv[2:]) if sys.argv[1:2] == [CONTAINED] else main())
