@@ -12,10 +12,10 @@ mutant. A mutant is killed when each of its tests fails; tests that do not end w
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -24,10 +24,13 @@ import time
 import tomllib
 import venv
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
+
+import psutil
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LIST = "tests/data/mutants.toml"
@@ -37,6 +40,8 @@ LIMIT = 120.0  # seconds for the tests of one mutant
 ALL_TESTS = 600.0  # seconds for the tests of all mutants, once
 NOTICED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?\.py::.+)$", re.MULTILINE)
 TESTS_FAILED = 1  # the exit code of pytest
+PR_SET_CHILD_SUBREAPER = 36
+CONTAINED = "--contained"
 OWN = ("skillgym-action", "skillgym-action-entrypoint")  # the scripts of the package
 NOT_LINKED = re.compile(r"python|pip|[aA]ctivate|skillgym-action")
 
@@ -102,7 +107,21 @@ class Copy:
         """The exit code of pytest, None where it took too long, and which tests fail, each with what it says."""
         left_out = ("PYTEST_", "PYTHON")
         env = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-        argv = (self._python, "-m", "pytest", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", *options, *tests)
+        argv = (
+            sys.executable,
+            __file__,
+            CONTAINED,
+            self._python,
+            "-m",
+            "pytest",
+            "-q",
+            "-rfE",
+            "--tb=no",
+            "-p",
+            "no:cacheprovider",
+            *options,
+            *tests,
+        )
         with subprocess.Popen(
             argv,
             cwd=self.root,
@@ -111,12 +130,11 @@ class Copy:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            start_new_session=True,
         ) as pytest:
             try:
                 out, _ = pytest.communicate(timeout=limit)
             except subprocess.TimeoutExpired:
-                os.killpg(pytest.pid, signal.SIGKILL)
+                _end_descendants(pytest.pid)
                 pytest.communicate()
                 return None, ()
         return pytest.returncode, tuple(NOTICED.findall(out)) or (_last_error(out),)
@@ -195,22 +213,46 @@ def main() -> int:
     place = Path(tempfile.mkdtemp(prefix="mutants-"))
     try:
         place.chmod(0o755)  # users of sessions read the package
-        found += _tried(usable, repository, place) if usable else Counter()
+        found += _tried(usable, [Copy(repository, place / str(number)) for number in range(min(AT_ONCE, len(usable)))])
     finally:
-        subprocess.run(["rm", "-rf", place], check=True)  # some tests make folders deeper than Python removes
+        _removed(place)
     print(", ".join(f"{count} {what}" for what, count in found.items()), f"in {time.monotonic() - began:.0f} s")
     return int(set(found) - {"killed", "not tried"} != set() or not chosen)
 
 
-def _tried(usable: list[Mutant], repository: Path, place: Path) -> Counter[str]:
-    copies = [Copy(repository, place / str(number)) for number in range(AT_ONCE)]
-    tests = tuple(dict.fromkeys(test for mutant in usable for test in mutant.tests))
-    began = time.monotonic()
-    code, failed = copies[0].notices(tests, ALL_TESTS, "-n", str(AT_ONCE))
-    if code != 0:
-        print("without a mutant these fail, or do not end:", *failed, sep="\n")
-        return Counter({"not tried since tests fail without it": len(usable)})
-    print(f"{len(tests)} tests pass without a mutant ({time.monotonic() - began:.0f} s)")
+def contained(argv: list[str]) -> int:
+    """The exit code of a program, once nothing is left of what it started; on Linux also of what it left to itself."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    program = subprocess.Popen(argv)
+    while (ended := os.wait())[0] != program.pid:
+        continue  # an orphan, which came to this process
+    program.returncode = os.waitstatus_to_exitcode(ended[1])
+    _end_descendants()
+    return program.returncode
+
+
+def _end_descendants(pid: int | None = None) -> None:
+    while left := psutil.Process(pid).children(recursive=True):
+        for process in left:
+            with suppress(psutil.Error):
+                process.kill()
+        if pid is not None:
+            return
+        psutil.wait_procs(left, timeout=10)
+
+
+def _removed(place: Path) -> None:
+    """Tests leave closed folders, and some that are deeper than Python removes."""
+    if os.geteuid() != 0:
+        subprocess.run(["chmod", "-R", "u+rwX", place], check=False)
+    subprocess.run(["rm", "-rf", place], check=True)
+
+
+def _tried(usable: list[Mutant], copies: list[Copy]) -> Counter[str]:
+    """How many of each status; the copies are used side by side."""
+    if not usable:
+        return Counter()
     free = SimpleQueue[Copy]()
     for copy in copies:
         free.put(copy)
@@ -222,9 +264,31 @@ def _tried(usable: list[Mutant], repository: Path, place: Path) -> Counter[str]:
         finally:
             free.put(copy)
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        running = {pool.submit(one, mutant): mutant for mutant in usable}
-        return Counter(_shown(running[done], *done.result()) for done in as_completed(running))
+    failing = _failing(usable, copies[0])
+    found = Counter[str]()
+    with ThreadPoolExecutor(len(copies)) as pool:
+        running: dict[Future[tuple[str, float]], Mutant] = {}
+        for mutant in usable:
+            if spoilt := [test for test in mutant.tests if test in failing]:
+                found[_shown(mutant, f"in vain: without it fails {spoilt[0]}")] += 1
+            else:
+                running[pool.submit(one, mutant)] = mutant
+        return found + Counter(_shown(running[done], *done.result()) for done in as_completed(running))
+
+
+def _failing(usable: list[Mutant], copy: Copy) -> frozenset[str]:
+    """Those of the mutants' tests that fail without any; all where they do not end."""
+    tests = tuple(dict.fromkeys(test for mutant in usable for test in mutant.tests))
+    began = time.monotonic()
+    code, failed = copy.notices(tests, ALL_TESTS, *(("-n", str(AT_ONCE)) if len(tests) > AT_ONCE else ()))
+    took = time.monotonic() - began
+    failing = {
+        test for test in tests if code != 0 and (code != TESTS_FAILED or any(_is_of(one, test) for one in failed))
+    }
+    print(f"without a mutant {len(tests) - len(failing)} of {len(tests)} tests pass ({took:.0f} s)", flush=True)
+    if failing:
+        print(*failed, sep="\n", flush=True)
+    return frozenset(failing)
 
 
 def _searched(mutant: Mutant) -> str:
@@ -234,7 +298,7 @@ def _searched(mutant: Mutant) -> str:
 def _shown(mutant: Mutant, status: str, seconds: float = 0.0) -> str:
     """Print the row of a mutant; the kind of its status."""
     kind, _, more = re.match(
-        r"(killed|survived|broken|stale|timed out|not tried)(:? (.*))?", status, re.DOTALL
+        r"(killed|survived|broken|stale|timed out|not tried|in vain)(:? (.*))?", status, re.DOTALL
     ).groups()
     print(f"{kind:<10}{seconds:6.1f} s  {mutant.name:<44} {mutant.removes}", flush=True)
     if more:
@@ -243,4 +307,4 @@ def _shown(mutant: Mutant, status: str, seconds: float = 0.0) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(contained(sys.argv[2:]) if sys.argv[1:2] == [CONTAINED] else main())

@@ -256,6 +256,24 @@ def test_programs_of_suites_reach_suites_and_every_session_but_no_session_reache
         assert not folder.path.exists()
 
 
+OWN_SUITE = """
+import os
+from skillgym_action import Suite
+suite = Suite()
+@suite.case("one", prompt="p")
+def one(report, context): assert os.getuid() not in {0, int(open(f"{report.cwd}/out.txt").read())}, os.getuid()
+"""
+
+
+def test_a_suite_program_is_neither_root_nor_the_session_that_it_judges(checkout):
+    """Where only root may execute this Python, it is not started at all."""
+    agent = config(runner("id -u >out.txt"))
+    files = {"bench/core.json": None, "own_suite.py": OWN_SUITE, "skillgym.config.yaml": agent}
+    ran = run(repository(checkout, files))
+    if IS_ROOT:
+        assert ran.code == 0 or "cannot be started: [Errno 13] Permission denied" in ran.err, ran.err
+
+
 def test_what_was_closed_is_open_again_when_the_tool_is_killed(checkout):
     if not IS_ROOT:
         run(repository(checkout))

@@ -750,3 +750,8 @@ def test_agents_work_where_the_configuration_says(tmp_path, workspace, run):
     ran = skillgym("run", cwd=repository(tmp_path, files))
     assert ran.code == 0, ran.err
     assert (tmp_path / "app" / "seen").is_file()
+
+
+def test_a_message_holds_no_secret(tmp_path):
+    ran = skillgym("run", "--config", "s3cret-value/of-the-job.yaml", cwd=tmp_path, API_TOKEN="s3cret-value/of-the-job")
+    assert (ran.code, ran.err) == (2, "error: no such configuration file: ***.yaml; check --config\n")

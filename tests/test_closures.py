@@ -420,6 +420,13 @@ def test_what_a_run_left_closed_is_restored(folder, place, holder):
     assert mode(folder) == f"755 {OWN}"
 
 
+def test_the_next_run_restores_what_a_dead_one_left_closed(folder, place):
+    left_closed(place, folder, folder.stat())
+    with closed_to_others([folder], folder, [str(place)]):
+        assert mode(folder) == f"700 {OWN}"
+    assert mode(folder) == f"755 {OWN}"
+
+
 def test_what_a_run_closes_that_goes_on_stays_closed(folder, place):
     name = left_closed(place, folder, folder.stat(), **asked())
     assert not repaired(place, name)

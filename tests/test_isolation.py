@@ -153,6 +153,17 @@ def test_a_test_command_of_the_agent_does_not_reach_a_foreign_folder(place):
     expected(ran(place, agent, {"test": "make -f Makefile all; true"}), "passed")
 
 
+@pytest.fixture
+def mark():
+    """A name in folders that all users share; there is nothing of that name in the end."""
+    name = uuid4().hex
+    yield name
+    for folder in ("/tmp", "/var/tmp"):
+        shutil.rmtree(Path(folder, name), ignore_errors=True)
+    for folder in ("/tmp", "/dev/shm"):
+        Path(folder, name).unlink(missing_ok=True)
+
+
 LEAVES = {
     "clean": "true",
     "elsewhere": "mkdir /tmp/$MARK /var/tmp/$MARK; echo x >/dev/shm/$MARK",
@@ -161,9 +172,8 @@ LEAVES = {
 }
 
 
-def test_files_elsewhere_are_gone_and_a_user_that_left_a_trace_is_not_used_again(place):
+def test_files_elsewhere_are_gone_and_a_user_that_left_a_trace_is_not_used_again(place, mark):
     """One after the other; each says who it is. The user of a session that left nothing is used again."""
-    mark = uuid4().hex
     agent = (
         f"MARK={mark}; id -u; case {{case_id}} in {' '.join(f'*{name}) {do};;' for name, do in LEAVES.items())} esac"
     )
@@ -222,8 +232,8 @@ def test_a_user_that_has_left_nothing_is_used_again_and_one_that_has_is_not(plac
         pytest.param(": >/tmp/MARK", False, id="elsewhere"),
     ],
 )
-def test_the_next_session_has_neither_the_user_nor_the_home_of_one_that_left_something(place, leaves, same):
-    leaves = leaves.replace("MARK", uuid4().hex)
+def test_the_next_session_has_neither_the_user_nor_the_home_of_one_that_left_something(place, mark, leaves, same):
+    leaves = leaves.replace("MARK", mark)
     agent = f"if [ {{case_id}} = one ]; then {leaves}; fi; id -u >out.txt; echo $HOME >>out.txt"
     files = {"skillgym.config.yaml": config(runner(agent)), "bench/core.json": suite(case("one"), case("two"))}
     root = repository(place / "checkout", files, git=True)
@@ -567,7 +577,7 @@ def test_nothing_is_left_two_seconds_after_the_tool_was_killed(place, options, s
         assert until(lambda: len(sleeping(mark)) >= 2)
         tool.kill()
         killed = time.monotonic()
-        assert until(lambda: not sleeping(mark))
+        assert until(lambda: not sleeping(mark), 5)
         assert time.monotonic() - killed < 2
 
 
@@ -583,6 +593,11 @@ def sleeping(mark: str) -> list[int]:
     return found
 
 
-def until(holds) -> bool:
-    """Whether it comes to hold within twenty seconds."""
-    return any(holds() or time.sleep(0.05) for _ in range(400))
+def until(holds, limit: float = 20.0) -> bool:
+    """Whether it comes to hold within so many seconds."""
+    ends = time.monotonic() + limit
+    while not holds():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.05)
+    return True

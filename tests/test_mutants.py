@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 import mutants
@@ -70,36 +72,56 @@ def tried(repository: Path, *only: str) -> tuple[int, list[str]]:
     return done.returncode, [line.split("  ")[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
 
 
-def test_a_mutant_that_a_test_notices_is_killed_and_the_sources_stay(repository):
+def test_mutants_that_a_test_notices_are_killed_and_the_sources_stay(repository):
     before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
     code, rows = tried(repository)
     assert (code, rows[1], rows[2].startswith("1 killed in")) == (0, "killed", True)
     assert {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize(
-    ("entry", "status"),
-    [
-        pytest.param(made("True", "return not False"), "survived", id="noticed by no test"),
-        pytest.param(made("False", "return maybe"), "stale", id="a line that is not there"),
-        pytest.param(made("False", "return "), "stale", id="a line that is there twice"),
-        pytest.param(made("False", file="gone.py"), "stale", id="a file that is not there"),
-        pytest.param(made("False", test="test_b"), "stale", id="a test that is not there"),
-        pytest.param(made("False)"), "broken", id="a program that cannot be read"),
-    ],
-)
-def test_any_other_mutant_is_an_error_that_says_which(repository, entry, status):
-    written(repository, {LIST: entry.replace('name = "', 'name = "tried-') + made("False")})
+OTHERS = {
+    "True": ("survived", {"text": "return not False"}),
+    "None": ("stale", {"text": "return maybe"}),
+    "0": ("stale", {"text": "return "}),
+    "0.0": ("stale", {"file": "gone.py"}),
+    "''": ("stale", {"test": "test_b"}),
+    "False)": ("broken", {}),
+}
+
+
+LEAVES = """
+import os
+from skillgym_action.guard import one
+def test_a():
+    os.system("setsid sleep {mark} >/dev/null 2>&1 &")
+    assert one()
+"""
+
+
+def test_what_tests_leave_running_ends_with_the_program(repository):
+    mark = f"4714.{os.getpid()}"
+    written(repository, {"tests/test_guard.py": LEAVES.format(mark=mark)})
+    assert tried(repository)[0] == 0
+    assert [
+        process.pid for process in psutil.process_iter(["cmdline"]) if mark in (process.info["cmdline"] or ())
+    ] == []
+
+
+def test_any_other_mutant_is_an_error_that_says_which(repository):
+    entries = (made(name, **changes) for name, (_, changes) in OTHERS.items())
+    written(repository, {LIST: "\n".join([*entries, made("()")])})
     code, rows = tried(repository)
     assert code == 1
-    assert sorted(row.split(" ")[0] for row in rows if not row[0].isdigit()) == sorted(["killed", status])
-    assert tried(repository, "^False ")[0] == 0
+    expected = ["killed", *(status for status, _ in OTHERS.values())]
+    assert sorted(row.split(" ")[0] for row in rows[:-1] if not row.startswith("without")) == sorted(expected)
+    assert tried(repository, r"^\(\)")[0] == 0
 
 
-def test_tests_that_fail_without_a_mutant_kill_none(repository):
+def test_a_test_that_fails_without_a_mutant_kills_none(repository):
     written(repository, {"tests/test_guard.py": "def test_a():\n    assert False\n"})
     code, rows = tried(repository)
-    assert (code, rows[0]) == (1, "without a mutant these fail, or do not end:")
+    assert (code, rows[0][:36]) == (1, "without a mutant 0 of 1 tests pass (")
+    assert rows[-2].startswith("in vain")
 
 
 def test_a_test_that_only_begins_like_one_that_fails_has_not_failed():

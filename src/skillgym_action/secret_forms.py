@@ -6,10 +6,14 @@ For texts of any size: each secret has words that are searched first, since that
 from __future__ import annotations
 
 import re
+import sys
 from base64 import b64encode
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
+
+if sys.version_info < (3, 11, 5):  # its own patterns miss matches of "possessive" parts: python/cpython#106052
+    import regex as re  # type: ignore[no-redef]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

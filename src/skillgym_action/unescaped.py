@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
+
+if sys.version_info < (3, 11, 5):  # its own patterns miss matches of "possessive" parts: python/cpython#106052
+    import regex as re  # type: ignore[no-redef]
 
 _BACKSLASHES = r"(?:\\|%(?:25)*5[Cc]){1,16}+"
 _HEX = "[0-9A-Fa-f]"
