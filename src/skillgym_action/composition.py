@@ -317,9 +317,7 @@ def opened(
         workspaces = stack.enter_context(Workspaces(repository, processes))
         ours = {directory, origin.root} - {here.root}
         workspaces.hide(path.relative_to(here.root).as_posix() for path in ours if path.is_relative_to(here.root))
-        logs = stack.enter_context(
-            RunDirectory(directory, here.redactor, here.checkout, by_descriptor=user is not None)
-        )
+        logs = stack.enter_context(RunDirectory(directory, here.redactor, here.checkout, by_descriptor=bool(user)))
         if user:
             stack.enter_context(closed_to_others([directory], here.root))
         hosts = stack.enter_context(SuiteHosts(processes, root=origin.root, logs=logs.place, node=here.node))

@@ -19,6 +19,7 @@ import os
 import resource
 import signal
 import time
+from contextlib import suppress
 
 from skillgym_action.hosts.bundle import BundleError, Limits, read_bundle, write_bundle
 from skillgym_action.hosts.folder import Folder
@@ -59,22 +60,26 @@ PAUSE = 0.0005
 
 def end_all_others(grace: float) -> bool:
     """End all other processes of this user: asked first, killed after ``grace`` seconds. Whether all are gone."""
-    if _is_alone():
-        return True
-    if grace:
+    if grace and not _is_alone():
         os.kill(-1, signal.SIGTERM)
         deadline = time.monotonic() + grace
         while not _is_alone() and time.monotonic() < deadline:
             time.sleep(PAUSE)
     deadline = time.monotonic() + GONE
-    # One call reaches everything, however fast it forks: the kernel holds the lock that a fork needs.
-    os.kill(-1, signal.SIGKILL)
+    # One call reaches everything, however fast it forks: the kernel holds the lock that a fork needs. It is made in any
+    # case: not every system limits a user's processes, and there the user always seems to be alone.
+    _kill_all_others()
     while not _is_alone():
         if time.monotonic() > deadline:
             return False
         time.sleep(PAUSE)
-        os.kill(-1, signal.SIGKILL)
+        _kill_all_others()
     return True
+
+
+def _kill_all_others() -> None:
+    with suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
 
 
 def _is_alone() -> bool:
