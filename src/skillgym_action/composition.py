@@ -199,11 +199,7 @@ def opened(
         workspaces = stack.enter_context(Workspaces(repository, processes))
         if directory.is_relative_to(here.root):
             workspaces.hide([directory.relative_to(here.root).as_posix()])
-        logs = stack.enter_context(
-            RunDirectory(directory, here.redactor, here.checkout, by_descriptor=user is not None)
-        )
-        if user:
-            stack.enter_context(closed_to_others([directory], here.root))
+        logs = _logs(here, directory, user, stack)
         node = here.environment.get("SKILLGYM_NODE")
         hosts = stack.enter_context(SuiteHosts(processes, root=here.root, logs=logs.place, node=node))
         hosts.log_ended = logs.redact
@@ -233,6 +229,15 @@ def opened(
             strangers=StrangersConfiguration(here.job.stranger) if here.job and here.job.stranger else None,
             templates=templates,
         )
+
+
+def _logs(here: Place, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
+    """The run directory, closed to agents that have a user of their own."""
+    logs = RunDirectory(directory, here.redactor, here.checkout, by_descriptor=user is not None)
+    stack.enter_context(logs)
+    if user:
+        stack.enter_context(closed_to_others([directory], here.root))
+    return logs
 
 
 def _closed(here: Place, user: AgentUser, stack: ExitStack) -> AgentUser:

@@ -6,7 +6,6 @@ prepare -> run -> normalise -> judge -> clean up. Trouble on the way travels as 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -260,7 +259,7 @@ def _session(world: World, execution: Execution, workspace: Workspace, settings:
 def _raw_artifacts(folder: Path) -> dict[str, str]:
     """What was kept of the agent's own output, by the names skillgym gives it; beside the session report."""
     names = {"stdoutPath": "stdout.log", "stderrPath": "stderr.log", "sessionPath": "session.jsonl"}
-    return {key: name for key, name in names.items() if os.path.lexists(folder / name)}
+    return {key: name for key, name in names.items() if (folder / name).exists()}
 
 
 def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
