@@ -317,9 +317,7 @@ def opened(
         workspaces = stack.enter_context(Workspaces(repository, processes))
         ours = {directory, origin.root} - {here.root}
         workspaces.hide(path.relative_to(here.root).as_posix() for path in ours if path.is_relative_to(here.root))
-        logs = stack.enter_context(RunDirectory(directory, here.redactor, here.checkout, by_descriptor=bool(user)))
-        if user:
-            stack.enter_context(closed_to_others([directory], here.root))
+        logs = _logs(here, directory, user, stack)
         hosts = stack.enter_context(SuiteHosts(processes, root=origin.root, logs=logs.place, node=here.node))
         hosts.apart = origin.apart_from
         hosts.log_ended = logs.redact
@@ -351,6 +349,15 @@ def opened(
             strangers=StrangersConfiguration(here.job.stranger) if here.job and here.job.stranger else None,
             templates=templates,
         )
+
+
+def _logs(here: Place, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
+    """The run directory, closed to agents that have a user of their own."""
+    logs = RunDirectory(directory, here.redactor, here.checkout, by_descriptor=user is not None)
+    stack.enter_context(logs)
+    if user:
+        stack.enter_context(closed_to_others([directory], here.root))
+    return logs
 
 
 def _user(here: Place, name: str | None, stack: ExitStack) -> AgentUser | None:

@@ -102,7 +102,7 @@ class RunDirectory:
         Raises UsageError where no run has been, and what is there is called like something of a run.
         """
         for name in (*REPORTS, WORKSPACES):
-            if os.path.lexists(f"{self.place}/{name}"):
+            if os.path.exists(f"{self.place}/{name}") and not os.path.islink(f"{self.place}/{name}"):
                 self._refuse_foreign(name)
         with self._writing(self.path / JOURNAL):
             self.journal.empty()

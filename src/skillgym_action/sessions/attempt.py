@@ -259,7 +259,7 @@ def _session(world: World, execution: Execution, workspace: Workspace, settings:
 def _raw_artifacts(folder: Path) -> dict[str, str]:
     """What was kept of the agent's own output, by the names skillgym gives it; beside the session report."""
     names = {"stdoutPath": "stdout.log", "stderrPath": "stderr.log", "sessionPath": "session.jsonl"}
-    return {key: name for key, name in names.items() if (folder / name).is_file()}
+    return {key: name for key, name in names.items() if (folder / name).exists()}
 
 
 def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
