@@ -215,6 +215,7 @@ def test_the_folder_is_one_that_the_users_of_agents_can_reach():
     ours = {"/home/me/.cache/skillgym-action/agents", "/cache/skillgym-action/agents"}
     found = {folder_for(HOME="/home/me"), folder_for(HOME="/home/me", XDG_CACHE_HOME="/cache")}
     assert found == ({root} if os.geteuid() == 0 else ours)
+    assert folder_for(HOME="/home/me", XDG_CACHE_HOME="cache") == folder_for(HOME="/home/me")
 
 
 def test_a_variable_names_the_folder(tmp_path):

@@ -158,6 +158,8 @@ def _bug_log(environment: Mapping[str, str]) -> str:
 
     told = Redactor(secret_values(environment)).text(traceback.format_exc())
     for folder in (Path(".skillgym-results"), Path(tempfile.gettempdir())):
+        if folder.is_symlink():
+            continue
         try:
             folder.mkdir(exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=folder, prefix="bug-", suffix=".log", delete=False) as file:

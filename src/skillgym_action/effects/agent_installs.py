@@ -59,7 +59,9 @@ class AgentInstalls:
         The folder is ``SKILLGYM_AGENTS_DIR``, else one for all users where we are root, else the user's cache.
         """
         home = environment.get("HOME") or "/"
-        cache = environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+        cache = environment.get("XDG_CACHE_HOME") or ""
+        if not os.path.isabs(cache):  # the specification has such a path ignored; here a commit would choose programs
+            cache = os.path.join(home, ".cache")
         default = ROOTS_FOLDER if os.geteuid() == 0 else os.path.join(cache, "skillgym-action", "agents")
         self.folder = Path(os.path.abspath(environment.get("SKILLGYM_AGENTS_DIR") or default))
         self._processes = processes
