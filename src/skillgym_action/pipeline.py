@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.domain import SuitesFrom
@@ -17,7 +18,7 @@ from skillgym_action.runners import secrets_of
 from skillgym_action.runs.journal import Beginning, Journal, digest, settings_of
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.equip import equip
-from skillgym_action.stages.load import digests, load, working_in
+from skillgym_action.stages.load import digests, load
 from skillgym_action.stages.plan import Plan, plan
 from skillgym_action.wording import CHECK_OUT
 
@@ -43,8 +44,9 @@ def loaded(world: World, options: Options) -> tuple[Suite, ...]:
     found = discover(world.suites, origin.cwd, wanted)
     if origin.is_apart and not found and not world.cancelled:
         raise UsageError(f"{NAMED}: no suite was found{origin.where()}", remedy="name the folder of the base commit")
-    suites = load(found, world.hosts, options.load, world.suites.checkout)
-    return tuple(replace(working_in(suite, origin), digest=suite_digest(suite, world.suites)) for suite in suites)
+    directory = partial(origin.directory, checkout=world.repository.checkout)
+    suites = load(found, world.hosts, options.load, world.suites.checkout, directory=directory)
+    return tuple(replace(suite, digest=suite_digest(suite, world.suites)) for suite in suites)
 
 
 def _placed(path: str, world: World) -> str:

@@ -42,6 +42,7 @@ case $1 in
   crash) exit 9 ;;
 esac
 """
+IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.com")
 WRITES = {"id": "writes", "prompt": "write", "expect": ["file:hello.txt contains 'hello'"]}
 IDLES = {"id": "idles", "prompt": "idle", "expect": ["file:hello.txt exists"]}
 CRASHES = {"id": "crashes", "prompt": "crash", "expect": ["file:hello.txt exists"]}
@@ -66,10 +67,14 @@ def check_out(repository: Path, *cases: dict[str, object]) -> None:
     """Write the suite and make a checkout of it all."""
     if cases:
         (repository / "bench" / "files.json").write_text(json.dumps({"name": "files", "cases": cases}))
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
-    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "suite"]):
-        subprocess.run(["git", *command], cwd=repository, check=True)
+    for command in (["init", "-q"], ["add", "-A"], [*IDENTITY, "commit", "-q", "-m", "suite"]):
+        git(repository, *command)
     hand_over(repository)
+
+
+def git(repository: Path, *arguments: str) -> str:
+    command = ["git", "-c", "safe.directory=*", *arguments]
+    return subprocess.run(command, cwd=repository, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def hand_over(repository: Path) -> None:
@@ -116,6 +121,25 @@ def test_verdict_outputs_and_reports_agree(image, checkout, cases, exit_code, ou
     results = json.loads((checkout / step.outputs["results-path"]).read_text())
     assert results["run"]["decision"]["exitCode"] == exit_code
     assert (checkout / step.outputs["summary-path"]).read_text() == step.summary != ""
+
+
+def test_the_suite_of_the_base_commit_judges_the_head(image, checkout):
+    check_out(checkout, WRITES)
+    base = git(checkout, "rev-parse", "HEAD")
+    (checkout / "agent.sh").write_text("echo bye >hello.txt\n")
+    lax = json.dumps({"name": "files", "cases": [WRITES | {"expect": ["file:hello.txt exists"]}]})
+    (checkout / "bench/files.json").write_text(lax)
+    git(checkout, *IDENTITY, "commit", "-q", "-a", "-m", "head")
+    hand_over(checkout)
+    head = {"sha": git(checkout, "rev-parse", "HEAD"), "ref": "topic", "repo": {"full_name": "octocat/benchmarks"}}
+    event = {"action": "synchronize", "pull_request": {"number": 7, "head": head, "base": {"sha": base}}}
+    env = {"GITHUB_EVENT_NAME": "pull_request"}
+
+    own = run_step(image, checkout, inputs={"report-dir": "own"}, env=env, event=event)
+    bases = run_step(image, checkout, inputs={"report-dir": "bases", "suites-from": "base"}, env=env, event=event)
+
+    assert (own.exit_code, bases.exit_code) == (0, 1), own.log + bases.log
+    assert "bench/files.json" in bases.summary
 
 
 def test_every_output_of_the_action_is_written_and_no_other(image, checkout):

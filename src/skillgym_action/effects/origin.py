@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.effects.checkout import Checkout
 from skillgym_action.errors import UsageError
+from skillgym_action.notations.user_files import resolved
 
 if TYPE_CHECKING:
     from skillgym_action.effects.repository import Repository
@@ -59,7 +60,17 @@ class Origin:
 
     def in_head(self, path: Path) -> Path:
         """The place in the checkout of what suites and the configuration name: where agents work, what is written."""
-        return self.head / path.relative_to(self.root) if path.is_relative_to(self.root) else path
+        around = self.head.is_relative_to(self.root) and path.is_relative_to(self.head)
+        return self.head / path.relative_to(self.root) if path.is_relative_to(self.root) and not around else path
+
+    def directory(self, path: Path, checkout: Checkout) -> Path:
+        """Where agents work that are to work at ``path``: in the checkout, with the links on the way followed.
+
+        Of the checkout itself they were looked at when suites and configuration were read. Those that another commit
+        has, and that lead out of it, are not followed; and no session is run behind one.
+        """
+        place = self.in_head(path)
+        return place if self.is_apart and checkout.refusal(place, follow=True) else resolved(place)
 
     def refuse_inside(self, path: Path) -> None:
         """Raise OSError where a path leads into the folder, by whatever links, and not into the checkout."""

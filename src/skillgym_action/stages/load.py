@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from skillgym_action.domain import Runner
     from skillgym_action.effects.checkout import Checkout
-    from skillgym_action.effects.origin import Origin
     from skillgym_action.effects.suite_host import SuiteHosts
     from skillgym_action.errors import Problem
     from skillgym_action.notations.user_files import Opener
@@ -85,11 +84,16 @@ class Source:
 
 
 def load(
-    found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions, checkout: Checkout | None = None
+    found: Iterable[Found],
+    hosts: SuiteHosts,
+    options: LoadOptions,
+    checkout: Checkout | None = None,
+    *,
+    directory: Callable[[Path], Path] = resolved,
 ) -> tuple[Suite, ...]:
     """One suite per file, in the same order; names are made unique by their paths.
 
-    Without ``checkout`` every path is trusted.
+    Without ``checkout`` every path is trusted. ``directory``: what is meant by the directory that agents are to work in.
 
     Once cancelled, nothing is loaded any more: a suite that was cut off would look invalid.
     """
@@ -102,7 +106,7 @@ def load(
         suite = _suite(one, source)
         return None if hosts.cancelled else suite
 
-    suites = [_with_places(suite, options) for suite in _each(loaded, tuple(found)) if suite]
+    suites = [_with_places(suite, options, directory) for suite in _each(loaded, tuple(found)) if suite]
     names = Counter(suite.name for suite in suites)
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
 
@@ -150,55 +154,32 @@ def _suite(found: Found, source: Source) -> Suite:
         )
 
 
-def working_in(suite: Suite, origin: Origin) -> Suite:
-    """The suite, whose agents work in the checkout where it names a directory of the folder that it was read from."""
-    if not origin.is_apart:
-        return suite
+def _placed(problem: Problem, found: Found) -> Problem:
+    return problem if problem.location else replace(problem, location=Location(path=found.path))
 
-    def moved(spec: WorkspaceSpec) -> WorkspaceSpec:
-        return replace(spec, cwd=origin.in_head(spec.cwd)) if spec.cwd else spec
 
-    def in_head(runner: Runner) -> Runner:
+def _with_places(suite: Suite, options: LoadOptions, directory: Callable[[Path], Path]) -> Suite:
+    """The suite, with the directories that agents work in. Links on the way are followed here, and never again."""
+
+    def in_place(said: WorkspaceSpec) -> WorkspaceSpec:
+        return replace(said, cwd=directory(said.cwd)) if said.cwd else said
+
+    def at_its_place(runner: Runner) -> Runner:
         cwd = runner.agent.cwd
-        return replace(runner, agent=replace(runner.agent, cwd=origin.in_head(cwd))) if cwd else runner
+        return replace(runner, agent=replace(runner.agent, cwd=directory(cwd))) if cwd else runner
 
     return replace(
         suite,
-        workspace=moved(suite.workspace),
-        cases=tuple(replace(case, workspace=moved(case.workspace)) if case.workspace else case for case in suite.cases),
-        runners=tuple(map(in_head, suite.runners)),
+        workspace=in_place(_workspace(suite.workspace, options)),
+        cases=tuple(
+            replace(case, workspace=in_place(case.workspace)) if case.workspace else case for case in suite.cases
+        ),
+        runners=tuple(usable(at_its_place(runner), suite.path, options.environment) for runner in suite.runners),
     )
-
-
-def _placed(problem: Problem, found: Found) -> Problem:
-    return problem if problem.location else replace(problem, location=Location(path=found.path))
 
 
 def _workspace(said: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:
     """Limits alone say nothing of the place."""
     silent = said == WorkspaceSpec(limits=said.limits)
     wanted = replace(options.workspace, limits=said.limits) if silent else said
-    return _in_place(replace(wanted, cwd=options.cwd) if wanted.mode == "none" and wanted.cwd is None else wanted)
-
-
-def _in_place(said: WorkspaceSpec) -> WorkspaceSpec:
-    """Links to where agents work are followed here, and never again."""
-    return replace(said, cwd=resolved(said.cwd)) if said.cwd else said
-
-
-def _with_places(suite: Suite, options: LoadOptions) -> Suite:
-    """All in it that says where agents work, as it is to be taken."""
-    cases = tuple(
-        replace(case, workspace=_in_place(case.workspace)) if case.workspace else case for case in suite.cases
-    )
-    return replace(
-        suite,
-        workspace=_workspace(suite.workspace, options),
-        cases=cases,
-        runners=tuple(usable(_at_its_place(runner), suite.path, options.environment) for runner in suite.runners),
-    )
-
-
-def _at_its_place(runner: Runner) -> Runner:
-    cwd = runner.agent.cwd
-    return replace(runner, agent=replace(runner.agent, cwd=resolved(cwd))) if cwd else runner
+    return replace(wanted, cwd=options.cwd) if wanted.mode == "none" and wanted.cwd is None else wanted
