@@ -124,9 +124,12 @@ def test_verdict_outputs_and_reports_agree(image, checkout, cases, exit_code, ou
 
 
 def test_the_suite_of_the_base_commit_judges_the_head(image, checkout):
+    shows = {"type": "command", "command": "cat tool.txt >hello.txt"}
+    (checkout / "skillgym.config.yaml").write_text(json.dumps({"runners": {"script": {"agent": shows}}}))
+    (checkout / "tool.txt").write_text("hello\n")
     check_out(checkout, WRITES)
     base = git(checkout, "rev-parse", "HEAD")
-    (checkout / "agent.sh").write_text("echo bye >hello.txt\n")
+    (checkout / "tool.txt").write_text("bye\n")
     lax = json.dumps({"name": "files", "cases": [WRITES | {"expect": ["file:hello.txt exists"]}]})
     (checkout / "bench/files.json").write_text(lax)
     git(checkout, *IDENTITY, "commit", "-q", "-a", "-m", "head")

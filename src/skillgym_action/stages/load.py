@@ -93,7 +93,7 @@ def load(
 ) -> tuple[Suite, ...]:
     """One suite per file, in the same order; names are made unique by their paths.
 
-    Without ``checkout`` every path is trusted. ``directory``: what is meant by the directory that agents are to work in.
+    Without ``checkout`` every path is trusted. ``directory``: where agents work that are to work at a path.
 
     Once cancelled, nothing is loaded any more: a suite that was cut off would look invalid.
     """
