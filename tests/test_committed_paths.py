@@ -261,6 +261,22 @@ def test_a_folder_that_leads_out_is_not_searched(scene):
     assert (ran.code, ran.err) == (2, f"error: more is not searched: {says}\n")
 
 
+def test_a_folder_is_searched_where_a_link_of_the_checkout_leads(scene):
+    (scene.root / "bench").rename(scene.root / "suites")
+    (scene.root / "suites/core.json").rename(scene.root / "suites/core.bench.json")
+    scene.link("bench", "suites")
+    listed = silent(scene.run("bench", "--json", command="list"))
+    assert [row["suite"] for row in json.loads(listed.out)] == ["suites/core.bench.json"], listed.err
+
+
+@pytest.mark.parametrize("path", ["bench", "bench/core.json"])
+def test_a_checkout_that_is_called_by_another_name_is_the_same(scene, tmp_path, path):
+    other = tmp_path / "other"
+    other.symlink_to(scene.root)
+    listed = silent(scene.run(str(other / path), "--json", command="list"))
+    assert [row["suite"] for row in json.loads(listed.out)] == ["bench/core.json"], listed.err
+
+
 PARTS = {
     "tests": {"EVAL.yaml": "tests: link/EVAL.yaml"},
     "dots": {"EVAL.yaml": "tests: ../../outside/EVAL.yaml"},

@@ -39,6 +39,12 @@ class Checkout:
         """
         return self._below(self._plain(path)) is not None
 
+    def by_its_own_name(self, path: str | Path) -> Path:
+        """The same path below ``root``, where it calls the checkout by another name; else ``path``, plain."""
+        plain = self._plain(path)
+        below = self._below(plain)
+        return Path(plain) if below is None else self.root / below.lstrip("/")
+
     def opener(self, named: Path) -> Callable[[str | Path, int], int]:
         """What opens the files of a suite or configuration: one below the checkout may only have files from there.
 

@@ -57,11 +57,9 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
 
 
 def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOptions) -> Iterator[Found]:
-    target = Path(os.path.normpath(cwd / path))
+    target = repository.checkout.by_its_own_name(cwd / path)
     if target.is_dir():
-        if repository.checkout.contains(target) and (refused := repository.checkout.refusal(target, follow=True)):
-            raise UsageError(f"{path} is not searched: {refused}", remedy="name a folder of the repository")
-        yield from _searched(repository, repository.files(target), options)
+        yield from _searched(repository, repository.files(_folder(repository, path, target)), options)
     elif os.path.lexists(target):
         yield _named(repository, target, options)
     elif any(sign in path for sign in "*?["):
@@ -74,6 +72,15 @@ def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOption
             f"no such file or folder{options.where}: {path}",
             remedy="name a suite file, a folder or a glob; !PATH excludes",
         )
+
+
+def _folder(repository: Repository, path: str, target: Path) -> Path:
+    """The folder itself, where links of the checkout lead to it: git lists nothing behind a link."""
+    if not target.is_relative_to(repository.root):
+        return target
+    if refused := repository.checkout.refusal(target, follow=True):
+        raise UsageError(f"{path} is not searched: {refused}", remedy="name a folder of the repository")
+    return repository.root / target.resolve().relative_to(repository.root.resolve())
 
 
 def _named(repository: Repository, file: Path, options: DiscoverOptions) -> Found:
