@@ -10,6 +10,8 @@ import os
 import pwd
 import shutil
 import stat
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -313,3 +315,15 @@ def test_two_runs_never_use_the_same_user_id(checkout):
     assert third.take() == taken
     for run_ids in (second, third):
         os.close(run_ids.file)
+
+
+KEEPS_RIGHTS = "import ctypes, os, sys; ctypes.CDLL(None).prctl(28, 4, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
+
+
+def test_root_that_would_keep_its_rights_as_another_user_is_refused(checkout):
+    """A signal of such a session's worker would reach every process of the machine."""
+    tool = Path(sys.executable).with_name("skillgym-action")
+    argv = [sys.executable, "-c", KEEPS_RIGHTS, tool, "run", "--agent-user", NOBODY]
+    done = subprocess.run(argv, cwd=repository(checkout), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert ("no_setuid_fixup" if IS_ROOT else "only root") in done.stderr

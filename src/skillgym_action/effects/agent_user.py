@@ -7,6 +7,7 @@ user is who works where sessions have no folder of their own: in the checkout it
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import grp
 import os
@@ -25,6 +26,7 @@ from skillgym_action.session import Identity
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+PR_GET_SECUREBITS, SECBIT_NO_SETUID_FIXUP = 27, 4
 IMAGES_OWN = "agent"  # the user that the action's image has for this; it has entries of that name for IDS, too
 IDS = range(50_000, 60_000)  # free for such purposes by Debian's rules; every user namespace knows them
 LOCK_FOLDERS = ("/run/skillgym-action", "/var/lib/skillgym-action")
@@ -143,6 +145,11 @@ def agent_user(name: str) -> AgentUser:
         raise UsageError(
             "--agent-user: only root can start programs as somebody else", remedy="run as root, or without"
         )
+    if _keeps_rights():
+        raise UsageError(
+            "--agent-user: this process would keep root's rights as another user (securebits: no_setuid_fixup)",
+            remedy="start it without",
+        )
     accounts = {user.pw_uid for user in pwd.getpwall() if user.pw_name not in {name, IMAGES_OWN}}
     groups = {group.gr_gid for group in grp.getgrall() if group.gr_name not in {name, IMAGES_OWN}}
     readers, judges, *free = (number for number in IDS if number not in groups)
@@ -153,6 +160,12 @@ def agent_user(name: str) -> AgentUser:
     except OSError as error:
         raise UsageError(f"--agent-user: {error}", remedy="make one of them writable for root") from error
     return AgentUser(name=name, uid=found.pw_uid, gid=found.pw_gid, readers=readers, judges=judges, ids=ids)
+
+
+def _keeps_rights() -> bool:
+    """Whether who stops being root keeps its capabilities, and its signals with them reach everybody."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)  # Linux only
+    return bool(prctl and prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) & SECBIT_NO_SETUID_FIXUP)
 
 
 def images_own_user() -> str | None:

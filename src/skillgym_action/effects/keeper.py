@@ -75,9 +75,9 @@ class Keeper:
         """Have a folder of ours emptied, which is not waited for."""
         self._ask({"op": "empty"}, [folder])
 
-    def hold(self, *files: int) -> None:
-        """Have the keeper keep these files open, and with them their locks, until it ends."""
-        self._ask({"op": "hold"}, files)
+    def hold(self, file: int, nobody: int) -> None:
+        """Have the keeper keep this file open, and with it its locks, until it ends; ``nobody``: a user without one."""
+        self._ask({"op": "hold", "nobody": nobody}, [file])
 
     def _ask(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
         with self._lock:
@@ -123,6 +123,8 @@ class Keeper:
         try:
             if identity.is_own:
                 self._worker(identity)
+        except ConnectionLostError as error:
+            raise LostError from error
         finally:
             self.drop(identity)
             self._folders.pop(identity.uid, None)

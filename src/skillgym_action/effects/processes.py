@@ -83,7 +83,7 @@ class Processes:
         self.user = user
         self.keeper = Keeper()
         if user:
-            self.keeper.hold(user.ids.file)
+            self.keeper.hold(user.ids.file, user.ids.take())
         self.linger = LINGER
         self.environment = {name: value for name, value in environment.items() if name in ALLOWED}
         self.cancelled = cancelled

@@ -13,6 +13,7 @@ written to its status descriptor.
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import select
@@ -20,6 +21,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from contextlib import suppress
 
 from skillgym_action.hosts.descendants import end_descendants, protect, reaped
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 STATUS = struct.Struct("=i")
+FULL = 0.5  # seconds in which there has to be room for another process again
+PAUSE = 0.002
 
 
 class Keeper:
@@ -48,6 +52,7 @@ class Keeper:
         self._reapers: set[int] = set()
         self._users: dict[int, int] = {}  # uid -> gid, of all that was ever started
         self._folder: tuple[int, int, str] | None = None
+        self._nobody: int | None = None  # a user id without any process
         self._held: list[int] = []  # open files whose locks must last until all is over
         self._awake, self._wake = os.pipe()
         for end in (self._awake, self._wake):
@@ -87,14 +92,14 @@ class Keeper:
                 link, status, *folders = descriptors
                 if request["own"]:
                     self._users[request["uid"]] = request["gid"]
-                pid = self._forked(lambda: _work(request, link, folders), {link, *folders})
+                pid = self._forked_for(request, lambda: _work(request, link, folders), {link, *folders})
                 self._workers[pid] = status
                 descriptors = [link, *folders]
             case "reaper":
                 (link,) = descriptors
                 self._reapers.add(self._forked(lambda: reaper(socket.socket(fileno=link), request["rlimits"]), {link}))
             case "signal":
-                self._forked(lambda: _signal_user(request), set())
+                self._signal(request["uid"], request["number"])
             case "folder":
                 self._folder = (descriptors[0], descriptors[1], request["name"])
                 descriptors = []
@@ -103,6 +108,7 @@ class Keeper:
                 self._forked(lambda: _empty(folder), {folder})
             case "hold":
                 self._held += descriptors
+                self._nobody = request["nobody"]
                 descriptors = []
         for descriptor in descriptors:
             os.close(descriptor)
@@ -123,6 +129,36 @@ class Keeper:
             os.write(2, f"{type(error).__name__}: {error}\n".encode(errors="backslashreplace"))
         finally:
             os._exit(0)
+
+    def _forked_for(self, request: dict[str, Any], work: Callable[[], None], own: set[int]) -> int:
+        """The same for a session's user, which may have started all processes that there may be: they end then."""
+        deadline = time.monotonic() + FULL
+        while True:
+            try:
+                return self._forked(work, own)
+            except BlockingIOError:
+                if not request["own"] or time.monotonic() > deadline:
+                    raise
+            self._signal(request["uid"], signal.SIGKILL)
+            self._reap()
+            time.sleep(PAUSE)
+
+    def _signal(self, uid: int, number: int) -> None:
+        """Send a signal to all that a session's user runs, in one call and without another process.
+
+        Which processes that reaches is decided by the effective and the real user; who may send one to us, by the real
+        and the saved one. So for a moment this is the user as far as the first goes, nobody's for the second, root's
+        for the third, by which it becomes root's again.
+        """
+        if not self._nobody or not uid:  # root's signals reach everybody
+            raise OSError(errno.EPERM, "no user of a session's own")
+        os.setresuid(self._nobody, uid, 0)
+        try:
+            os.kill(-1, number)
+        except ProcessLookupError:
+            return
+        finally:
+            os.setresuid(0, 0, 0)
 
     def _reap(self) -> None:
         """Report what has ended. When a reaper was killed, what it looked after comes to us, and is ended."""
@@ -147,7 +183,8 @@ class Keeper:
             except ChildProcessError:
                 continue
         for uid, gid in self._users.items():
-            os.waitpid(self._forked(lambda uid=uid, gid=gid: _end_user(uid, gid), set()), 0)  # type: ignore[misc]
+            ending = {"uid": uid, "own": True}
+            os.waitpid(self._forked_for(ending, lambda uid=uid, gid=gid: _end_user(uid, gid), set()), 0)  # type: ignore[misc]
         end_descendants(0.0)
         if self._folder is not None:
             self._remove(*self._folder)
@@ -187,14 +224,6 @@ def _work(request: dict[str, Any], link: int, folders: list[int]) -> None:
     places = {name: Folder(descriptor) for name, descriptor in zip(request["places"], folders, strict=True)}
     with socket.socket(fileno=link) as connection:
         worker(connection, places, request["grace"] if request["own"] else None)
-
-
-def _signal_user(request: dict[str, Any]) -> None:
-    change_user(request["uid"], request["gid"], ())
-    try:
-        os.kill(-1, request["number"])
-    except ProcessLookupError:
-        return
 
 
 def _empty(folder: int) -> None:
