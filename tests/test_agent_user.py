@@ -24,7 +24,8 @@ from skillgym_action.effects.cancellation import Cancellation
 from skillgym_action.effects.closures import closed_but_to
 from skillgym_action.effects.processes import Processes
 from skillgym_action.effects.session_folder import SessionFolder
-from skillgym_action.errors import UsageError
+from skillgym_action.effects.suite_host import SuiteHosts
+from skillgym_action.errors import SuiteError, UsageError
 from skillgym_action.session import Identity, Invocation
 
 NOBODY = "nobody"
@@ -223,6 +224,24 @@ def processes():
     ) as door:
         yield door
     cancelled.close()
+
+
+def test_an_interpreter_that_agents_cannot_reach_is_told(checkout, processes):
+    closed = checkout / "closed"
+    closed.mkdir(mode=0o700)
+    (closed / "python").symlink_to(sys.executable)
+    closed.chmod(0o700 if IS_ROOT else 0)
+    suite_file = checkout / "x_suite.py"
+    suite_file.write_text("suite = []")
+    with (
+        SuiteHosts(processes, root=checkout, logs=checkout / "logs", python=str(closed / "python")) as hosts,
+        pytest.raises(SuiteError) as caught,
+    ):
+        hosts.load(suite_file)
+    closed.chmod(0o700)
+    (problem,) = caught.value.problems
+    expected = f"the agents' user cannot execute {closed / 'python'}" if IS_ROOT else "Permission denied"
+    assert expected in problem.message
 
 
 def test_programs_of_suites_reach_suites_and_every_session_but_no_session_reaches_them(checkout, processes):

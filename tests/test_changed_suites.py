@@ -295,6 +295,12 @@ def test_suites_that_are_named_must_be_there(tmp_path):
     assert (ran.code, "lack suites of the base commit: bench/more.json" in ran.err) == (3, True)
 
 
+def test_suites_are_not_named_in_vain(tmp_path):
+    phases = Phases(tmp_path, MORE, {}, "bench/core.json")
+    ran = skillgym("report", "run", "--suites", "bench", cwd=phases.base)
+    assert (ran.code, "--suites without --compare-suites" in ran.err) == (2, True), ran.err
+
+
 def test_a_report_of_that_report_is_not_green_either(tmp_path):
     phases = Phases(tmp_path, STRICT, WEAK)
     phases.report()

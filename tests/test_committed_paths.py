@@ -277,6 +277,21 @@ def test_a_checkout_that_is_called_by_another_name_is_the_same(scene, tmp_path, 
     assert [row["suite"] for row in json.loads(listed.out)] == ["bench/core.json"], listed.err
 
 
+@pytest.mark.parametrize("named", [["--config", "skillgym.config.json"], ["bench"]], ids=["named", "found"])
+def test_programs_of_its_configuration_are_in_that_checkout(scene, tmp_path, named):
+    (scene.root / "skillgym.config.yaml").unlink()
+    written(
+        scene.root,
+        {"agent.sh": 'echo "$0"; touch out.txt', "skillgym.config.json": config(runner(["sh", "./agent.sh"]))},
+    )
+    other = tmp_path / "other"
+    other.symlink_to(scene.root)
+    ran = silent(scene.run(*named[:-1], str(other / named[-1])))
+    assert ran.code == 0, ran.err
+    (suite_told,) = results(scene.root)["suites"]
+    assert [row["finalOutput"] for row in suite_told["results"]] == [str(scene.root / "agent.sh")]
+
+
 PARTS = {
     "tests": {"EVAL.yaml": "tests: link/EVAL.yaml"},
     "dots": {"EVAL.yaml": "tests: ../../outside/EVAL.yaml"},

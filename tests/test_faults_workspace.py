@@ -76,6 +76,13 @@ def bench(tmp_path, request):
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def test_what_cannot_be_copied_is_told_with_the_way_to_it(bench):
+    written(bench.root, {"a/b/closed.txt": "x"})
+    (bench.root / "a/b/closed.txt").chmod(0)
+    found = bench.run("true", case())
+    assert "Permission denied: 'a/b/closed.txt'" in json.dumps(found["one"])
+
+
 HARM = {
     "a file that nobody may read": "echo $API_TOKEN > secret; chmod 000 secret",
     "a folder that nobody may enter": "mkdir closed; echo $API_TOKEN > closed/secret; chmod 000 closed",

@@ -194,6 +194,8 @@ def report(runs: Iterable[str], given: Settings, here: Place) -> int:
     """``report``: stored runs, merged; everything is read before a directory is made, which a pattern might match."""
     from skillgym_action.runs.stored import stored_reports
 
+    if given.paths and not given.compare_suites:
+        raise UsageError("--suites without --compare-suites", remedy="add --compare-suites, which looks for them")
     stored = stored_reports(runs, here.cwd, confined=here.job is not None)
     config = composition.configuration(given, here)
     options = resolve.options(given, config, here, runners=0)

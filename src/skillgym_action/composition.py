@@ -190,7 +190,7 @@ def configuration(given: Settings, here: Place) -> Config:
     """The configuration that is named, found upward from the first path, or empty. Raises ConfigError, UsageError."""
     origin = here.origin
     if given.config:
-        named = origin.place(normal(here.cwd / given.config))
+        named = origin.checkout.by_its_own_name(origin.place(normal(here.cwd / given.config)))
         if not os.path.lexists(named):
             raise UsageError(f"no such configuration file{origin.where()}: {given.config}", remedy="check --config")
         config = read_config(named, given.config, _program_runner(given, here), origin.checkout)
@@ -205,7 +205,7 @@ def configuration(given: Settings, here: Place) -> Config:
 def _config_file(given: Settings, here: Place, origin: Origin) -> Path | None:
     """The configuration file that is found upward from the first path."""
     first = next((path for path in given.paths if not path.startswith("!")), ".")
-    place = origin.place(normal(here.cwd / first))
+    place = origin.checkout.by_its_own_name(origin.place(normal(here.cwd / first)))
     return find_config(place if place.is_dir() else place.parent, origin.root)
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import subprocess
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -113,7 +113,8 @@ class Repository:
             return
         try:
             target.mkdir(parents=True, exist_ok=True)
-            self._copy_opened(opened, names, target)
+            with _told_of(folder):
+                self._copy_opened(opened, names, target)
         finally:
             os.close(opened)
 
@@ -126,7 +127,7 @@ class Repository:
             self._processes.cancelled.heed()
             if left_out and left_out.has(name):
                 continue
-            with suppress(FileNotFoundError, *([PermissionError] if left_out else [])):
+            with _told_of(name), suppress(FileNotFoundError, *([PermissionError] if left_out else [])):
                 mode = os.lstat(name, dir_fd=folder).st_mode
                 if stat.S_ISLNK(mode):
                     (target / name).symlink_to(os.readlink(name, dir_fd=folder))
@@ -167,6 +168,23 @@ class _LeftOut:
 
     def below(self, name: str) -> _LeftOut:
         return _LeftOut(self.here / name, self.paths)
+
+
+class _NotCopiedError(OSError):
+    """``filename`` is a path from the folder on that is copied."""
+
+
+@contextmanager
+def _told_of(name: str) -> Iterator[None]:
+    """What goes wrong with something in an open folder is told with the way to it."""
+    try:
+        yield
+    except InterruptedError:
+        raise
+    except _NotCopiedError as error:
+        raise _NotCopiedError(error.errno, error.strerror, f"{name}/{error.filename}".lstrip("/")) from error
+    except OSError as error:
+        raise _NotCopiedError(error.errno, error.strerror, name) from error
 
 
 def _is_among(name: str, paths: tuple[str, ...]) -> bool:

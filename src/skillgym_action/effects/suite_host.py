@@ -195,7 +195,11 @@ class SuiteHosts:
                 )
         except OSError as error:
             message = f"the suite host cannot be started: {error}"
-            raise SuiteError.of(self._problem(file, message, "name a Python of version 3.11 or newer")) from error
+            remedy = "name a Python of version 3.11 or newer"
+            if isinstance(error, PermissionError) and self._processes.user:
+                message = f"the suite host cannot be started: the agents' user cannot execute {argv[0]}"
+                remedy = "install it where every user can execute it"
+            raise SuiteError.of(self._problem(file, message, remedy)) from error
         return HostProcess(file, child, log)
 
     def _argv(self, file: Path) -> tuple[str, ...]:
