@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import stat
 import tempfile
@@ -146,6 +147,27 @@ def test_a_daemon_of_an_agent_is_dead_before_the_test_command(place):
 def test_what_a_test_command_leaves_running_changes_nothing_afterwards(place):
     later = "(setsid sh -c 'sleep 0.4; echo x >late.txt' &) ; true"
     expected(ran(place, PASSING, {"test": later}, {"test": "sleep 0.8"}, "no-file:late.txt"), "passed")
+
+
+@BOTH
+def test_however_many_test_commands_there_are_each_is_run_in_a_home_of_its_own(place, options):
+    commands = [{"test": f'test -z "$(ls -A $HOME)" && : >$HOME/{number}'} for number in range(12)]
+    expected(ran(place, PASSING, *commands, options=options), "passed")
+
+
+def test_descriptors_of_the_tool_do_not_become_more_with_each_session(place):
+    files = {
+        "skillgym.config.yaml": config(runner(PASSING)),
+        "bench/core.json": suite(*(case(f"c{number}") for number in range(60)), workspace={"templateDir": "template"}),
+        "bench/template/file.txt": "x",
+    }
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, most))
+    try:
+        found = results(place, files, *AS_USERS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
+    assert {result["status"] for result in found.values()} <= {"passed"}
 
 
 def test_a_test_command_of_the_agent_does_not_reach_a_foreign_folder(place):
