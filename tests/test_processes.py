@@ -123,6 +123,7 @@ def test_a_signal_is_told_apart_from_an_exit_code(processes: Processes, tmp_path
             id="TERM is ignored",
         ),
         pytest.param("setsid sleep {mark} & kill -STOP $! ; sleep {mark}", id="a stopped grandchild"),
+        pytest.param("setsid sleep {mark} & kill -STOP $PPID; sleep {mark}", id="a stopped supervisor"),
     ],
 )
 def test_after_the_time_limit_no_process_is_left(processes: Processes, tmp_path: Path, script: str) -> None:
