@@ -83,6 +83,9 @@ class Worker:
         try:
             send(self.link, {**request, "op": "become"}, descriptors)
             failed = receive(self.link)  # nothing, since the link is closed by the exec
+        except ConnectionLostError:
+            os.close(self._status)
+            raise
         finally:
             self.link.close()
         if failed:
