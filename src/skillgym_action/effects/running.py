@@ -160,8 +160,8 @@ class Reaper:
         return self.link.fileno()
 
     def end(self, grace: float) -> None:
-        """End the program and all that it started; which, as the same user, may have stopped the reaper."""
-        self._signal(signal.SIGCONT)
+        """End the program and all that it started."""
+        self._signal(signal.SIGCONT)  # a program of the same user may have stopped it
         with suppress(ConnectionLostError):
             send(self.link, {"op": "end", "grace": grace})
 
