@@ -210,7 +210,7 @@ def test_paths_elsewhere_are_trusted_but_regular(root):
         assert file.read() == CANARY
     os.mkfifo(outside / "fifo")
     with pytest.raises(PathRefusedError, match="a FIFO"):
-        checkout.open_named(outside / "fifo")
+        checkout.opener(outside / "fifo")(outside / "fifo", os.O_RDONLY)
 
 
 def test_a_suite_of_the_checkout_has_files_of_the_checkout_only(root):

@@ -201,8 +201,12 @@ def test_what_of_a_template_cannot_be_read_is_told(tmp_path, closed, proved):
     template = written(tmp_path / "repo" / "t", {"a/file": "x", "b.txt": "x"})
     (template / ("a" if closed == "folder" else "a/file")).chmod(0)
     (tmp_path / "tmp").mkdir()
-    told = Bench(tmp_path, tmp_path / "tmp").run("echo", files=with_template(template))
+    alone = {"test": "test $(ls -d $TMPDIR/../../*/workspace | wc -l) = 1"}
+    next_one = {"y.json": suite(case("two", [alone]), workspace={"templateDir": "other"}), "other/file": "x"}
+    files = with_template(template) | {f"bench/{name}": text for name, text in next_one.items()}
+    told = Bench(tmp_path, tmp_path / "tmp").run("echo", files=files)
     (template / "a").chmod(0o700)
+    assert told["two"]["status"] == "passed", "the half-made workspace is still there"
     place = template / ("a" if closed == "folder" else "a/file")
     why = f"the workspace could not be made: [Errno 13] Permission denied: '{place}'"
     assert (told["one"]["status"], told["one"]["error"]["message"]) == ("errored", why)

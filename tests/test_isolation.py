@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import stat
 import tempfile
@@ -148,6 +149,27 @@ def test_what_a_test_command_leaves_running_changes_nothing_afterwards(place):
     expected(ran(place, PASSING, {"test": later}, {"test": "sleep 0.8"}, "no-file:late.txt"), "passed")
 
 
+@BOTH
+def test_however_many_test_commands_there_are_each_is_run_in_a_home_of_its_own(place, options):
+    commands = [{"test": f'test -z "$(ls -A $HOME)" && : >$HOME/{number}'} for number in range(12)]
+    expected(ran(place, PASSING, *commands, options=options), "passed")
+
+
+def test_descriptors_of_the_tool_do_not_become_more_with_each_session(place):
+    files = {
+        "skillgym.config.yaml": config(runner(PASSING)),
+        "bench/core.json": suite(*(case(f"c{number}") for number in range(60)), workspace={"templateDir": "template"}),
+        "bench/template/file.txt": "x",
+    }
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, most))
+    try:
+        found = results(place, files, *AS_USERS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
+    assert {result["status"] for result in found.values()} <= {"passed"}
+
+
 def test_a_test_command_of_the_agent_does_not_reach_a_foreign_folder(place):
     agent = "printf 'all:\\n\\trm -rf CANARY; cd ..; rm -rf workspace; ln -s CANARY workspace\\n' >Makefile"
     expected(ran(place, agent, {"test": "make -f Makefile all; true"}), "passed")
@@ -173,9 +195,13 @@ LEAVES = {
 
 
 def test_files_elsewhere_are_gone_and_a_user_that_left_a_trace_is_not_used_again(place, mark):
-    """One after the other; each says who it is. The user of a session that left nothing is used again."""
+    """One after the other; each says who it is, and what it finds.
+
+    The user and the home of a session that left nothing are used again, and the next session finds the same.
+    """
+    finds = "id -u; echo $HOME; ls -A . $HOME $TMPDIR /proc/self/fd"
     agent = (
-        f"MARK={mark}; id -u; case {{case_id}} in {' '.join(f'*{name}) {do};;' for name, do in LEAVES.items())} esac"
+        f"MARK={mark}; {finds}; case {{case_id}} in {' '.join(f'*{name}) {do};;' for name, do in LEAVES.items())} esac"
     )
     order = [
         f"{number}-{name}"
@@ -189,61 +215,20 @@ def test_files_elsewhere_are_gone_and_a_user_that_left_a_trace_is_not_used_again
     assert [path for path in ("/tmp", "/var/tmp", "/dev/shm") if Path(path, mark).exists()] == []
     if IS_ROOT:
         assert {name: result["status"] for name, result in found.items()} == dict.fromkeys(order, "passed")
-        users = [int(said(place, name)) for name in order]
-        again = [before == after for before, after in pairwise(users)]
+        told = [said(place, name).splitlines() for name in order]
+        again = [before == after for before, after in pairwise(told)]
         assert dict(zip(order[1:], again, strict=False)) == {
             "1-clean": True, "2-clean": True, "3-elsewhere": True, "4-clean": False, "5-home": True, "6-clean": False,
             "7-scratch": True, "8-clean": False,
         }  # fmt: skip
-        assert len(set(users)) == len(LEAVES)
-        assert set(users) < set(range(50_000, 60_000))
+        users, homes = {int(lines[0]) for lines in told}, {lines[1] for lines in told}
+        assert len(users) == len(homes) == len(LEAVES)
+        assert users < set(range(50_000, 60_000))
 
 
 def said(place: Path, case_id: str) -> str:
     """What the agent of that case printed."""
     return (place / "checkout" / "results" / "core" / case_id / "sh" / "repeat-1" / "stdout.log").read_text()
-
-
-def test_a_user_that_has_left_nothing_is_used_again_and_one_that_has_is_not(place):
-    agent = "ls -A . /proc/self/fd; id -u >out.txt; test {} = clean || echo x >/dev/shm/$(id -u)"
-    expect = ("file:out.txt exists",)
-    for left, users in (("clean", 1), ("file", 3)):
-        files = {
-            "skillgym.config.yaml": config(runner(f"{agent.format(left)}; cat out.txt")),
-            "bench/core.json": suite(*(case(name, expect) for name in ("one", "two", "three"))),
-        }
-        root = repository(place / left, files)
-        done = skillgym("run", "--agent-user", "nobody", "--jobs", "1", "--output", "results", cwd=root)
-        if not IS_ROOT:
-            assert (done.code, "only root" in done.err) == (2, True)
-            continue
-        assert done.code == 0, done.err
-        found = [path.read_text() for path in (root / "results").rglob("stdout.log")]
-        assert (len(found), len(set(found))) == (3, users), "a later session finds what the first one did"
-        assert [text for text in found if Path("/dev/shm", text.split()[-1]).exists()] == []
-
-
-@pytest.mark.parametrize(
-    ("leaves", "same"),
-    [
-        pytest.param("true", True, id="nothing"),
-        pytest.param("touch $HOME/x; rm $HOME/x", False, id="home"),
-        pytest.param("touch $TMPDIR/x; rm $TMPDIR/x", False, id="temporary folder"),
-        pytest.param(": >/tmp/MARK", False, id="elsewhere"),
-    ],
-)
-def test_the_next_session_has_neither_the_user_nor_the_home_of_one_that_left_something(place, mark, leaves, same):
-    leaves = leaves.replace("MARK", mark)
-    agent = f"if [ {{case_id}} = one ]; then {leaves}; fi; id -u >out.txt; echo $HOME >>out.txt"
-    files = {"skillgym.config.yaml": config(runner(agent)), "bench/core.json": suite(case("one"), case("two"))}
-    root = repository(place / "checkout", files, git=True)
-    done = skillgym("run", "--agent-user", "nobody", "--jobs", "1", "--output", "results", cwd=root)
-    if IS_ROOT:
-        assert done.code == 0, done.err
-        told = [path.read_text().split() for path in (root / "results").rglob("changes/out.txt")]
-        assert [first == second for first, second in zip(*told, strict=True)] == [same, same]
-    else:
-        assert (done.code, "only root" in done.err) == (2, True)
 
 
 def test_links_of_an_archived_workspace_lead_nowhere(place):

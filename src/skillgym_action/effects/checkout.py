@@ -52,14 +52,6 @@ class Checkout:
         """
         return self._open_followed if self.contains(named) else open_regular
 
-    def open_named(self, path: str | Path, _flags: int = 0) -> int:
-        """A descriptor of a regular file that the user or the workflow named, wherever it is; links stay inside.
-
-        Raises PathRefusedError, OSError.
-        """
-        plain = self._plain(path)
-        return self.open_file(plain, follow=True) if self.contains(plain) else open_regular(path)
-
     def open_file(self, path: str | Path, *, follow: bool) -> int:
         """A descriptor of the regular file at ``path``, to be read. Absolute, or relative to the checkout.
 

@@ -173,8 +173,7 @@ class Keeper:
         worker = self._workers.get(identity.uid)
         if worker and worker.groups == identity.groups:
             return worker
-        if worker:
-            worker.close()
+        self.drop(identity)
         folders = self._folders.get(identity.uid, {})
         link, theirs = socket.socketpair()
         status, write = os.pipe()
@@ -192,8 +191,13 @@ class Keeper:
                 self._ask(request, [theirs.fileno(), write, *folders.values()])
         finally:
             os.close(write)
-        self._workers[identity.uid] = worker = Worker(link, status, identity.groups, partial(self.signal, identity))
-        worker.root = worker.answer()  # it has become the user, and nothing else of the user is left
+        worker = Worker(link, status, identity.groups, partial(self.signal, identity))
+        try:
+            worker.root = worker.answer()  # it has become the user, and nothing else of the user is left
+        except BaseException:
+            worker.close()
+            raise
+        self._workers[identity.uid] = worker
         return worker
 
     def signal(self, identity: Identity, number: int) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 STATUS = struct.Struct("=i")
+STARTED = 1.0  # seconds in which a program nearly always has been started
 ENDED = 15.0  # seconds that a process has to end that must end
 
 
@@ -82,6 +83,9 @@ class Worker:
         try:
             send(self.link, {**request, "op": "become"}, descriptors)
             failed = receive(self.link)  # nothing, since the link is closed by the exec
+        except ConnectionLostError:
+            os.close(self._status)
+            raise
         finally:
             self.link.close()
         if failed:
@@ -122,17 +126,30 @@ class Reaper:
 
     def run(self, request: dict[str, Any], descriptors: Sequence[int]) -> Reaper:
         """The running program. Raises OSError, ConnectionLostError."""
-        send(self.link, {**request, "op": "run"}, descriptors)
-        received = receive(self.link)
-        if received is None:
+        try:
+            send(self.link, {**request, "op": "run"}, descriptors)
+            if not self.root:
+                self.root = int(self._answer()["pid"])
+            answer = self._answer()
+        except ConnectionLostError:
             self.link.close()
-            raise ConnectionLostError("the reaper has ended")
-        answer, _ = received
+            raise
         if "error" in answer:
             self._idle.append(self)
             raise OSError(answer["errno"], str(answer["error"]))
-        self.root = int(answer["pid"])
         return self
+
+    def _answer(self) -> dict[str, Any]:
+        """The next answer, also of a reaper that its program has stopped at once. Raises ConnectionLostError."""
+        if not _readable(self.link.fileno(), STARTED):
+            self._signal(signal.SIGCONT)
+            if not _readable(self.link.fileno(), ENDED):
+                self._signal(signal.SIGKILL)  # then the keeper ends what it left
+                raise ConnectionLostError("the reaper does not answer")
+        received = receive(self.link)
+        if received is None:
+            raise ConnectionLostError("the reaper has ended")
+        return received[0]
 
     def close(self) -> None:
         """Let it end."""
@@ -144,20 +161,29 @@ class Reaper:
 
     def end(self, grace: float) -> None:
         """End the program and all that it started."""
+        self._signal(signal.SIGCONT)  # a program of the same user may have stopped it
         with suppress(ConnectionLostError):
             send(self.link, {"op": "end", "grace": grace})
 
     def exit_code(self) -> int | None:
         """Waits until the program has ended, and all it left. The reaper is free then."""
-        try:
-            answer = receive(self.link) if _readable(self.link.fileno(), ENDED) else None
-        except ConnectionLostError:
-            answer = None
+        answer = None
+        if _readable(self.link.fileno(), ENDED):
+            with suppress(ConnectionLostError):
+                answer = receive(self.link)
+        else:
+            self._signal(signal.SIGKILL)  # then the keeper ends what it left
         if answer is None:
             self.link.close()
             return None
         self._idle.append(self)
         return os.waitstatus_to_exitcode(int(answer[0]["status"]))
+
+    def _signal(self, number: int) -> None:
+        """To the reaper alone, whose link is open: it has not ended."""
+        if self.root:
+            with suppress(ProcessLookupError):
+                os.kill(self.root, number)
 
 
 def _readable(descriptor: int, seconds: float) -> bool:

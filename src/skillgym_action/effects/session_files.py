@@ -217,9 +217,11 @@ class RemoteFolder:
     def fill(self, template: Template, cancelled: Cancellation) -> None:
         """Put a copy of the template there."""
         cancelled.heed()
-        if bundle := template.bundle(cancelled):
-            request = {"op": "unpack", "place": self._name}
-            self._keeper.ask(self._identity, request, [bundle])
+        if (bundle := template.bundle(cancelled)) is not None:
+            try:
+                self._keeper.ask(self._identity, {"op": "unpack", "place": self._name}, [bundle])
+            finally:
+                os.close(bundle)
 
     def pack(self, paths: Iterable[str] | None) -> Iterator[BundleEntry]:
         """What is there. Raises OSError."""

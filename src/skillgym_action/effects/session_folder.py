@@ -139,6 +139,14 @@ class SessionFolder:
         os.rename(name, target, src_dir_fd=self._fd)
         self.forget(name)
 
+    def remove(self, name: str) -> None:
+        """Empty and remove one of its folders; what cannot be removed stays until all are discarded."""
+        with suppress(OSError):
+            self.files(name).empty()
+            with suppress(FileNotFoundError):
+                os.rmdir(name, dir_fd=self._fd)
+            os.close(self._folders.pop(name))
+
     def discard(self, *names: str) -> bool:
         """Empty and remove these folders; whether nothing is left of them, and of its user elsewhere.
 

@@ -54,6 +54,7 @@ class Workspace:
         self._before: dict[str, Entry] = {}
         self._after: dict[str, Entry] = {}
         self._digests: dict[str, str | None] = {}
+        self._grader_home = ""
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -89,8 +90,10 @@ class Workspace:
         return {**self._named(), "HOME": os.fspath(self.home), "TMPDIR": os.fspath(self.scratch)}
 
     def grader_env(self) -> dict[str, str]:
-        """A new home, hence one that holds nothing the agent put there."""
-        name = f"grader-{os.urandom(4).hex()}"
+        """A new home, hence one that holds nothing the agent put there. The one before is no longer needed."""
+        if self._grader_home:
+            self.folder.remove(self._grader_home)
+        self._grader_home = name = f"grader-{os.urandom(4).hex()}"
         self.folder.make(name)
         return {**self._named(), "HOME": os.fspath(self.folder.path / name), "TMPDIR": os.fspath(self.scratch)}
 

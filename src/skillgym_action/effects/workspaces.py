@@ -74,9 +74,13 @@ class Workspaces:
             return self._elsewhere(spec.cwd or self.repository.root, self._user.in_place if self._user else None)
         template = self._template_of(spec)
         folder = self._folder()
-        folder.make(WORKSPACE)
-        workspace = Workspace(folder, folder.path / WORKSPACE, template, user=self._user)
-        workspace.inside.fill(template, self.cancelled)
+        try:
+            folder.make(WORKSPACE)
+            workspace = Workspace(folder, folder.path / WORKSPACE, template, user=self._user)
+            workspace.inside.fill(template, self.cancelled)
+        except BaseException:
+            self._retire(folder)
+            raise
         return workspace
 
     def _elsewhere(self, path: Path, identity: Identity | None, *, own: bool = False) -> Workspace:
@@ -141,7 +145,6 @@ class Workspaces:
         home, and when the user has left nothing elsewhere.
         """
         folder = workspace.folder
-        self._reserve.leave([folder.path])
         if not workspace.is_own:
             folder.forget(WORKSPACE)
         elif folder.identity is None and workspace.is_small:
@@ -150,12 +153,14 @@ class Workspaces:
         untouched = not folder.is_shared and folder.is_untouched(HOME, SCRATCH)
         clean = folder.discard(*(name for name in folder.names if not untouched or name not in {HOME, SCRATCH}))
         if untouched and clean and folder.is_untouched(HOME, SCRATCH):  # again: now nothing of the user's runs
+            self._reserve.leave([folder.path])
             self._unused.append(folder)
         else:
             self._retire(folder, clean=clean)
 
     def _retire(self, folder: SessionFolder, *, clean: bool = True) -> None:
         """A folder that cannot be emptied stays where no session is, and goes with the run as far as it can."""
+        self._reserve.leave([folder.path])
         if not (folder.discard(*folder.names) and clean):
             with suppress(OSError):
                 os.rename(folder.path, f"{self._trash}/{next(self._numbers)}")

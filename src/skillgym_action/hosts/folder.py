@@ -102,11 +102,6 @@ class Folder:
                 found += [path for path in folder_walks.sorted_by_parts(paths) if self._is_file(path)]
         return tuple(found)
 
-    def usage(self, limit: int | None = None) -> int:
-        """Bytes on disk of the folder and all below; no more are counted once there are over ``limit``."""
-        with Descent(self.fd) as place:
-            return folder_walks.usage(place, limit)
-
     # --- looked at; links are followed inside -----------------------------------------------------------------
 
     def kind(self, path: str) -> str | None:

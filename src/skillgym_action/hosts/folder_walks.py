@@ -1,8 +1,7 @@
-"""What is below a folder, looked at in one walk: all of it, what matches a pattern, what it takes on disk."""
+"""What is below a folder, looked at in one walk: all of it, or what matches a pattern."""
 
 from __future__ import annotations
 
-import os
 import stat
 from contextlib import suppress
 from time import monotonic
@@ -12,6 +11,7 @@ from skillgym_action.hosts.glob_patterns import Glob, matches_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Collection, Iterator
 
     from skillgym_action.hosts.glob_patterns import States
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     Entry = tuple[str, int, int, int, int] | tuple[str]
 
 DIRECTORY = ("directory",)
-BLOCK = 512  # bytes of what st_blocks counts
 
 
 def kind_of(mode: int) -> str:
@@ -83,42 +82,6 @@ def matching(place: Descent, pattern: str) -> Iterator[tuple[str, bool]]:
                         waiting.append((depth, entry.name, path + "/", reached))
                 elif glob.accepts(reached):
                     yield path, entry.is_symlink()
-
-
-def usage(place: Descent, limit: int | None) -> int:
-    """Bytes that the present folder and all below take on disk; no more are counted once there are over ``limit``.
-
-    Files with several names count once. What cannot be listed is left out.
-    """
-    total = 0
-    several: set[tuple[int, int]] = set()
-    waiting = [(0, "")]
-    while waiting:
-        depth, name = waiting.pop()
-        place.rise(depth)
-        if name and not entered(place, name):
-            continue
-        depth = len(place.names)
-        with suppress(OSError), place.scan() as entries:
-            total += os.fstat(place.fd).st_blocks * BLOCK
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append((depth, entry.name))
-                    continue
-                with suppress(OSError):
-                    total += _blocks(entry.stat(follow_symlinks=False), several) * BLOCK
-                if limit is not None and total > limit:
-                    return total
-    return total
-
-
-def _blocks(found: os.stat_result, several: set[tuple[int, int]]) -> int:
-    if found.st_nlink > 1:
-        file = (found.st_dev, found.st_ino)
-        if file in several:
-            return 0
-        several.add(file)
-    return found.st_blocks
 
 
 def sorted_by_parts(paths: set[str]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ import sys
 import time
 from contextlib import suppress
 
-from skillgym_action.hosts.descendants import end_descendants, protect, reaped
+from skillgym_action.hosts.descendants import STUBBORN, end_descendants, protect, reaped
 from skillgym_action.hosts.folder import Folder
 from skillgym_action.hosts.messages import ConnectionLostError, receive
 from skillgym_action.hosts.program import change_user
@@ -164,7 +164,9 @@ class Keeper:
         """Report what has ended. When a reaper was killed, what it looked after comes to us, and is ended."""
         with suppress(BlockingIOError):
             os.read(self._awake, 4096)
-        for pid, status in reaped().items():
+        ended = reaped()
+        while ended:
+            pid, status = ended.popitem()
             if pid in self._workers:
                 pipe = self._workers.pop(pid)
                 with suppress(OSError):
@@ -173,15 +175,17 @@ class Keeper:
             elif pid in self._reapers:
                 self._reapers.discard(pid)
                 if status:
-                    end_descendants(0.0, spared={*self._reapers, *self._workers})
+                    ended |= end_descendants(0.0, spared={*self._reapers, *self._workers})
 
     def close(self) -> None:
         """End everything, and remove the folder."""
         for pid in self._reapers:  # their links are closed with the tool; each ends what it runs
-            try:
-                os.waitpid(pid, 0)
-            except ChildProcessError:
-                continue
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)  # a program of the same user can have stopped it
+        deadline = time.monotonic() + STUBBORN
+        while self._reapers and (left := deadline - time.monotonic()) > 0:
+            select.select([self._awake], [], [], left)
+            self._reap()
         for uid, gid in self._users.items():
             ending = {"uid": uid, "own": True}
             os.waitpid(self._forked_for(ending, lambda uid=uid, gid=gid: _end_user(uid, gid), set()), 0)  # type: ignore[misc]

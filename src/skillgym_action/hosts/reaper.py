@@ -4,9 +4,9 @@ It is a subreaper: whatever a program's descendants call themselves, and whateve
 parents have ended they are its children. Without root this is what keeps sessions apart in time; with root it runs
 programs of fixed users, and those of the tool itself.
 
-Messages: ``run`` -> its own process id, or the error; then, when nothing of the program is left, its wait status.
-``end`` ends the program. The limits of programs are its own, which they inherit: so a program that has no other user
-is started without a copy of this process, which would take most of the time.
+Messages: its own process id, as it starts; ``run`` -> nothing, or the error; then, when nothing of the program is left,
+its wait status. ``end`` ends the program. The limits of programs are its own, which they inherit: so a program that has
+no other user is started without a copy of this process, which would take most of the time.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ def serve(link: socket.socket, limits: Sequence[tuple[int, int]]) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     try:
+        send(link, {"pid": os.getpid()})
         while received := receive(link):
             request, descriptors = received
             if request["op"] == "run":
@@ -58,7 +59,7 @@ def _run(link: socket.socket, awake: int, request: dict[str, Any], descriptors: 
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
-    send(link, {"pid": os.getpid()})
+    send(link, {})
     status = _waited(link, awake, pid)
     send(link, {"status": status})
 
@@ -125,6 +126,7 @@ def _waited(link: socket.socket, awake: int, pid: int) -> int:
         if status is None and link.fileno() in ready:
             request = receive(link)
             if request is None:
+                end_descendants(0.0, group=pid)
                 raise ConnectionLostError("the tool has ended")
             status = _ended(pid, float(request[0].get("grace", 0.0)))
     if _has_children():

@@ -50,7 +50,7 @@ CALLS = frozenset(
             "glob",
             "files",
         ),
-        *("write", "begin", "remove", "empty", "usage", "open_up"),
+        *("write", "begin", "remove", "empty", "open_up"),
     }
 )
 ANY_SIZE = Limits(deepest=10_000, longest=4096, entries=10**9, largest=2**62, total=2**62)  # the tool packed it
