@@ -188,7 +188,8 @@ class Keeper:
             self._reap()
         for uid, gid in self._users.items():
             ending = {"uid": uid, "own": True}
-            os.waitpid(self._forked_for(ending, lambda uid=uid, gid=gid: _end_user(uid, gid), set()), 0)  # type: ignore[misc]
+            with suppress(BlockingIOError):  # then its processes end with all others, below
+                os.waitpid(self._forked_for(ending, lambda uid=uid, gid=gid: _end_user(uid, gid), set()), 0)  # type: ignore[misc]
         end_descendants(0.0)
         if self._folder is not None:
             self._remove(*self._folder)
