@@ -36,6 +36,14 @@ def test_there_are_many_and_each_has_a_name_of_its_own():
     assert len({(mutant.file, mutant.text, mutant.becomes) for mutant in LISTED}) == len(LISTED)
 
 
+def test_every_test_that_is_named_is_there_with_its_parameters():
+    """One name that is not ends the collection of all."""
+    named = sorted({test for mutant in LISTED for test in mutant.tests})
+    argv = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *named]
+    done = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+
+
 ENTRY = """\
 [[mutants]]
 name = "{name}"
