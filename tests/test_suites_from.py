@@ -420,6 +420,18 @@ def test_a_link_of_the_head_does_not_lead_its_agents_into_the_folder(tmp_path, n
     assert not (commits.base / "bench/out.txt").exists()
 
 
+@pytest.mark.parametrize("run", [{"cwd": "work"}, {"workspace": {"mode": "none", "cwd": "work"}}], ids=["cwd", "mode"])
+def test_a_link_of_the_head_does_not_lead_its_agents_elsewhere(tmp_path, run):
+    base = {"skillgym.config.yaml": config(runner(PASSING), run=run), "work/tool.txt": "", "bench/core.json": suite()}
+    commits = Commits(tmp_path, base, {"work/tool.txt": None})
+    (commits.head / "work").rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    (commits.head / "work").symlink_to("../elsewhere")
+    ran = commits.run()
+    assert (ran.code, "work is a symbolic link" in ran.err) == (3, True), ran.err
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 EVENTS = """\
 cat tool.txt > out.txt
 echo '{"type": "session", "usage": {"inputTokens": 5, "outputTokens": 0, "totalTokens": 5}}'

@@ -15,6 +15,7 @@ from skillgym_action.domain import Bootstrap, WorkspaceSpec
 from skillgym_action.effects.resource_usage import memory_size
 from skillgym_action.errors import ConfigError, UsageError
 from skillgym_action.github.event import WITH_SECRETS
+from skillgym_action.notations.user_files import resolved
 from skillgym_action.options import (
     DEFAULT_FAIL_ON,
     DEFAULT_TIMEOUT,
@@ -53,7 +54,7 @@ def options(given: Settings, config: Config, here: Place, *, runners: int) -> Op
         discover=DiscoverOptions(paths=given.paths, formats=given.format),
         load=LoadOptions(
             workspace=_workspace(config, here),
-            cwd=here.origin.in_head(config.folder / run.cwd) if config.folder and run.cwd else None,
+            cwd=_in_place(config.folder / run.cwd, here) if config.folder and run.cwd else None,
             environment=_told_to_suites(here),
             agentv_compat=given.agentv_compat,
         ),
@@ -252,6 +253,11 @@ def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:
     return frozenset() if words == ("none",) else frozenset(words)
 
 
+def _in_place(cwd: Path, here: Place) -> Path:
+    """Links to where agents work are followed where the configuration is, and not in a checkout it is not from."""
+    return here.origin.in_head(resolved(cwd))
+
+
 def _workspace(config: Config, here: Place) -> WorkspaceSpec:
     """Relative paths belong to the configuration file, but ``cwd`` is in the checkout that agents work on.
 
@@ -267,7 +273,7 @@ def _workspace(config: Config, here: Place) -> WorkspaceSpec:
         mode="none" if cwd else told.mode,
         source="template" if told.template_dir else "empty",
         template=folder / told.template_dir if told.template_dir else None,
-        cwd=here.origin.in_head(folder / cwd) if cwd else None,
+        cwd=_in_place(folder / cwd, here) if cwd else None,
         bootstrap=Bootstrap(
             argv=tuple(str(folder / word) if word.startswith(("./", "../")) else word for word in words),
             timeout=bootstrap.timeout_ms / 1000,

@@ -175,10 +175,10 @@ def _placed(problem: Problem, found: Found) -> Problem:
 
 
 def _workspace(said: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:
-    """Limits alone say nothing of the place."""
+    """Limits alone say nothing of the place. That of the options is resolved already."""
     silent = said == WorkspaceSpec(limits=said.limits)
-    wanted = replace(options.workspace, limits=said.limits) if silent else said
-    return _in_place(replace(wanted, cwd=options.cwd) if wanted.mode == "none" and wanted.cwd is None else wanted)
+    wanted = replace(options.workspace, limits=said.limits) if silent else _in_place(said)
+    return replace(wanted, cwd=options.cwd) if wanted.mode == "none" and wanted.cwd is None else wanted
 
 
 def _in_place(said: WorkspaceSpec) -> WorkspaceSpec:
