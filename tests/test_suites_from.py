@@ -420,16 +420,16 @@ def test_a_link_of_the_head_does_not_lead_its_agents_into_the_folder(tmp_path, n
     assert not (commits.base / "bench/out.txt").exists()
 
 
-def test_a_link_of_the_head_does_not_lead_its_agents_out_of_the_checkout(tmp_path, nested):
-    run = {"workspace": {"mode": "none", "cwd": "work"}}
+@pytest.mark.parametrize("run", [{"cwd": "work"}, {"workspace": {"mode": "none", "cwd": "work"}}], ids=["cwd", "mode"])
+def test_a_link_of_the_head_does_not_lead_its_agents_elsewhere(tmp_path, run, nested):
     base = {"skillgym.config.yaml": config(runner(PASSING), run=run), "work/tool.txt": "", "bench/core.json": suite()}
     commits = Commits(tmp_path, base, {"work/tool.txt": None}, nested=nested)
     (commits.head / "work").rmdir()
-    (tmp_path / "outside").mkdir()
-    (commits.head / "work").symlink_to("../outside")
+    (tmp_path / "elsewhere").mkdir()
+    (commits.head / "work").symlink_to("../elsewhere")
     ran = commits.run()
     assert (ran.code, "work is a symbolic link" in ran.err) == (3, True), ran.err
-    assert list((tmp_path / "outside").iterdir()) == []
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 EVENTS = """\
