@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import site
 import subprocess
 import sys
 import tempfile
@@ -43,7 +42,7 @@ def start() -> tuple[tuple[str, ...], dict[str, str]]:
     """
     if os.geteuid() != 0:
         return (sys.executable, "-m", "skillgym_action"), {}
-    packages = [SOURCES, *map(Path, site.getsitepackages())]
+    packages = [SOURCES, *(Path(folder) for folder in sys.path if folder.endswith("site-packages"))]
     closed = [path for path in packages if not is_open(path)]
     assert not closed, f"other users of this machine have to be able to read {closed}"
     if is_open(Path(sys.executable)):
