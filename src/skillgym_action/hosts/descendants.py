@@ -108,9 +108,19 @@ def end_descendants(grace: float, spared: Collection[int] = (), group: int | Non
 
 
 def _left(spared: Collection[int], ended: dict[int, int]) -> bool:
-    """Whether anything below this process still runs. Children that have ended are reaped into ``ended``."""
-    ended |= reaped()
-    return any(state != "Z" for state in descendants(spared).values())
+    """Whether anything below this process still runs. Children that have ended are reaped into ``ended``.
+
+    A look into ``/proc`` can miss what forks and ends all the time, but whatever has lost its parent is a child.
+    """
+    pid = 1
+    while pid:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return False
+        if pid:
+            ended[pid] = status
+    return not spared or any(state != "Z" for _ in range(LOOKS) for state in descendants(spared).values())
 
 
 def _stop_all(spared: Collection[int], ended: dict[int, int], deadline: float) -> None:
