@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from skillgym_action.hosts.messages import LENGTH, ConnectionLostError, receive, send
+from skillgym_action.hosts.messages import LENGTH, MOST_DESCRIPTORS, ConnectionLostError, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,3 +76,12 @@ def test_a_message_that_is_cut_ends_the_connection(pair: Pair) -> None:
     theirs.close()
     with pytest.raises(ConnectionLostError, match="ended within a message"):
         receive(ours)
+
+
+def test_a_message_with_more_descriptors_than_are_taken_is_refused(pair: Pair) -> None:
+    ours, theirs = pair
+    before = len(list(Path("/dev/fd").iterdir()))
+    send(theirs, {"op": "x"}, [0] * (MOST_DESCRIPTORS + 1))
+    with pytest.raises(ConnectionLostError, match=f"more than {MOST_DESCRIPTORS} descriptors"):
+        receive(ours)
+    assert len(list(Path("/dev/fd").iterdir())) == before

@@ -63,7 +63,7 @@ def receive(link: socket.socket, largest: int = LARGEST) -> tuple[dict[str, Any]
 def _head(link: socket.socket) -> tuple[bytes, list[int]]:
     rights = array.array("i")
     space = socket.CMSG_LEN(MOST_DESCRIPTORS * rights.itemsize)
-    head, ancillary, _, _ = link.recvmsg(LENGTH.size, space, CLOSED_ON_EXEC)
+    head, ancillary, flags, _ = link.recvmsg(LENGTH.size, space, CLOSED_ON_EXEC)
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             rights.frombytes(content[: len(content) - len(content) % rights.itemsize])
@@ -71,6 +71,10 @@ def _head(link: socket.socket) -> tuple[bytes, list[int]]:
     if not CLOSED_ON_EXEC:
         for descriptor in descriptors:
             os.set_inheritable(descriptor, False)  # noqa: FBT003 -- it takes no name
+    if flags & socket.MSG_CTRUNC:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        raise ConnectionLostError(f"a message with more than {MOST_DESCRIPTORS} descriptors")
     if head and len(head) < LENGTH.size:
         head += _exactly(link, LENGTH.size - len(head))
     return head, descriptors
