@@ -14,7 +14,7 @@ from skillgym_action.reporters.figures import Figures
 from skillgym_action.reporters.fitting import Room
 from skillgym_action.reporters.markdown import Live, environment, summary
 from skillgym_action.reporters.rows import Row
-from skillgym_action.reporters.sections import Edit, Group, Section, Warnings
+from skillgym_action.reporters.sections import Block, ChangedSuites, Edit, Group, Section
 from skillgym_action.reporters.view import Table, View, verdict_of, view_of
 from users_templates import rendered_elsewhere
 
@@ -52,7 +52,7 @@ def test_every_block_is_documented_and_no_other():
 def test_every_value_is_documented_and_no_other():
     known = {field.name for field in dataclasses.fields(View)} | {field.name for field in dataclasses.fields(Live)}
     assert set(re.findall(r"`view\.(\w+)`", DOCUMENT)) == known
-    parts = (Row, Section, Group, Edit, Warnings, Table, Changes, Kind)
+    parts = (Row, Section, Group, Edit, Block, ChangedSuites, Table, Changes, Kind)
     named = set(re.findall(r"`(\w+)`", DOCUMENT))
     assert {field.name for part in parts for field in dataclasses.fields(part)} - named == set()
 

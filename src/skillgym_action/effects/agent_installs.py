@@ -137,7 +137,8 @@ class AgentInstalls:
             with TemporaryDirectory(prefix="skillgym-npm-") as scratch:
                 said = self._made(agent, version, folder, Path(scratch))
             (folder / MARKER).write_text(said, encoding="utf-8")
-        except BaseException:  # whatever it was; half an installation is none, and it goes on its way
+        # Also a cancellation: half an installation must not pass for a whole one.
+        except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
 

@@ -69,6 +69,7 @@ def save_workspace(workspace: Workspace, changes: Changes, directory: RunDirecto
         directory.clean(beside, [*_not_of_template(workspace, changes, beside), *_texts(beside)])
         remove(target)
         os.rename(beside, target)
+    # Also a cancellation: what was not searched for secrets to its end must not stay in the artifact.
     except BaseException:
         remove(beside)
         raise

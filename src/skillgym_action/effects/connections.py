@@ -75,7 +75,8 @@ def awaited(ask: Callable[[], T], left: Callable[[], float], cancelled: Cancella
     def run() -> None:
         try:
             outcomes.append(partial(_same, ask()))
-        except BaseException as error:  # noqa: BLE001 -- it is raised where it is awaited
+        # Whatever it is, it is raised again in the thread that waits; here it would only end this one in silence.
+        except BaseException as error:  # noqa: BLE001
             outcomes.append(partial(_raise, error))
         finally:
             os.close(end)

@@ -35,7 +35,8 @@ class JournalFile:
         self._file = os.open(self._name, flags, 0o666, dir_fd=folder)
         try:
             self._take()
-        except BaseException:  # whatever it was; the file is nobody else's to close, and it goes on its way
+        # Also a cancellation: without an object, nothing closes the file, and its lock would stay.
+        except BaseException:
             os.close(self._file)
             raise
 

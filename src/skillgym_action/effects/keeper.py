@@ -194,6 +194,7 @@ class Keeper:
         worker = Worker(link, status, identity.groups, partial(self.signal, identity))
         try:
             worker.root = worker.answer()  # it has become the user, and nothing else of the user is left
+        # Also a cancellation: a worker that has not begun is never asked again, and its descriptors would stay open.
         except BaseException:
             worker.close()
             raise

@@ -39,27 +39,6 @@ def _size(path: Path) -> int:
         return 0
 
 
-def files_below(folder: Path, patterns: tuple[str, ...]) -> tuple[Path, ...]:
-    """Files that match, below a folder without a symlink in its path; none that a symlink leads to.
-
-    What cannot be looked at is not there.
-    """
-    likely = (pattern for pattern in patterns if _may_hold(folder, pattern))
-    return tuple(path for pattern in likely for path in sorted(folder.glob(pattern)) if _is_plain_file(path))
-
-
-def _may_hold(folder: Path, pattern: str) -> bool:
-    """Whether the folder that ``pattern`` begins with is there: of most sessions there is nothing to look for."""
-    first = pattern.partition("/")[0]
-    return "*" in first or os.path.lexists(f"{folder}/{first}")
-
-
-def _is_plain_file(path: Path) -> bool:
-    with suppress(OSError, RuntimeError):
-        return path.is_file() and path.resolve() == path
-    return False
-
-
 class OutputFile:
     """What a process wrote to a file; fulfils ``session.Output``."""
 

@@ -178,6 +178,7 @@ class _Child:
             os.set_blocking(pipe, False)
         try:
             self._greeted(deadline)
+        # Also a cancellation: nobody else knows the process yet, and it would stay.
         except BaseException:
             self.end()
             raise

@@ -219,6 +219,7 @@ def extract(entries: Iterator[BundleEntry], target: Path) -> None:
     folder = os.open(target, FOLDER)
     try:
         unpack(Folder(folder), entries)
+    # Also a cancellation: half a bundle must not pass for a whole one.
     except BaseException:
         with suppress(OSError):
             remove(target)

@@ -78,6 +78,7 @@ class Workspaces:
             folder.make(WORKSPACE)
             workspace = Workspace(folder, folder.path / WORKSPACE, template, user=self._user)
             workspace.inside.fill(template, self.cancelled)
+        # Also a cancellation: half a workspace is given to no session, hence removed by none.
         except BaseException:
             self._retire(folder)
             raise

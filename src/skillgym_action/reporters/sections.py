@@ -55,19 +55,10 @@ class Edit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Warnings:
-    """What users should mend, or know. ``title`` counts all of it, ``left_out`` what is without room."""
+class Block:
+    """A title with lines below it; ``left_out`` counts what is without room."""
 
     title: Markup = NOTHING
-    lines: tuple[Markup, ...] = ()
-    left_out: Markup = NOTHING
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ChangedSuite:
-    """A suite that is not the base's, and its executions; ``left_out`` counts what is without room."""
-
-    title: Markup
     lines: tuple[Markup, ...] = ()
     left_out: Markup = NOTHING
 
@@ -77,20 +68,11 @@ class ChangedSuites:
     """All of them. ``title`` counts them, ``left_out`` those without room."""
 
     title: Markup = NOTHING
-    suites: tuple[ChangedSuite, ...] = ()
+    suites: tuple[Block, ...] = ()
     left_out: Markup = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SuitesFrom:
-    """Where suites and configuration are from; ``lines``: how they differ from the checkout's."""
-
-    title: Markup = NOTHING
-    lines: tuple[Markup, ...] = ()
-    left_out: Markup = NOTHING
-
-
-NO_ROWS, NO_WARNINGS, NO_SUITES, NO_ORIGIN = Section(), Warnings(), ChangedSuites(), SuitesFrom()
+NO_ROWS, NO_LINES, NO_SUITES = Section(), Block(), ChangedSuites()
 
 
 def while_room(
@@ -141,25 +123,25 @@ def edits_of(section: Section) -> Iterator[Edit]:
         yield Edit(lines=lines, rows=tuple(group))
 
 
-def warnings_of(problems: Sequence[Problem], rows: Rows, room: Room) -> Warnings:
+def warnings_of(problems: Sequence[Problem], rows: Rows, room: Room) -> Block:
     """As many warnings as there is room for."""
     if not problems:
-        return NO_WARNINGS
+        return NO_LINES
     lines = while_room((_warning(problem, rows) for problem in problems), room, _ROW, lambda line: (line,))
-    return Warnings(
+    return Block(
         title=ours(counted(len(problems), "warning")),
         lines=lines,
         left_out=left_out(len(problems) - len(lines), "warning"),
     )
 
 
-def leaks_of(results: Sequence[Result], rows: Rows, room: Room) -> Warnings:
+def leaks_of(results: Sequence[Result], rows: Rows, room: Room) -> Block:
     """As many executions with keys in what their agent wrote as there is room for."""
     leaking = [result for result in results if result.findings]
     if not leaking:
-        return NO_WARNINGS
+        return NO_LINES
     lines = while_room(map(rows.leaked, leaking), room, _ROW, lambda line: (line,))
-    return Warnings(
+    return Block(
         title=ours(f"{counted(len(leaking), 'execution')} leaked a key"),
         lines=lines,
         left_out=left_out(len(leaking) - len(lines), "line"),
@@ -180,7 +162,7 @@ def changed_suites_of(report: RunReport, line: Callable[[Result], Markup], room:
     for suite, title in zip(changed, while_room(titles, room, _ROW, lambda title: (title,)), strict=False):
         own = results[suite.path]
         lines = while_room(map(line, own), room, _ROW, lambda line: (line,))
-        shown.append(ChangedSuite(title=title, lines=lines, left_out=left_out(len(own) - len(lines), "row")))
+        shown.append(Block(title=title, lines=lines, left_out=left_out(len(own) - len(lines), "row")))
     return ChangedSuites(
         title=ours(counted(len(changed), "suite")),
         suites=tuple(shown),
@@ -188,17 +170,17 @@ def changed_suites_of(report: RunReport, line: Callable[[Result], Markup], room:
     )
 
 
-def suites_from_of(report: RunReport, room: Room) -> SuitesFrom:
+def suites_from_of(report: RunReport, room: Room) -> Block:
     """The commit or the folder, and as many lines as there is room for."""
     told = report.suites_from
     if told is None:
-        return NO_ORIGIN
+        return NO_LINES
     address = report.links.of_commit(told.commit) if told.commit and report.links else None
     commit = ours(", commit ") + linked(code(told.commit[:COMMIT]), address) if told.commit else NOTHING
     title = ours("Suites and configuration are those of ") + code(clipped(told.folder, NAME)) + commit
     sentences = tuple(suites_from(told))
     lines = while_room((_origins(*one) for one in sentences), room, _ROW, lambda line: (line,))
-    return SuitesFrom(title=title, lines=lines, left_out=left_out(len(sentences) - len(lines), "line"))
+    return Block(title=title, lines=lines, left_out=left_out(len(sentences) - len(lines), "line"))
 
 
 def _origins(sentence: str, paths: tuple[str, ...]) -> Markup:

@@ -10,16 +10,14 @@ from skillgym_action.reporters.changes import NO_CHANGES, Changes, changes_of
 from skillgym_action.reporters.figures import SIGNS
 from skillgym_action.reporters.rows import NOTHING, Rows, ours
 from skillgym_action.reporters.sections import (
-    NO_ORIGIN,
+    NO_LINES,
     NO_ROWS,
     NO_SUITES,
-    NO_WARNINGS,
+    Block,
     ChangedSuites,
     Edit,
     Group,
     Section,
-    SuitesFrom,
-    Warnings,
     changed_suites_of,
     edits_of,
     groups_of,
@@ -77,8 +75,8 @@ class View:
     facts: Markup = NOTHING
     reasons: tuple[Markup, ...] = ()
     runners: Table = Table()
-    leaks: Warnings = NO_WARNINGS
-    suites_from: SuitesFrom = NO_ORIGIN
+    leaks: Block = NO_LINES
+    suites_from: Block = NO_LINES
     changed_suites: ChangedSuites = NO_SUITES
     failed: Section = NO_ROWS
     unexpected: Section = NO_ROWS
@@ -87,7 +85,7 @@ class View:
     errored_groups: tuple[Group, ...] = ()
     coverage: Markup = NOTHING
     changes: Changes = NO_CHANGES
-    warnings: Warnings = NO_WARNINGS
+    warnings: Block = NO_LINES
     skipped: Section = NO_ROWS
     expected: Section = NO_ROWS
     passed: Section = NO_ROWS
