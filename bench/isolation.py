@@ -21,19 +21,19 @@ from pathlib import Path
 import psutil
 from bench.__main__ import CASES, FLOOR, JOBS, TOOL, suite, template
 
-from skillgym_action.domain import WorkspaceSpec
-from skillgym_action.effects.agent_user import agent_user
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.keeper import Keeper
-from skillgym_action.effects.processes import Processes
-from skillgym_action.effects.repository import Repository
-from skillgym_action.effects.workspaces import Workspaces
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.model.suite import WorkspaceSpec
+from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.supervisor_client import Keeper
+from skillgym_action.processes.users import agent_user
+from skillgym_action.repository.repository import Repository
+from skillgym_action.workspaces.workspaces import Workspaces
 
 ROUNDS = 5
 STARTS = 21
 IS_ROOT = os.geteuid() == 0
 USER = "nobody"
-BARE = "from skillgym_action.effects.bare_start import begin; begin()"
+BARE = "from skillgym_action.cli.hardening import begin; begin()"
 
 
 def cpu_seconds(*others: int) -> float:

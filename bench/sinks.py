@@ -13,18 +13,21 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from skillgym_action.domain import Attempt, Failure, Judgement, Outcome, Result, Runner, RunReport, Suite
-from skillgym_action.effects.run_directory import RunDirectory
-from skillgym_action.errors import Location
-from skillgym_action.links import Links
-from skillgym_action.options import DeliverOptions, GateOptions
-from skillgym_action.redaction import Redactor
+from skillgym_action.model.errors import Location
+from skillgym_action.model.execution import Runner
+from skillgym_action.model.links import Links
+from skillgym_action.model.result import Attempt, Failure, Judgement, Outcome, Result
+from skillgym_action.model.run_report import RunReport
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.session_report import Cost, Usage
+from skillgym_action.model.suite import Suite
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 from skillgym_action.reporters import REPORTERS, reporter_named
-from skillgym_action.session import AgentConfig
-from skillgym_action.session_report import Cost, Usage
-from skillgym_action.stages.deliver import outputs
+from skillgym_action.settings.options import DeliverOptions, GateOptions
 from skillgym_action.stages.gate import gate
-from skillgym_action.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
+from skillgym_action.stages.publish import outputs
+from skillgym_action.storage.run_directory import RunDirectory
+from skillgym_action.text.redaction import Redactor
 
 SUITES = 10
 RUNNERS = tuple(

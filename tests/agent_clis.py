@@ -7,9 +7,9 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from skillgym_action.effects.agent_installs import AgentInstalls
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.processes import Processes
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.processes.agent_installs import AgentInstalls
+from skillgym_action.processes.processes import Processes
 
 CACHE = Path(__file__).parent.parent / ".cache" / "agents"
 

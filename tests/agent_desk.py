@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from agent_clis import agent_cli, search_path
 from sessions import session_with
 from skillgym_action.agents import agent_named
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.outputs import OutputFile
-from skillgym_action.effects.processes import Processes
-from skillgym_action.session import AgentConfig, Capture, Invocation, Session
-from skillgym_action.session_report import AgentRef, RunnerRef, SessionReport, Trouble
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.model.session import AgentConfig, Capture, Invocation, Session
+from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Trouble
+from skillgym_action.processes.outputs import OutputFile
+from skillgym_action.processes.processes import Processes
 from skillgym_action.sessions.normalise import session_report
 
 if TYPE_CHECKING:

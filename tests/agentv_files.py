@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scratch import written
-from skillgym_action.formats import agentv
+from skillgym_action.agentv import suite as agentv
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from skillgym_action.domain import Case, Suite
+    from skillgym_action.model.suite import Case, Suite
 
 CONTAINS = [{"type": "contains", "value": "ok"}]
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fakes_subject import Folder
-from skillgym_action.assertions.agentv import Task, Where, assertion_of
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.processes import Processes
-from skillgym_action.errors import Location
+from skillgym_action.agentv.assertions import Task, Where, assertion_of
+from skillgym_action.cancellation import Cancellation
 from skillgym_action.javascript.regex import Patience
-from skillgym_action.judges.questions import Answer, UnfitError
-from skillgym_action.session_report import (
+from skillgym_action.judge.questions import UnfitError, parsed_answer, user_prompt
+from skillgym_action.model.errors import Location
+from skillgym_action.model.judge_question import Answer
+from skillgym_action.model.session_report import (
     AgentRef,
     Cost,
     Message,
@@ -28,11 +28,12 @@ from skillgym_action.session_report import (
     Trouble,
     Usage,
 )
+from skillgym_action.processes.processes import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.session import Capture, Invocation
+    from skillgym_action.model.session import Capture, Invocation
 
 HERE = Location(path="evals/EVAL.yaml", line=7)
 TRIES = 3
@@ -83,12 +84,12 @@ class Judge:
     asked: list[str] = field(default_factory=list)
 
     def ask(self, question: Any) -> Answer[Any]:
-        self.asked.append(question.words("#"))
+        self.asked.append(user_prompt(question, "#"))
         texts = iter(self.script[len(self.asked) - 1 :])
         why = "nothing was said"
         for _ in range(TRIES):
             try:
-                return Answer(content=question.answered(next(texts, "")))
+                return Answer(content=parsed_answer(question, next(texts, "")))
             except UnfitError as error:
                 why = str(error)
         return Answer(trouble=Trouble(kind="grader", message=why))
@@ -108,6 +109,9 @@ class Desk:
     ran: list[Invocation] = field(default_factory=list)
     patience: Patience = field(default_factory=Patience)
     _numbers: Iterator[int] = field(default_factory=count)
+
+    def search(self, pattern: Any, text: str, *, at_start: bool = False) -> Any:
+        return self.patience.search(pattern, text, at_start=at_start)
 
     def execute(self, invocation: Invocation) -> Capture:
         assert self.processes

@@ -234,7 +234,7 @@ SCRIPT = r"""
 TOOL=$PPID KEEPER=
 while [ "$TOOL" -gt 1 ]; do
   case $(tr '\0' ' ' <"/proc/$TOOL/cmdline") in
-    *hosts.keeper*) KEEPER=$TOOL ;;
+    *supervisor.supervisor*) KEEPER=$TOOL ;;
     *python[_]host*) ;;
     *skillgym[-_]action*) break ;;
   esac

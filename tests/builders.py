@@ -22,22 +22,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from skillgym_action.domain import (
-    Attempt,
-    Decision,
-    Failure,
-    Judgement,
-    Outcome,
-    Result,
-    Runner,
-    RunReport,
-    Suite,
-)
-from skillgym_action.errors import Location, Problem
-from skillgym_action.findings import Finding
-from skillgym_action.session import AgentConfig
-from skillgym_action.session_report import Cost, Usage
-from skillgym_action.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
+from skillgym_action.model.errors import Location, Problem
+from skillgym_action.model.execution import Runner
+from skillgym_action.model.findings import Finding
+from skillgym_action.model.result import Attempt, Failure, Judgement, Outcome, Result
+from skillgym_action.model.run_report import Decision, RunReport
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.session_report import Cost, Usage
+from skillgym_action.model.suite import Suite
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 
 FORMATS = {".json": "x-bench", ".py": "python", ".ts": "typescript", ".yaml": "agentv"}
 AGENTS = {"claude": "claude-code", "codex": "codex"}

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from sessions import capture_of, session_with
 from skillgym_action.agents import agent_named
-from skillgym_action.camel import to_json
-from skillgym_action.session import AgentConfig
-from skillgym_action.session_report import AgentRef, RunnerRef
+from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.session_report import AgentRef, RunnerRef
 from skillgym_action.sessions.normalise import session_report
 
 if TYPE_CHECKING:
-    from skillgym_action.session import Capture
-    from skillgym_action.session_report import SessionReport
+    from skillgym_action.model.session import Capture
+    from skillgym_action.model.session_report import SessionReport
 
 FOLDER = Path(__file__).parent / "captures"
 RECORDED = tuple((path.parent.parent.name, path.parent.name) for path in sorted(FOLDER.glob("*/*/stdout.jsonl")))

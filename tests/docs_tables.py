@@ -15,8 +15,8 @@ import yaml
 from agent_tables import of_agreement, of_faults
 from positions import of_attempts, of_positions
 from skillgym_action.agents import AGENTS
-from skillgym_action.cli import cli
-from skillgym_action.verdicts import TROUBLES
+from skillgym_action.cli.arguments import cli
+from skillgym_action.model.verdicts import TROUBLES
 from ways_of_writing import of_ways
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from skillgym_action.session import Ending
-from skillgym_action.session_report import Trouble
+from skillgym_action.model.session import Ending
+from skillgym_action.model.session_report import Trouble
 
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet

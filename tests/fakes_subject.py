@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skillgym_action.javascript.regex import Patience
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from skillgym_action.domain import Outcome
-    from skillgym_action.verdicts import FailureClass
+    from skillgym_action.model.result import Outcome
+    from skillgym_action.model.verdicts import FailureClass
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,9 @@ class FolderSubject:
     report: None = None
     limits: list[float] = field(default_factory=list)
     patience: Patience = field(default_factory=Patience)
+
+    def search(self, pattern: Any, text: str, *, at_start: bool = False) -> Any:
+        return self.patience.search(pattern, text, at_start=at_start)
 
     def run(self, command: str, timeout: float) -> Ran:
         self.limits.append(timeout)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from github_server import JOB_TOKEN, GitHubServer
 from github_state import PullRequest
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.clock import Clock
-from skillgym_action.effects.github_api import GitHubApi
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.clock import Clock
+from skillgym_action.github.api import GitHubApi
 from skillgym_action.github.event import GitHubEvent, Head
 
 if TYPE_CHECKING:

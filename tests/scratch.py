@@ -11,14 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action import composition, pipeline, resolve
-from skillgym_action.options import settings
+from skillgym_action import pipeline, wiring
+from skillgym_action.settings import resolve
+from skillgym_action.settings.context import place
+from skillgym_action.settings.options import settings
+from skillgym_action.settings.runners import configured_runners
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import Execution, Result, RunReport
-    from skillgym_action.world import World
+    from skillgym_action.model.execution import Execution
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.services import World
 
 PROGRAM = Path(sys.executable).with_name("skillgym-action")
 PASSING = "echo done > out.txt"
@@ -159,18 +164,18 @@ class Watched:
 @contextmanager
 def world_in(root: Path, observer: Watched | None = None, output: str = "results", **env: str) -> Iterator[World]:
     """All doors, open in a repository."""
-    here = composition.place(root, environment(**env))
-    with composition.opened(here, here.cwd / output, observer or Watched()) as world:
+    here = place(root, environment(**env))
+    with wiring.opened(here, here.cwd / output, observer or Watched()) as world:
         yield world
 
 
 def run_in(root: Path, observer: Watched | None = None, **given: Any) -> RunReport:
     """A whole run with those settings, as ``run`` does it; its directory is ``results``."""
     chosen = settings(given, str)
-    here = composition.place(root, environment())
-    told = composition.configuration(chosen, here)
-    runners = composition.runners(chosen, told, here)
+    here = place(root, environment())
+    told = wiring.configuration(chosen, here)
+    runners = configured_runners(chosen, told, here)
     options = resolve.options(chosen, told, here, runners=len(runners))
     directory = here.cwd / (chosen.output or "results")
-    with composition.opened(here, directory, observer or Watched(), options) as world:
+    with wiring.opened(here, directory, observer or Watched(), options) as world:
         return pipeline.run(world, runners, options, command="run", show=lambda _: None)

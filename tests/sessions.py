@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.session import AgentConfig, Capture, Ending, Session
+from skillgym_action.model.session import AgentConfig, Capture, Ending, Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

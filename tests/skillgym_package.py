@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from npm_packages import CACHE, node_modules
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.node import Node
-from skillgym_action.effects.processes import Processes
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.processes.processes import Processes
+from skillgym_action.suite_hosts.node import Node
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,8 @@ import os
 from contextlib import contextmanager
 from textwrap import dedent
 
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.processes import Processes
-from skillgym_action.effects.suite_host import SuiteHosts
-from skillgym_action.session_report import (
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.model.session_report import (
     AgentRef,
     Command,
     FileRead,
@@ -19,6 +17,8 @@ from skillgym_action.session_report import (
     SkillDetection,
     ToolCall,
 )
+from skillgym_action.processes.processes import Processes
+from skillgym_action.suite_hosts.suite_host import SuiteHosts
 
 HEAD = "from skillgym_action import Case, Suite, Workspace, expect\n"
 

@@ -14,7 +14,7 @@ from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile
 from on_github import NUMBER, SHA, github_with
 from scratch import case, config, repository, runner, suite
-from skillgym_action.action import settings_of
+from skillgym_action.cli.action_inputs import settings_of
 
 PASSES = {"bench/core.json": suite(case())}
 FAILS = {"bench/core.json": suite(case("good"), case("bad", ("file:nothing exists",)))}

@@ -10,8 +10,9 @@ from typing import get_args
 import pytest
 import yaml
 
-from skillgym_action.action import MODES, OWN, SETTINGS
-from skillgym_action.options import FAIL_ON, CommentMode, CommentWhen, Schedule, StatusMode
+from skillgym_action.cli.action_inputs import MODES, OWN, SETTINGS
+from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
+from skillgym_action.settings.options import FAIL_ON, Schedule
 
 ROOT = Path(__file__).resolve().parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))

@@ -13,10 +13,10 @@ import pytest
 
 from npm_registry import NpmRegistry, Package, stand_in
 from scratch import environment
-from skillgym_action.effects.agent_installs import AgentInstalls
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.processes import Processes
-from skillgym_action.errors import InstallError
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.model.errors import InstallError
+from skillgym_action.processes.agent_installs import AgentInstalls
+from skillgym_action.processes.processes import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,9 +86,9 @@ def test_the_marker_holds_what_the_cli_said(tmp_path):
 INSTALLS = """\
 import os, sys
 from pathlib import Path
-from skillgym_action.effects.agent_installs import AgentInstalls
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.processes import Processes
+from skillgym_action.processes.agent_installs import AgentInstalls
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.processes.processes import Processes
 with Processes(environment=dict(os.environ), cancelled=Cancellation()) as processes:
     made = AgentInstalls(processes, dict(os.environ)).install("claude-code")
 print(made.seconds is not None)

@@ -19,14 +19,14 @@ from pathlib import Path
 import pytest
 
 from scratch import case, config, repository, runner, skillgym, started, suite, written
-from skillgym_action.effects.agent_user import IDS, UserIds, agent_user
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.closures import closed_but_to
-from skillgym_action.effects.processes import Processes
-from skillgym_action.effects.session_folder import SessionFolder
-from skillgym_action.effects.suite_host import SuiteHosts
-from skillgym_action.errors import SuiteError, UsageError
-from skillgym_action.session import Identity, Invocation
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.model.errors import SuiteError, UsageError
+from skillgym_action.model.session import Identity, Invocation
+from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.users import IDS, UserIds, agent_user
+from skillgym_action.suite_hosts.suite_host import SuiteHosts
+from skillgym_action.workspaces.closed_paths import closed_but_to
+from skillgym_action.workspaces.session_folder import SessionFolder
 
 NOBODY = "nobody"
 IS_ROOT = os.geteuid() == 0

@@ -15,8 +15,8 @@ from model_script import Forever, Read, Say, Shell, Step, Together, Write
 from model_server import ModelServer
 from scratch import Ran, repository, skillgym
 from skillgym_action.agents import AGENTS
-from skillgym_action.effects.outputs import OutputFile
-from skillgym_action.session_report import Command, SessionReport, Trouble
+from skillgym_action.model.session_report import Command, SessionReport, Trouble
+from skillgym_action.processes.outputs import OutputFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

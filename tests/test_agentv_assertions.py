@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agentv_subject import HERE, call, graded, loaded, said, session, where
-from skillgym_action.assertions.agentv import Task, assertion_of
-from skillgym_action.errors import SuiteError
-from skillgym_action.session_report import ObservedFiles
+from skillgym_action.agentv.assertions import Task, assertion_of
+from skillgym_action.model.errors import SuiteError
+from skillgym_action.model.session_report import ObservedFiles
 
 
 def scored(entry, report, **settings):

@@ -11,7 +11,7 @@ import pytest
 from agentv_files import case, suite_text
 from agentv_subject import desk, door, where
 from scratch import repository, run_in, skillgym
-from skillgym_action.assertions.agentv import assertion_of
+from skillgym_action.agentv.assertions import assertion_of
 
 IN_WORKSPACE = 'cd "$AGENTV_WORKSPACE_PATH" && '
 

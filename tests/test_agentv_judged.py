@@ -10,10 +10,10 @@ import pytest
 
 from agentv_subject import Desk, Judge, call, desk, door, graded, session, where
 from scratch import written
-from skillgym_action.assertions.agentv import Task, assertion_of, assertions_of
-from skillgym_action.errors import SuiteError
-from skillgym_action.judges.forms import FreeForm
-from skillgym_action.judges.questions import Question
+from skillgym_action.agentv.assertions import Task, assertion_of, assertions_of
+from skillgym_action.agentv.judge_forms import FreeForm
+from skillgym_action.model.errors import SuiteError
+from skillgym_action.model.judge_question import Question
 
 FREE = Question(instructions="Judge.", prompt=("How good?",), form=FreeForm)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillgym_action.formats.agentv_messages import expected_messages, input_messages, prompt
+from skillgym_action.agentv.messages import expected_messages, input_messages, prompt
 
 THERE = {"a.ts": Path("/repo/a.ts"), "b c.md": Path("/repo/b c.md")}
 

@@ -12,13 +12,13 @@ import pytest
 
 from agentv_subject import HERE, call, desk, door, said, where
 from scratch import written
-from skillgym_action.assertions.agentv import Task, assertion_of, assertions_of
-from skillgym_action.errors import SuiteError
+from skillgym_action.agentv.assertions import Task, assertion_of, assertions_of
+from skillgym_action.model.errors import SuiteError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.effects.processes import Processes
+    from skillgym_action.processes.processes import Processes
 
 
 @pytest.fixture(scope="module")
@@ -179,13 +179,13 @@ def test_what_a_failed_program_complained_of_is_evidence(subject, tmp_path):
 
 
 def test_a_program_that_does_not_end_is_ended_with_all_it_started(tmp_path, processes):
-    from skillgym_action.assertions import agentv_program
-    from skillgym_action.session import Ending, Invocation
+    from skillgym_action.agentv import program_graders
+    from skillgym_action.model.session import Ending, Invocation
 
     script = f"sleep 300 & echo $! >{tmp_path}/pid; wait"
     invocation = Invocation(argv=("sh", "-c", script), cwd=tmp_path, timeout=0.3, stdin="x" * 1_000_000)
     capture = processes.run(invocation, stdout=tmp_path / "out", stderr=tmp_path / "err")
-    grade = agentv_program.answer(capture, 0.3)
+    grade = program_graders.answer(capture, 0.3)
     assert (capture.ending, grade.passed, grade.score) == (Ending.TIMED_OUT, None, 0)
     assert grade.explanation == "the grader failed: no end after 0.3 s"
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))

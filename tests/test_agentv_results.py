@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
-from skillgym_action.domain import Judgement, Outcome
-from skillgym_action.reporters.agentv import render
-from skillgym_action.session_report import Usage
-from skillgym_action.verdicts import TROUBLES, Status
+from skillgym_action.agentv.reporter import render
+from skillgym_action.model.result import Judgement, Outcome
+from skillgym_action.model.session_report import Usage
+from skillgym_action.model.verdicts import TROUBLES, Status
 
 SHOP = "suite evals/shop/core.yaml\n"
 

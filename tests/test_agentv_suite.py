@@ -8,9 +8,9 @@ import pytest
 
 from agentv_files import CONTAINS, case, one_case, problems, read, read_tests, suite_text, warnings
 from scratch import written
-from skillgym_action.domain import WorkspaceSpec
-from skillgym_action.errors import SuiteError
-from skillgym_action.formats import agentv
+from skillgym_action.agentv import suite as agentv
+from skillgym_action.model.errors import SuiteError
+from skillgym_action.model.suite import WorkspaceSpec
 
 # --- is it one? -------------------------------------------------------------------------------------
 

@@ -9,10 +9,10 @@ import pytest
 
 from agentv_files import case, read, suite_text, warnings
 from sessions import capture_of, jsonl, session_with
-from skillgym_action.agents import agentv_cli, agentv_mock, agentv_replay
-from skillgym_action.errors import SuiteError
-from skillgym_action.session import AgentConfig, Ending
-from skillgym_action.session_report import Message, ToolCall, ToolResult, Usage
+from skillgym_action.agentv import cli_agent, mock_agent, replay_agent
+from skillgym_action.model.errors import SuiteError
+from skillgym_action.model.session import AgentConfig, Ending
+from skillgym_action.model.session_report import Message, ToolCall, ToolResult, Usage
 
 CLI = {"name": "default", "provider": "cli", "command": "./agent.sh {PROMPT_FILE} {OUTPUT_FILE}"}
 MOCK = {"name": "m", "provider": "mock", "response": "ok"}
@@ -297,7 +297,7 @@ def test_placeholders_of_a_cli(command, line):
     session = session_with(
         cli(command), prompt="it's; rm -rf $HOME", case_id="a/b c", files=(Path("/r/x.md"), Path("/r/y z.md"))
     )
-    wanted = agentv_cli.invocation(session)
+    wanted = cli_agent.invocation(session)
     assert wanted.argv == ("/bin/sh", "-c", line)
     assert wanted.collect == ("agentv-output",)
     assert list(wanted.files) == ([Path("/scratch/prompt.txt")] if "PROMPT_FILE" in command else [])
@@ -305,7 +305,7 @@ def test_placeholders_of_a_cli(command, line):
 
 def test_the_format_of_files():
     session = session_with(cli("a {FILES}", files_format="--f {path}:{basename}"), files=(Path("/r/y z.md"),))
-    assert agentv_cli.invocation(session).argv[-1] == "a --f '/r/y z.md':'y z.md'"
+    assert cli_agent.invocation(session).argv[-1] == "a --f '/r/y z.md':'y z.md'"
 
 
 MESSAGES = [
@@ -335,7 +335,7 @@ MESSAGES = [
     ],
 )
 def test_what_a_cli_wrote(text, answer):
-    read_ = agentv_cli.transcript(capture_of("noise", collected=[text]), session_with(cli()))
+    read_ = cli_agent.transcript(capture_of("noise", collected=[text]), session_with(cli()))
     assert read_.final_output == answer
 
 
@@ -346,7 +346,7 @@ def test_messages_tool_calls_tokens_and_cost_of_a_cli():
         "cost_usd": 0.5,
         "duration_ms": 7,
     }
-    read_ = agentv_cli.transcript(capture_of(collected=[json.dumps(told_)]), session_with(cli()))
+    read_ = cli_agent.transcript(capture_of(collected=[json.dumps(told_)]), session_with(cli()))
     assert read_.events == (
         Message(role="assistant", phase="commentary", text="Looking"),
         ToolCall(tool="Read", args={"path": "a"}, duration_ms=12),
@@ -359,7 +359,7 @@ def test_messages_tool_calls_tokens_and_cost_of_a_cli():
 
 def test_figures_below_nothing_are_not_believed():
     told_ = {"text": "x", "token_usage": {"input": -1}, "cost_usd": -2, "duration_ms": -3}
-    read_ = agentv_cli.transcript(capture_of(collected=[json.dumps(told_)]), session_with(cli()))
+    read_ = cli_agent.transcript(capture_of(collected=[json.dumps(told_)]), session_with(cli()))
     assert (read_.usage, read_.cost.usd, read_.duration_ms) == (Usage(), None, None)
 
 
@@ -388,7 +388,7 @@ def test_figures_below_nothing_are_not_believed():
 )
 def test_trouble_of_a_cli(capture, trouble):
     held = capture_of(**capture)
-    found = agentv_cli.trouble(held, agentv_cli.transcript(held, session_with(cli())))
+    found = cli_agent.trouble(held, cli_agent.transcript(held, session_with(cli())))
     assert (found and (found.kind, found.message)) == trouble
 
 
@@ -406,8 +406,8 @@ def test_trouble_of_a_cli(capture, trouble):
 )
 def test_a_mock(tmp_path, target, argv, answer):
     session = session_with(one_runner(tmp_path, target).agent)
-    read_ = agentv_mock.transcript(capture_of(), session)
-    assert agentv_mock.invocation(session).argv == argv
+    read_ = mock_agent.transcript(capture_of(), session)
+    assert mock_agent.invocation(session).argv == argv
     assert (read_.final_output, read_.usage, read_.duration_ms) == (answer, Usage(), None)
 
 
@@ -422,8 +422,8 @@ def record(text: str = "recorded", **changes):
 def replayed(*lines, **settings: str):
     agent = AgentConfig(type="agentv-replay", settings={"fixtures": "f.jsonl", "suite": "core", **settings})
     held, session = capture_of(jsonl(*lines)), session_with(agent)
-    read_ = agentv_replay.transcript(held, session)
-    found = agentv_replay.trouble(held, read_)
+    read_ = replay_agent.transcript(held, session)
+    found = replay_agent.trouble(held, read_)
     return found.message if found else read_.final_output
 
 
@@ -462,7 +462,7 @@ def test_a_replay_target(tmp_path):
         "suite": "EVAL",
         "source_target": "live",
     }
-    assert agentv_replay.invocation(session_with(runner.agent)).argv == ("cat", str(tmp_path / "evals/f.jsonl"))
+    assert replay_agent.invocation(session_with(runner.agent)).argv == ("cat", str(tmp_path / "evals/f.jsonl"))
 
 
 def test_cases_may_be_for_some_targets(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratch import written
-from skillgym_action.formats.agentv_values import dotenv, interpolated, references, templated
+from skillgym_action.agentv.variables import dotenv, interpolated, references, templated
 
 ENVIRONMENT = {"NAME": "world", "N": "42", "YES": "true", "EMPTY": "", "_A1": "x"}
 

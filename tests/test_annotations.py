@@ -8,7 +8,7 @@ from hypothesis import given
 from builders import run_report
 from hostile import any_text
 from runner_parsers import command, read_lines
-from skillgym_action.errors import Location, Problem
+from skillgym_action.model.errors import Location, Problem
 from skillgym_action.reporters.annotations import render
 
 STALE = "remove the expectation from the case if this is to stay"

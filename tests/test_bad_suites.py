@@ -26,13 +26,10 @@ from bad_suites import (
 from heavy_suites import CONFIGURATIONS, HEAVY, RESULTS, WORKING
 from measured import measured
 from scratch import case, config, repository, runner, skillgym, suite, written
-from skillgym_action import errors, globs
+from skillgym_action.agents import replay_player
 from skillgym_action.agents.replay import PLAYER
-from skillgym_action.effects import host_process
-from skillgym_action.effects.repository import Repository
-from skillgym_action.effects.snapshot_file import SnapshotFile
-from skillgym_action.effects.suite_host import SuiteHosts
-from skillgym_action.errors import ConfigError
+from skillgym_action.documents import documents, located_values, user_files, yaml_text
+from skillgym_action.filesystem import globs
 from skillgym_action.formats import (
     agentv_made,
     agentv_parts,
@@ -41,14 +38,19 @@ from skillgym_action.formats import (
     xbench,
     xbench_grammar,
 )
-from skillgym_action.hosts import MOST_CASES, replay
-from skillgym_action.hosts import suite_program as program
 from skillgym_action.javascript import regex
-from skillgym_action.notations import documents, readings, user_files, yaml_notation
-from skillgym_action.options import DiscoverOptions, LoadOptions
-from skillgym_action.runs import stored
+from skillgym_action.model import errors
+from skillgym_action.model.errors import ConfigError
+from skillgym_action.repository.repository import Repository
+from skillgym_action.settings.options import DiscoverOptions, LoadOptions
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.load import load
+from skillgym_action.storage import stored_runs
+from skillgym_action.storage.snapshot_file import SnapshotFile
+from skillgym_action.suite_hosts import host_process
+from skillgym_action.suite_hosts.suite_host import SuiteHosts
+from skillgym_action.suite_programs import MOST_CASES
+from skillgym_action.suite_programs import suite_program as program
 
 if TYPE_CHECKING:
     from heavy_suites import Pieces, Table
@@ -315,10 +317,10 @@ LIMITS = {
     "bytes of a configuration": user_files.LARGEST_CONFIG,
     "bytes of a suite in Python": user_files.LARGEST_PYTHON,
     "bytes of a suite in TypeScript": user_files.LARGEST_SCRIPT,
-    "levels": readings.DEEPEST,
-    "values": readings.MOST_VALUES,
-    "digits": readings.MOST_DIGITS,
-    "characters of YAML": yaml_notation.MOST_CHARACTERS,
+    "levels": located_values.DEEPEST,
+    "values": located_values.MOST_VALUES,
+    "digits": located_values.MOST_DIGITS,
+    "characters of YAML": yaml_text.MOST_CHARACTERS,
     "cases": MOST_CASES,
     "characters of an id": errors.LONGEST_ID,
     "characters of an expectation": xbench_grammar.LONGEST,
@@ -334,10 +336,10 @@ LIMITS = {
     "files of a suite": agentv_parts.MOST_FILES,
     "targets of a suite": agentv_targets.MOST_TARGETS,
     "characters of a pattern of paths": globs.LONGEST,
-    "bytes of results": stored.LARGEST,
-    "lists and objects of results": stored.MOST.containers,
-    "values of results": stored.MOST.values,
-    "characters of a recording": replay.LARGEST,
+    "bytes of results": stored_runs.LARGEST,
+    "lists and objects of results": stored_runs.MOST.containers,
+    "values of results": stored_runs.MOST.values,
+    "characters of a recording": replay_player.LARGEST,
     "GiB of a suite program": host_process.MEMORY // 1024**3,
     "MiB that it prints": host_process.LOG_LIMIT // 1024**2,
     "MiB that it answers": host_process.REPLY_LIMIT // 1024**2,

@@ -189,7 +189,7 @@ def wait_for(path: Path) -> None:
 
 LOOK = """
 import ctypes, json, os
-from skillgym_action.effects.bare_start import begin
+from skillgym_action.cli.hardening import begin
 shown = open("/proc/self/environ", "rb").read().split(b"\\0")  # later on it may be closed to ourselves
 shown = [os.fsdecode(variable).partition("=")[0] for variable in shown]
 again = "SKILLGYM_BARE_START" in shown

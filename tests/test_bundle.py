@@ -15,11 +15,20 @@ from hypothesis import strategies as st
 
 from folders import NAMES, as_plain_user, digging, opened, special, tree
 from scratch import written
-from skillgym_action.hosts import packing
-from skillgym_action.hosts.bundle import END, HEADER, START, BundleEntry, BundleError, Limits, read_bundle, write_bundle
-from skillgym_action.hosts.bundle_links import archived
-from skillgym_action.hosts.packing import entries
-from skillgym_action.hosts.unpacking import copy_into, unpack
+from skillgym_action.filesystem import packing
+from skillgym_action.filesystem.bundle import (
+    END,
+    HEADER,
+    START,
+    BundleEntry,
+    BundleError,
+    Limits,
+    read_bundle,
+    write_bundle,
+)
+from skillgym_action.filesystem.bundle_links import archived
+from skillgym_action.filesystem.packing import entries
+from skillgym_action.filesystem.unpacking import copy_into, unpack
 
 FOLDER, FILE, LINK = b"d", b"f", b"l"
 FINISHED = HEADER.pack(END, 0, 0, 0, 0)

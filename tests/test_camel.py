@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skillgym_action.camel import camel, from_json, to_json
-from skillgym_action.session_report import Command, Cost, Message, Raw, SessionReport, ToolCall, Trouble, Usage
+from skillgym_action.model.json_codec import camel, from_json, to_json
+from skillgym_action.model.session_report import Command, Cost, Message, Raw, SessionReport, ToolCall, Trouble, Usage
 from suite_programs import session_report
 
 

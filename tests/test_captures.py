@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from captured import AGENTS, FOLDER, RECORDED, lines_of, recorded_report, report_of
 from sessions import Printed, capture_of, session_with
-from skillgym_action.agent_output import MOST_EVENTS
 from skillgym_action.agents import agent_named
-from skillgym_action.camel import to_json
-from skillgym_action.effects.outputs import OutputFile
-from skillgym_action.session import AgentConfig, Capture, Ending
-from skillgym_action.session_report import Raw
+from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.session import AgentConfig, Capture, Ending
+from skillgym_action.model.session_report import Raw
+from skillgym_action.processes.outputs import OutputFile
+from skillgym_action.transcripts.agent_output import MOST_EVENTS
 
 by_agent = pytest.mark.parametrize("agent", AGENTS)
 

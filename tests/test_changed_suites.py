@@ -15,9 +15,9 @@ from github_server import JOB_TOKEN, GitHubServer
 from github_state import PullRequest
 from on_github import NUMBER, REPOSITORY, SHA
 from scratch import case, committed, config, repository, runner, skillgym, suite, written
-from skillgym_action.options import GateOptions
-from skillgym_action.runs.changed_suites import marked
+from skillgym_action.settings.options import GateOptions
 from skillgym_action.stages.gate import gate
+from skillgym_action.storage.changed_suites import marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

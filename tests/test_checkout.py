@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scratch import written
-from skillgym_action.effects.checkout import Checkout, folder_to_write_in, working_directory
-from skillgym_action.effects.walk import MOST_LINKS, PathRefusedError
-from skillgym_action.errors import UsageError
+from skillgym_action.model.errors import UsageError
+from skillgym_action.repository.checkout import Checkout, folder_to_write_in, working_directory
+from skillgym_action.repository.walk import MOST_LINKS, PathRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

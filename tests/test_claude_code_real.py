@@ -9,7 +9,7 @@ import pytest
 from agent_desk import Desk
 from model_script import Fail, Read, Say, Write
 from model_server import ModelServer
-from skillgym_action.session_report import Trouble, Usage
+from skillgym_action.model.session_report import Trouble, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,7 +29,7 @@ from scratch import (
     suite,
     written,
 )
-from skillgym_action.schemas import Results
+from skillgym_action.storage.results_schema import Results
 
 EXAMPLE = Path(__file__).parent / "data" / "x-bench" / "example-suite.json"
 PYTHON = "from skillgym_action import Case, Suite\n"

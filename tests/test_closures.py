@@ -17,10 +17,10 @@ import psutil
 import pytest
 
 from scratch import case, repository, skillgym, started, suite
-from skillgym_action.effects import closure_records
-from skillgym_action.effects.closure_records import Holder, Record, asked, locked, name_of, read, repair, write
-from skillgym_action.effects.closures import closed_but_to, closed_to_others, group_of_suites
-from skillgym_action.errors import UsageError
+from skillgym_action.model.errors import UsageError
+from skillgym_action.workspaces import closed_path_records
+from skillgym_action.workspaces.closed_path_records import Holder, Record, asked, locked, name_of, read, repair, write
+from skillgym_action.workspaces.closed_paths import closed_but_to, closed_to_others, group_of_suites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -143,7 +143,7 @@ def guards_of(tool: subprocess.Popen[str]) -> list[psutil.Process]:
             words = process.cmdline()
         except psutil.Error:
             continue
-        if closure_records.__file__ in words and str(tool.pid) in words and "-I" in words:
+        if closed_path_records.__file__ in words and str(tool.pid) in words and "-I" in words:
             found.append(process)
     return found
 
@@ -377,7 +377,7 @@ def test_a_link_out_of_the_checkout_is_refused_and_its_target_stays_as_it_is(fol
 # --- records ----------------------------------------------------------------------------------------
 
 
-DEAD = {"pid": 2**22 + 1, "start": "1", "boot": closure_records.boot(), "token": "t", "closes": True}
+DEAD = {"pid": 2**22 + 1, "start": "1", "boot": closed_path_records.boot(), "token": "t", "closes": True}
 
 
 def left_closed(place: Path, path: Path, found: os.stat_result, **more: Any) -> str:
@@ -458,9 +458,9 @@ def test_another_folder_of_the_same_name_stays_as_it_is(folder, place):
 
 def test_a_process_that_has_ended_does_not_run_although_nobody_has_waited_for_it():
     with subprocess.Popen(("sleep", "60")) as child:
-        assert closure_records.started(child.pid) is not None
+        assert closed_path_records.started(child.pid) is not None
         child.kill()
-        assert until(lambda: closure_records.started(child.pid) is None)
+        assert until(lambda: closed_path_records.started(child.pid) is None)
 
 
 def test_a_record_that_is_none_is_passed_over(folder, place):

@@ -10,8 +10,8 @@ import pytest
 from endings import WORDS, endings
 from sessions import SESSION, capture_of, jsonl, session_with
 from skillgym_action.agents import codex
-from skillgym_action.session import AgentConfig, Progress
-from skillgym_action.session_report import Command, FileWrite, Message, Raw, ToolCall, ToolResult, Trouble, Usage
+from skillgym_action.model.session import AgentConfig, Progress
+from skillgym_action.model.session_report import Command, FileWrite, Message, Raw, ToolCall, ToolResult, Trouble, Usage
 
 USAGE = {"input_tokens": 2001, "cached_input_tokens": 600, "output_tokens": 84, "reasoning_output_tokens": 10}
 DONE = {"type": "turn.completed", "usage": USAGE}

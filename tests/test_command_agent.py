@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from sessions import capture_of, jsonl, session_with
 from skillgym_action.agents import command
-from skillgym_action.errors import ConfigError
-from skillgym_action.session import AgentConfig, Ending, Progress
-from skillgym_action.session_report import (
+from skillgym_action.model.errors import ConfigError
+from skillgym_action.model.session import AgentConfig, Ending, Progress
+from skillgym_action.model.session_report import (
     Command,
     Cost,
     FileRead,

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
-from skillgym_action.comparison import RateChange, compare, points, probability, regressions
-from skillgym_action.domain import Attempt, Outcome
-from skillgym_action.verdicts import Status
+from skillgym_action.comparison.comparison import compare, points, probability, regressions
+from skillgym_action.model.comparison import RateChange
+from skillgym_action.model.result import Attempt, Outcome
+from skillgym_action.model.verdicts import Status
 
 
 def compared(before: str, after: str):

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 
 from scratch import written
-from skillgym_action.composition import Job, configuration, place
-from skillgym_action.config import Config, find_config, read_config, resolved_env
-from skillgym_action.config_sections import ConfigFile, JudgeSection
-from skillgym_action.errors import ConfigError
-from skillgym_action.judges.protocols import PROTOCOLS
-from skillgym_action.judges.questions import JudgeConfig
-from skillgym_action.options import Settings
-from skillgym_action.resolve import options
+from skillgym_action.judge.protocols import PROTOCOLS
+from skillgym_action.model.errors import ConfigError
+from skillgym_action.model.judge_question import JudgeConfig
+from skillgym_action.settings.configuration_file import Config, find_config, read_config, resolved_env
+from skillgym_action.settings.configuration_sections import ConfigFile, JudgeSection
+from skillgym_action.settings.context import Job, place
+from skillgym_action.settings.options import Settings
+from skillgym_action.settings.resolve import options
+from skillgym_action.wiring import configuration
 from suite_programs import suite_hosts
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from captured import recorded_report
 from endings import WORDS, endings
 from sessions import SESSION, capture_of, jsonl, session_with
 from skillgym_action.agents import cursor_agent
-from skillgym_action.session import AgentConfig, Progress
-from skillgym_action.session_report import (
+from skillgym_action.model.session import AgentConfig, Progress
+from skillgym_action.model.session_report import (
     Command,
     FileRead,
     FileWrite,

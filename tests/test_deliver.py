@@ -11,12 +11,13 @@ from github_server import READ_ONLY_TOKEN
 from on_github import NUMBER, api_of, event_of, github_with
 from runner_env_files import entries
 from scratch import Watched, written
-from skillgym_action.effects.run_directory import RunDirectory
-from skillgym_action.errors import OutputError
-from skillgym_action.github.conversation import Conversation
-from skillgym_action.options import ConversationOptions, DeliverOptions
-from skillgym_action.redaction import Redactor
-from skillgym_action.stages.deliver import deliver, outputs
+from skillgym_action.github.publish_options import ConversationOptions
+from skillgym_action.github.publisher import Conversation
+from skillgym_action.model.errors import OutputError
+from skillgym_action.settings.options import DeliverOptions
+from skillgym_action.stages.publish import deliver, outputs
+from skillgym_action.storage.run_directory import RunDirectory
+from skillgym_action.text.redaction import Redactor
 from users_templates import rendered_elsewhere
 
 REPORT = run_report("""

@@ -13,17 +13,17 @@ import yaml
 
 from docs_tables import ROOT, documents, renewed
 from scratch import skillgym, written
-from skillgym_action import errors
 from skillgym_action.agents import AGENTS
 from skillgym_action.agents.command import EVENTS, PLACEHOLDER
-from skillgym_action.commands import SCHEMAS
+from skillgym_action.cli.commands import SCHEMAS
 from skillgym_action.formats import FORMATS
-from skillgym_action.formats.xbench_sections import ExpectationSection
-from skillgym_action.hosts.expectations import Expect
-from skillgym_action.hosts.suite import SETTINGS, Context
-from skillgym_action.options import FAIL_ON
+from skillgym_action.formats.xbench_model import ExpectationSection
+from skillgym_action.model import errors
+from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 from skillgym_action.reporters import REPORTERS
-from skillgym_action.verdicts import GREEN, JUDGED, Status
+from skillgym_action.settings.options import FAIL_ON
+from skillgym_action.suite_programs.expectations import Expect
+from skillgym_action.suite_programs.suite import SETTINGS, Context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from skillgym_action.errors import ConfigError, SuiteError
-from skillgym_action.notations.documents import checked, read_document, validated
+from skillgym_action.documents.documents import checked, read_document, validated
+from skillgym_action.model.errors import ConfigError, SuiteError
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

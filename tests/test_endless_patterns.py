@@ -15,15 +15,15 @@ from agentv_subject import Desk, graded, session
 from fakes_subject import subject_of
 from measured import measured
 from scratch import case, config, repository, runner, skillgym, suite, written
-from skillgym_action.assertions.agentv import Task, Where, assertion_of
-from skillgym_action.assertions.agentv_program import _said
-from skillgym_action.effects.suite_host import CLASSIFY_CRASH
-from skillgym_action.errors import Location
-from skillgym_action.formats.xbench_grammar import Expectations
-from skillgym_action.formats.xbench_sections import ExpectationSection
-from skillgym_action.globs import paths_matching
+from skillgym_action.agentv.assertions import Task, Where, assertion_of
+from skillgym_action.agentv.program_graders import _said
+from skillgym_action.filesystem.globs import paths_matching
+from skillgym_action.formats.xbench_expectations import Expectations
+from skillgym_action.formats.xbench_model import ExpectationSection
 from skillgym_action.javascript.regex import Patience
-from skillgym_action.session_report import Command, FileRead, ObservedFiles, ToolCall
+from skillgym_action.model.errors import Location
+from skillgym_action.model.session_report import Command, FileRead, ObservedFiles, ToolCall
+from skillgym_action.suite_hosts.suite_host import CLASSIFY_CRASH
 from suite_programs import one_case, session_report, suite_hosts
 from suite_programs import written as program
 

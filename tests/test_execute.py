@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from scratch import PASSING, Watched, case, config, repository, run_in, runner, skillgym, suite, written
-from skillgym_action.errors import OutputError
-from skillgym_action.verdicts import TROUBLES, Status
+from skillgym_action.model.errors import OutputError
+from skillgym_action.model.verdicts import TROUBLES, Status
 
 COUNT = "echo x >> $LOG/sessions; n=$(wc -l < $LOG/sessions)"
 

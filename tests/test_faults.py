@@ -23,10 +23,13 @@ from github_replies import late
 from on_github import github_with
 from scratch import PROGRAM, case, config, environment, repository, runner, suite, world_in, written
 from scripted_http import ScriptedServer, Silence
-from skillgym_action import composition, pipeline, resolve
-from skillgym_action.effects.clock import Clock
-from skillgym_action.options import settings
-from skillgym_action.schemas import Results
+from skillgym_action import pipeline, wiring
+from skillgym_action.clock import Clock
+from skillgym_action.settings import resolve
+from skillgym_action.settings.context import place
+from skillgym_action.settings.options import settings
+from skillgym_action.settings.runners import configured_runners
+from skillgym_action.storage.results_schema import Results
 
 SOON = 5.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 """Seconds from the signal to the end, on a machine that is not shared; GitHub kills 7.5 s after the signal."""
@@ -297,9 +300,9 @@ class SetBack(Clock):
 def test_a_clock_that_is_set_back_makes_nothing_shorter_than_nothing(tmp_path, proved):
     root = repository(tmp_path, {"bench/core.json": suite(case("a"), case("b", ("no-file:out.txt",)))})
     given = settings({"retry": 1}, str)
-    here = composition.place(root, environment())
-    told = composition.configuration(given, here)
-    runners = composition.runners(given, told, here)
+    here = place(root, environment())
+    told = wiring.configuration(given, here)
+    runners = configured_runners(given, told, here)
     options = resolve.options(given, told, here, runners=1)
     with world_in(root) as world:
         clock = SetBack()

@@ -16,7 +16,7 @@ import action_step
 from faults import REPORTS, bound_by_permissions, whole
 from folders import tree
 from scratch import PROGRAM, case, config, environment, repository, runner, suite, written
-from skillgym_action.effects.github_files import append_outputs, append_summary
+from skillgym_action.github.step_files import append_outputs, append_summary
 
 SECRET = "k-1234567890-very-secret"
 

@@ -8,8 +8,8 @@ import pytest
 
 from fakes_subject import subject_of
 from skillgym_action.assertions.files import LARGEST
-from skillgym_action.formats.xbench_grammar import expectation, object_expectation
-from skillgym_action.formats.xbench_sections import ExpectationSection
+from skillgym_action.formats.xbench_expectations import expectation, object_expectation
+from skillgym_action.formats.xbench_model import ExpectationSection
 
 A_TS = {"src/a.ts": "export function a() {}\n"}
 

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from scratch import repository, world_in, written
-from skillgym_action.domain import WorkspaceSpec
-from skillgym_action.effects import file_changes
+from skillgym_action.model.suite import WorkspaceSpec
+from skillgym_action.workspaces import diff as diffs
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_modes_and_links(workspaces, tmp_path):
 def test_what_is_no_text_is_named(workspaces, tmp_path):
     workspace = started(workspaces, tmp_path, {"a": "1"})
     (workspace.path / "a").write_bytes(b"\0")
-    (workspace.path / "big").write_bytes(b"x" * (file_changes.LARGEST_FILE + 1))
+    (workspace.path / "big").write_bytes(b"x" * (diffs.LARGEST_FILE + 1))
     diff = workspace.diff()
     assert "Binary files a/a and b/a differ\n" in diff
     assert "Binary files /dev/null and b/big differ\n" in diff
@@ -74,7 +74,7 @@ def test_what_a_bootstrap_wrote_is_not_kept(workspaces, tmp_path):
 
 def test_a_diff_has_an_end(workspaces, tmp_path):
     workspace = started(workspaces, tmp_path, {"a": "1"})
-    size = file_changes.LARGEST_FILE - 1
+    size = diffs.LARGEST_FILE - 1
     for number in range(12):
         (workspace.path / f"f{number:02}").write_text("x" * size + "\n")
     assert workspace.diff().endswith("(and more: 4 of 12 changed files are left out)\n")

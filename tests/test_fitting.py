@@ -13,8 +13,8 @@ from builders import run_report
 from hostile import any_text
 from markdown_structure import EACH, MARKDOWN, REPOSITORY, big_run, of_each, shown, spoken_by, structure
 from showcase import RUN, showcase
-from skillgym_action.errors import Problem
-from skillgym_action.links import Links
+from skillgym_action.model.errors import Problem
+from skillgym_action.model.links import Links
 from skillgym_action.reporters.markdown import comment, summary
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from folders import NAMES, as_plain_user, digging, opened, special, tree
 from scratch import git_in, repository, written
-from skillgym_action.hosts.bundle import BundleError
-from skillgym_action.hosts.packing import entries
-from skillgym_action.hosts.unpacking import copy_into, unpack
+from skillgym_action.filesystem.bundle import BundleError
+from skillgym_action.filesystem.packing import entries
+from skillgym_action.filesystem.unpacking import copy_into, unpack
 
 CANARY = "canary-1234567890"
 OUTSIDE = ["canary", "folder", "folder/canary", "info", "info/exclude"]

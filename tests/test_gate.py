@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
-from skillgym_action.comparison import compare
-from skillgym_action.findings import Finding
-from skillgym_action.options import FAIL_ON, GateOptions
+from skillgym_action.comparison.comparison import compare
+from skillgym_action.model.findings import Finding
+from skillgym_action.model.verdicts import Status
+from skillgym_action.settings.options import FAIL_ON, GateOptions
 from skillgym_action.stages.gate import gate
-from skillgym_action.verdicts import Status
 
 DEFAULT = GateOptions()
 PASSED = "one passed"

@@ -16,10 +16,10 @@ import trustme
 from fakes_clock import NOON, FakeClock
 from scripted_http import HangUp, Reply, ScriptedServer, Silence
 from skillgym_action import __version__
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.clock import Clock
-from skillgym_action.effects.github_api import GitHubApi, GitHubError
-from skillgym_action.effects.network import network
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.clock import Clock
+from skillgym_action.github.api import GitHubApi, GitHubError
+from skillgym_action.network.proxies import network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -677,10 +677,10 @@ def test_a_certificate_file_that_is_not_there_is_an_error(door, authority):
 PROGRAM = """
 import sys
 from contextlib import closing
-from skillgym_action import composition
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.clock import Clock
-from skillgym_action.effects.github_api import GitHubApi
+from skillgym_action import wiring
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.clock import Clock
+from skillgym_action.github.api import GitHubApi
 
 assert "requests" not in sys.modules and "tenacity" not in sys.modules
 doors = {"clock": Clock(), "cancelled": Cancellation()}

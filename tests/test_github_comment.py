@@ -7,7 +7,7 @@ import pytest
 from github_operations import BodyLimit
 from github_server import READ_ONLY_TOKEN
 from on_github import BOT, ISSUE, NUMBER, api_of, github_with
-from skillgym_action.effects.github_api import GitHubError
+from skillgym_action.github.api import GitHubError
 from skillgym_action.github.comment import LADDER, StickyComment
 
 MARKER = "<!-- skillgym-action:default -->"

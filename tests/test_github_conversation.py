@@ -15,10 +15,10 @@ from github_replies import server_error
 from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile, PullRequest
 from on_github import BOT, NUMBER, REPOSITORY, SHA, api_of, event_of, github_with
-from skillgym_action.github.conversation import Conversation
 from skillgym_action.github.event import Head
-from skillgym_action.options import ConversationOptions
-from skillgym_action.redaction import Redactor
+from skillgym_action.github.publish_options import ConversationOptions
+from skillgym_action.github.publisher import Conversation
+from skillgym_action.text.redaction import Redactor
 from users_templates import rendered_elsewhere
 
 GREEN = run_report("edit passed $0.20")

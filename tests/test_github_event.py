@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from skillgym_action.errors import Location, UsageError
 from skillgym_action.github.event import GitHubEvent, Head, github_event
+from skillgym_action.model.errors import Location, UsageError
 
 SHA, MERGE = "a" * 40, "b" * 40
 OURS, FORK = "octo/skills", "stranger/skills"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner_env_files import entries
-from skillgym_action.effects.github_files import SUMMARY_LIMIT, append_outputs, append_summary, hand_over
+from skillgym_action.github.step_files import SUMMARY_LIMIT, append_outputs, append_summary, hand_over
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,20}", fullmatch=True)
 FRAGMENTS = st.sampled_from(

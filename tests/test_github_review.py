@@ -10,12 +10,12 @@ from builders import run_report
 from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile
 from on_github import BOT, NUMBER, SHA, api_of, github_with
-from skillgym_action.domain import SuitesFrom
-from skillgym_action.effects.github_api import GitHubError
+from skillgym_action.github.api import GitHubError
 from skillgym_action.github.pull_request import PullRequest
 from skillgym_action.github.replies import ChangedFile as Changed
 from skillgym_action.github.review import MOST, Review, changed_lines
 from skillgym_action.github.status import CommitStatus, context
+from skillgym_action.model.run_report import SuitesFrom
 
 MARKER = "<!-- skillgym-action:default -->"
 # Cases of tests/builders are written ten lines apart: the first one in line 10.

@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hostile import any_text
-from skillgym_action.redaction import MASK, Redactor
-from skillgym_action.secret_forms import SHORTEST_HIDDEN
+from skillgym_action.text.redaction import MASK, Redactor
+from skillgym_action.text.secret_forms import SHORTEST_HIDDEN
 from ways_of_writing import WAYS, lines
 
 FOUND = {way.name: way for way in WAYS if way.shortest}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillgym_action.errors import UsageError
-from skillgym_action.runs.journal_lines import read
+from skillgym_action.model.errors import UsageError
+from skillgym_action.storage.journal_lines import read
 
 if TYPE_CHECKING:
     from proofs import Proved

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from skillgym_action.domain import Case, Outcome
-from skillgym_action.errors import Location
-from skillgym_action.session_report import Trouble
+from skillgym_action.model.errors import Location
+from skillgym_action.model.result import Outcome
+from skillgym_action.model.session_report import Trouble
+from skillgym_action.model.suite import Case
+from skillgym_action.model.verdicts import TROUBLES, FailureClass
 from skillgym_action.sessions.judge import errored, judge
-from skillgym_action.verdicts import TROUBLES, FailureClass
 
 HERE = Location(path="bench/core.json", line=3)
 THERE = Location(path="bench/suite.py", line=9)

@@ -18,10 +18,10 @@ from model_openai import Chat
 from model_protocols import Ask
 from model_script import Call, Say
 from scripted_http import HangUp, Reply, ScriptedServer, Silence
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.judge_api import Judge
-from skillgym_action.judges.questions import Answer, JudgeConfig, Question, Quoted
-from skillgym_action.session_report import Trouble, Usage
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.judge.client import Judge
+from skillgym_action.model.judge_question import Answer, JudgeConfig, Question, Quoted
+from skillgym_action.model.session_report import Trouble, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,8 +15,8 @@ from lxml import etree
 
 from builders import run_report
 from hostile import any_text
-from skillgym_action.domain import Outcome
-from skillgym_action.errors import Location
+from skillgym_action.model.errors import Location
+from skillgym_action.model.result import Outcome
 from skillgym_action.reporters.junit import render
 
 SCHEMA = etree.XMLSchema(file=Path(__file__).parent / "data" / "junit-10.xsd")

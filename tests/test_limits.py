@@ -8,8 +8,8 @@ import pytest
 
 from sessions import session_with
 from skillgym_action.agents import command
-from skillgym_action.session import AgentConfig
-from skillgym_action.session_report import Price
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.session_report import Price
 from skillgym_action.sessions.limits import Limits
 
 MODEL = "claude-sonnet-4-5"  # 3 dollars for a million tokens of input

@@ -7,8 +7,8 @@ from hashlib import sha256
 import pytest
 
 from scratch import case, repository, suite, world_in, written
-from skillgym_action.notations.user_files import LARGEST
-from skillgym_action.options import DiscoverOptions, LoadOptions
+from skillgym_action.documents.user_files import LARGEST
+from skillgym_action.settings.options import DiscoverOptions, LoadOptions
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.load import load
 

@@ -14,9 +14,9 @@ from builders import run_report
 from hostile import any_text
 from markdown_structure import EACH, REPOSITORY, big_run, shown, spoken_by, structure
 from showcase import RUN, showcase
-from skillgym_action.comparison import compare
-from skillgym_action.errors import ConfigError, Location
-from skillgym_action.links import Links
+from skillgym_action.comparison.comparison import compare
+from skillgym_action.model.errors import ConfigError, Location
+from skillgym_action.model.links import Links
 from skillgym_action.reporters.markdown import comment, marker, running, summary, unfinished
 from users_templates import rendered_elsewhere
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import run_report, runner_named, suite_at
-from skillgym_action.errors import UsageError
-from skillgym_action.options import GateOptions
-from skillgym_action.runs.merge import merged
-from skillgym_action.session import AgentConfig
+from skillgym_action.model.errors import UsageError
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.settings.options import GateOptions
 from skillgym_action.stages.gate import gate
+from skillgym_action.storage.merge import merged
 
 if TYPE_CHECKING:
-    from skillgym_action.domain import RunReport
+    from skillgym_action.model.run_report import RunReport
 
 PLAN = """
     suite bench/a.json

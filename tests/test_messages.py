@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from skillgym_action.hosts.messages import LENGTH, MOST_DESCRIPTORS, ConnectionLostError, receive, send
+from skillgym_action.supervisor.messages import LENGTH, MOST_DESCRIPTORS, ConnectionLostError, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

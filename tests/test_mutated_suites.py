@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 
 from builders import run_report
 from scratch import case, written
-from skillgym_action.config import Config, read_config
-from skillgym_action.domain import Suite
-from skillgym_action.effects.snapshot_file import SnapshotFile
-from skillgym_action.errors import SkillgymError
-from skillgym_action.options import LoadOptions
+from skillgym_action.model.errors import SkillgymError
+from skillgym_action.model.suite import Found, Suite
 from skillgym_action.reporters import reporter_named
-from skillgym_action.runs.stored import stored_reports
-from skillgym_action.stages.discover import Found
+from skillgym_action.settings.configuration_file import Config, read_config
+from skillgym_action.settings.options import LoadOptions
 from skillgym_action.stages.load import load
+from skillgym_action.storage.snapshot_file import SnapshotFile
+from skillgym_action.storage.stored_runs import stored_reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

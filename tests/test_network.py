@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillgym_action.effects.network import DIRECT, network
+from skillgym_action.network.proxies import DIRECT, network
 
 PROXY = {"http": "http://p:1", "https": "http://p:2"}
 VARIABLES = {"HTTP_PROXY": "http://p:1", "https_proxy": "http://p:2"}

@@ -9,13 +9,13 @@ from textwrap import dedent
 
 import pytest
 
-from skillgym_action.camel import to_json
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.node import THRIFT, Node
-from skillgym_action.effects.processes import Processes
-from skillgym_action.errors import ConfigError, Location, SuiteError
-from skillgym_action.session_report import Message
-from skillgym_action.verdicts import FailureClass
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.model.errors import ConfigError, Location, SuiteError
+from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.session_report import Message
+from skillgym_action.model.verdicts import FailureClass
+from skillgym_action.processes.processes import Processes
+from skillgym_action.suite_hosts.node import THRIFT, Node
 from suite_programs import session_report, suite_hosts
 
 NAME = "bench/demo-suite.ts"

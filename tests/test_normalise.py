@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions import SESSION, capture_of, session_with
-from skillgym_action.prices import cost_usd
-from skillgym_action.session import AgentConfig
-from skillgym_action.session_report import (
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.session_report import (
     AgentRef,
     Command,
     Cost,
@@ -27,7 +26,8 @@ from skillgym_action.session_report import (
     Usage,
 )
 from skillgym_action.sessions.normalise import session_report
-from skillgym_action.shell_reads import files_read
+from skillgym_action.transcripts.file_reads import files_read
+from skillgym_action.transcripts.prices import cost_usd
 
 RUNNER = RunnerRef(id="claude", path_key="claude", agent=AgentRef(type="claude-code"))
 SKILL_FILE = ".claude/skills/greeter/SKILL.md"
@@ -290,8 +290,8 @@ def test_no_model_and_no_number_makes_a_price_raise(model, tokens_in, tokens_out
 def test_prices_need_no_network():
     script = """if True:
         import sys
-        from skillgym_action.prices import cost_usd
-        from skillgym_action.session_report import Usage
+        from skillgym_action.transcripts.prices import cost_usd
+        from skillgym_action.model.session_report import Usage
         def refuse(event, args):
             if event.startswith("socket."):
                 raise RuntimeError(event)

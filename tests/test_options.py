@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scratch import case, repository, skillgym, suite
-from skillgym_action import resolve
-from skillgym_action.composition import place
-from skillgym_action.config import Config
-from skillgym_action.config_sections import ConfigFile
-from skillgym_action.errors import UsageError
-from skillgym_action.options import FAIL_ON, ExecuteOptions, GateOptions, Options, PlanOptions, Settings, settings
+from skillgym_action.model.errors import UsageError
+from skillgym_action.settings import resolve
+from skillgym_action.settings.configuration_file import Config
+from skillgym_action.settings.configuration_sections import ConfigFile
+from skillgym_action.settings.context import place
+from skillgym_action.settings.options import (
+    FAIL_ON,
+    ExecuteOptions,
+    GateOptions,
+    Options,
+    PlanOptions,
+    Settings,
+    settings,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

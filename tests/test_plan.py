@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from skillgym_action.domain import Case, Invalid, Runner, Suite
-from skillgym_action.errors import Location, Problem
-from skillgym_action.options import PlanOptions
-from skillgym_action.session import AgentConfig
+from skillgym_action.model.errors import Location, Problem
+from skillgym_action.model.execution import Runner
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.suite import Case, Invalid, Suite
+from skillgym_action.settings.options import PlanOptions
 from skillgym_action.stages.plan import plan
-from skillgym_action.text import path_key
+from skillgym_action.text.escaping import path_key
 
 
 def case(case_id: str, *tags: str, **settings) -> Case:

@@ -17,10 +17,10 @@ import pytest
 
 from measured import measured
 from scratch import case, config, repository, runner, suite
-from skillgym_action.effects.agent_user import agent_user
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.processes import Processes
-from skillgym_action.session import Ending, Invocation
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.model.session import Ending, Invocation
+from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.users import agent_user
 
 IS_ROOT = os.geteuid() == 0
 MIB, GIB = 1024**2, 1024**3

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.outputs import OutputFile
-from skillgym_action.effects.processes import Processes
-from skillgym_action.resource_limits import ResourceLimits
-from skillgym_action.session import Ending, Invocation
-from skillgym_action.session_report import Trouble
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.model.resource_limits import ResourceLimits
+from skillgym_action.model.session import Ending, Invocation
+from skillgym_action.model.session_report import Trouble
+from skillgym_action.processes.outputs import OutputFile
+from skillgym_action.processes.processes import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from skillgym_action.session import Capture
+    from skillgym_action.model.session import Capture
 
 
 @pytest.fixture

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from skillgym_action import domain
 from skillgym_action.assertions.check import Check
-from skillgym_action.domain import Bootstrap, Case, WorkspaceSpec
-from skillgym_action.errors import Location, SuiteError
 from skillgym_action.formats import python_suite, typescript_suite
+from skillgym_action.model import execution, result, run_report
+from skillgym_action.model import suite as suites
+from skillgym_action.model.errors import Location, SuiteError
+from skillgym_action.model.suite import Bootstrap, Case, WorkspaceSpec
 from skillgym_action.stages.load import Source
 from suite_programs import suite_hosts, written
 
@@ -228,7 +229,7 @@ def test_a_workspace_is_what_the_suite_says(tmp_path, settings, spec):
 def relative(spec, folder):
     """The same workspace with paths as if ``folder`` were the current directory."""
     text = repr(spec).replace(f"{folder}/", "")
-    return eval(text, {**vars(domain), "PosixPath": Path})
+    return eval(text, {**vars(suites), **vars(execution), **vars(result), **vars(run_report), "PosixPath": Path})
 
 
 def test_a_suite_without_a_workspace_works_in_a_copy_of_the_repository(tmp_path):

@@ -9,8 +9,8 @@ import pytest
 from endings import WORDS, endings
 from sessions import SESSION, capture_of, jsonl, session_with
 from skillgym_action.agents import qwen
-from skillgym_action.session import AgentConfig, Progress
-from skillgym_action.session_report import (
+from skillgym_action.model.session import AgentConfig, Progress
+from skillgym_action.model.session_report import (
     Command,
     FileRead,
     FileWrite,

@@ -10,8 +10,8 @@ import pytest
 
 from folders import opened
 from scratch import written
-from skillgym_action.effects.redacted_files import CHUNK, RedactedFiles
-from skillgym_action.redaction import Redactor
+from skillgym_action.storage.redacted_files import CHUNK, RedactedFiles
+from skillgym_action.text.redaction import Redactor
 
 SECRET = "s3cret/value+1"
 GITHUB = "ghp_" + "a1B2" * 9
@@ -126,8 +126,8 @@ def test_a_key_is_hidden_wherever_a_piece_of_a_large_file_ends(tmp_path, files, 
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from skillgym_action.effects.redacted_files import RedactedFiles
-from skillgym_action.redaction import Redactor
+from skillgym_action.storage.redacted_files import RedactedFiles
+from skillgym_action.text.redaction import Redactor
 
 path = Path(sys.argv[1])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

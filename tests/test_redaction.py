@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import run_report
-from skillgym_action.redaction import Redactor, is_secret_name, leaks, looks_like_key, secret_values
+from skillgym_action.text.redaction import Redactor, is_secret_name, leaks, looks_like_key, secret_values
 
 SECRET = 'p4ss"w&rd/ü+1'
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nTUlJRW9\nSUJBQUtDQVFFQQ==\n-----END RSA PRIVATE KEY-----"

@@ -9,9 +9,9 @@ import pytest
 
 from sessions import capture_of, session_with
 from skillgym_action.agents import replay
-from skillgym_action.camel import to_json
-from skillgym_action.session import AgentConfig, Capture, Ending
-from skillgym_action.session_report import (
+from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.session import AgentConfig, Capture, Ending
+from skillgym_action.model.session_report import (
     AgentRef,
     Cost,
     FileRead,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from scratch import PASSING, case, config, repository, runner, skillgym, suite, written
-from skillgym_action.options import GateOptions
-from skillgym_action.runs.stored import stored_reports
+from skillgym_action.settings.options import GateOptions
 from skillgym_action.stages.gate import gate
+from skillgym_action.storage.stored_runs import stored_reports
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md")

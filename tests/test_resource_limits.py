@@ -14,23 +14,25 @@ from agentv_files import one_case, read_tests
 from builders import run_report
 from on_github import github_with
 from scratch import case, config, repository, run_in, runner, skillgym, suite, world_in, written
-from skillgym_action import pipeline, resolve
-from skillgym_action.action import settings_of
-from skillgym_action.composition import Job, configuration, place, runners
-from skillgym_action.domain import WorkspaceSpec
-from skillgym_action.effects.processes import Processes
-from skillgym_action.effects.resource_usage import memory_size
-from skillgym_action.errors import ConfigError, SuiteError, UsageError
+from skillgym_action import pipeline
+from skillgym_action.cli.action_inputs import settings_of
 from skillgym_action.formats import python_suite, typescript_suite, xbench
-from skillgym_action.options import LoadOptions, PlanOptions, Settings, settings
+from skillgym_action.model.errors import ConfigError, SuiteError, UsageError
+from skillgym_action.model.resource_limits import LimitError, ResourceLimits, limits_given, size, size_text
+from skillgym_action.model.suite import Found, WorkspaceSpec
+from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
+from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.resource_usage import memory_size
 from skillgym_action.reporters.annotations import render as annotations_of
 from skillgym_action.reporters.junit import render as junit_of
-from skillgym_action.resolve import default_limits
-from skillgym_action.resource_limits import LimitError, ResourceLimits, limits_given, size, size_text
-from skillgym_action.stages.discover import Found
+from skillgym_action.settings import resolve
+from skillgym_action.settings.context import Job, place
+from skillgym_action.settings.options import LoadOptions, PlanOptions, Settings, settings
+from skillgym_action.settings.resolve import default_limits
+from skillgym_action.settings.runners import configured_runners
 from skillgym_action.stages.load import Source, load
 from skillgym_action.stages.plan import plan
-from skillgym_action.verdicts import TROUBLES, FailureClass, Status
+from skillgym_action.wiring import configuration
 from suite_programs import HEAD, suite_hosts
 
 if TYPE_CHECKING:
@@ -309,7 +311,7 @@ def test_a_suite_can_lower_the_limits_of_the_run_and_not_raise_them(tmp_path):
 def runners_of(root: Path):
     written(root, {"skillgym.config.yaml": config(runner()), ".git/HEAD": ""})
     here = place(root, {})
-    return runners(Settings(), configuration(Settings(), here), here)
+    return configured_runners(Settings(), configuration(Settings(), here), here)
 
 
 class Noting(Processes):
@@ -330,7 +332,7 @@ def test_the_agent_the_bootstrap_and_the_commands_of_a_case_have_the_limits(tmp_
     given = settings({"limits": "memory=2GiB"}, str)
     here = place(root, {})
     told = configuration(given, here)
-    found = runners(given, told, here)
+    found = configured_runners(given, told, here)
     options = resolve.options(given, told, here, runners=1)
     with world_in(root) as world:
         door = Noting(world.processes)

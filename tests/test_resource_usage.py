@@ -16,21 +16,21 @@ import pytest
 
 from scratch import written
 from sessions import capture_of
-from skillgym_action.effects.disk_usage import SpaceReserve, default_reserve, disk_used, free_space
-from skillgym_action.effects.resource_usage import (
+from skillgym_action.model.resource_limits import ResourceLimits
+from skillgym_action.model.session import Ending
+from skillgym_action.model.session_report import Trouble
+from skillgym_action.processes.disk_usage import SpaceReserve, default_reserve, disk_used, free_space
+from skillgym_action.processes.resource_usage import (
     ResourceWatch,
     SessionProcesses,
     memory_size,
     proportional_memory,
     usage_by_psutil,
 )
-from skillgym_action.effects.rlimits import rlimits
-from skillgym_action.hosts.program import set_limits
-from skillgym_action.resource_limits import ResourceLimits
-from skillgym_action.session import Ending
-from skillgym_action.session_report import Trouble
-from skillgym_action.sessions.attempt import trouble_of_ending
-from skillgym_action.troubles import crashed, trouble_of_signal
+from skillgym_action.processes.rlimits import rlimits
+from skillgym_action.sessions.run_session import trouble_of_ending
+from skillgym_action.supervisor.program import set_limits
+from skillgym_action.transcripts.trouble_signs import crashed, trouble_of_signal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -343,7 +343,7 @@ def test_a_program_that_writes_too_large_a_file_is_over_a_limit(tmp_path):
 def test_there_are_no_core_dumps_and_no_limit_is_raised():
     ended = under_limits("ulimit -c; ulimit -f", ResourceLimits(file_size=MIB))
     assert ended.stdout.split() == ["0", str(MIB // 512)]
-    raises = "from skillgym_action.hosts.program import set_limits; set_limits(((1, 1 << 40),))"
+    raises = "from skillgym_action.supervisor.program import set_limits; set_limits(((1, 1 << 40),))"
     asks = "import resource; print(resource.getrlimit(1))"
     inner = under_limits(f"{sys.executable} -c '{raises}; {asks}'", ResourceLimits(file_size=MIB))
     assert inner.stdout == f"({MIB}, {MIB})\n"

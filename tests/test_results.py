@@ -10,11 +10,11 @@ from pydantic import ValidationError
 
 from builders import run_report
 from hostile import any_text
-from skillgym_action.domain import Outcome
-from skillgym_action.errors import Location, Problem
+from skillgym_action.model.errors import Location, Problem
+from skillgym_action.model.result import Outcome
 from skillgym_action.reporters import REPORTERS, reporter_named
 from skillgym_action.reporters.results import render
-from skillgym_action.schemas import Results, results_schema
+from skillgym_action.storage.results_schema import Results, results_schema
 
 EVERY_STATUS = """
 suite bench/core.json

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from scratch import Ran, Watched, case, committed, config, repository, run_in, runner, skillgym, started, suite, written
-from skillgym_action.errors import OutputError
+from skillgym_action.model.errors import OutputError
 
 if TYPE_CHECKING:
     import subprocess

@@ -12,9 +12,9 @@ import sys
 import pytest
 
 from scratch import written
-from skillgym_action.effects.run_directory import RunDirectory
-from skillgym_action.errors import OutputError
-from skillgym_action.redaction import Redactor
+from skillgym_action.model.errors import OutputError
+from skillgym_action.storage.run_directory import RunDirectory
+from skillgym_action.text.redaction import Redactor
 
 SECRET = "s3cret/value+1"
 
@@ -201,9 +201,9 @@ def test_whatever_cannot_be_written_is_an_output_error(directory, write):
 WRITE_TOO_MUCH = """
 import sys
 from pathlib import Path
-from skillgym_action.effects.run_directory import RunDirectory
-from skillgym_action.errors import OutputError
-from skillgym_action.redaction import Redactor
+from skillgym_action.storage.run_directory import RunDirectory
+from skillgym_action.model.errors import OutputError
+from skillgym_action.text.redaction import Redactor
 
 with RunDirectory(Path(sys.argv[1]), Redactor()) as directory:
     report = directory.path / "results.json"
@@ -233,9 +233,9 @@ ENTER_LOCKED = """
 import os
 import sys
 from pathlib import Path
-from skillgym_action.effects.run_directory import RunDirectory
-from skillgym_action.errors import OutputError
-from skillgym_action.redaction import Redactor
+from skillgym_action.storage.run_directory import RunDirectory
+from skillgym_action.model.errors import OutputError
+from skillgym_action.text.redaction import Redactor
 
 os.chdir(sys.argv[1])
 if os.geteuid() == 0:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from scratch import config, repository, runner, skillgym
-from skillgym_action.config import Config
-from skillgym_action.config_sections import ConfigFile
-from skillgym_action.domain import Runner
-from skillgym_action.errors import ConfigError, Problem, UsageError
-from skillgym_action.runners import selected_runners, usable
-from skillgym_action.session import AgentConfig
-from skillgym_action.text import path_key
+from skillgym_action.model.errors import ConfigError, Problem, UsageError
+from skillgym_action.model.execution import Runner
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.settings.configuration_file import Config
+from skillgym_action.settings.configuration_sections import ConfigFile
+from skillgym_action.settings.runners import selected_runners, usable
+from skillgym_action.text.escaping import path_key
 
 CLAUDE = {"agent": {"type": "claude-code", "model": "m"}}
 SH = {"agent": {"type": "command", "command": "true"}}

@@ -10,14 +10,15 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from builders import run_report
-from skillgym_action.domain import Case, Outcome
-from skillgym_action.errors import Location
+from skillgym_action.model.errors import Location
+from skillgym_action.model.result import Outcome
+from skillgym_action.model.scores import case_score, shown
+from skillgym_action.model.session_report import Trouble
+from skillgym_action.model.suite import Case
 from skillgym_action.reporters import junit, results
-from skillgym_action.runs.restore import restored
-from skillgym_action.schemas import Results
-from skillgym_action.scores import case_score, shown
-from skillgym_action.session_report import Trouble
 from skillgym_action.sessions.judge import judge
+from skillgym_action.storage.results_reader import restored
+from skillgym_action.storage.results_schema import Results
 
 CASE, RULE = Location(path="EVAL.yaml", line=3), Location(path="EVAL.yaml", line=9)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scratch import case, config, repository, runner, skillgym, suite
-from skillgym_action.effects.snapshot_file import SnapshotFile
-from skillgym_action.errors import ConfigError, OutputError
-from skillgym_action.snapshots import Snapshot, Tolerance, check
+from skillgym_action.model.errors import ConfigError, OutputError
+from skillgym_action.model.token_snapshots import Snapshot, Tolerance, check
+from skillgym_action.storage.snapshot_file import SnapshotFile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 
 from scratch import PASSING, case, config, repository, runner, skillgym, suite
 from scripted_http import Reply, ScriptedServer
-from skillgym_action.sessions.spending import Budget
+from skillgym_action.sessions.budget import Budget
 from test_execute import COUNT, MEET, Bench, attempts, event, statuses, trouble
 from test_run_judge import JUDGED, MODEL, SPENT, results, run, said, scratch
 

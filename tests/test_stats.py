@@ -6,7 +6,7 @@ from math import comb, log, sqrt
 
 import pytest
 
-from skillgym_action.stats import largest_drop, mcnemar, pass_at_k, pass_hat_k, sign_flip, wilson
+from skillgym_action.comparison.statistics import largest_drop, mcnemar, pass_at_k, pass_hat_k, sign_flip, wilson
 
 
 @pytest.mark.parametrize(

@@ -15,17 +15,19 @@ from hypothesis import strategies as st
 
 from builders import run_report, suite_at
 from hostile import any_text
-from skillgym_action.domain import Failure, Judgement, Outcome, RunReport
-from skillgym_action.errors import Location, Problem, UsageError
-from skillgym_action.redaction import Redactor
+from skillgym_action.model.errors import Location, Problem, UsageError
+from skillgym_action.model.result import Failure, Judgement, Outcome
+from skillgym_action.model.verdicts import FailureClass, Status
 from skillgym_action.reporters import REPORTERS, reporter_named
-from skillgym_action.runs.restore import restored
-from skillgym_action.runs.stored import LARGEST, baseline, stored_reports
-from skillgym_action.schemas import Results
-from skillgym_action.verdicts import FailureClass, Status
+from skillgym_action.storage.results_reader import restored
+from skillgym_action.storage.results_schema import Results
+from skillgym_action.storage.stored_runs import LARGEST, baseline, stored_reports
+from skillgym_action.text.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from skillgym_action.model.run_report import RunReport
 
 EVERY_STATUS = """
 suite bench/core.json

@@ -14,7 +14,7 @@ from model_script import Read, Say
 from model_server import ModelServer
 from scratch import case, config, repository, runner, skillgym, suite, written
 from skillgym_action.agents import AGENTS
-from skillgym_action.effects.strangers_configuration import is_configuration
+from skillgym_action.workspaces.untrusted_configuration import is_configuration
 from test_agents_real import ALWAYS, more_agents
 
 if TYPE_CHECKING:

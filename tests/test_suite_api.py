@@ -9,8 +9,8 @@ from textwrap import dedent
 import pytest
 
 from skillgym_action import Case, Suite, Workspace, expect
-from skillgym_action.hosts.assert_rewriting import GLOBALS, compiled
-from skillgym_action.hosts.suite import Context
+from skillgym_action.suite_programs.assert_rewriting import GLOBALS, compiled
+from skillgym_action.suite_programs.suite import Context
 from suite_programs import session_report
 
 

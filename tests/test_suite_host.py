@@ -11,10 +11,10 @@ from textwrap import dedent
 
 import pytest
 
-from skillgym_action.camel import to_json
-from skillgym_action.errors import Location, SuiteError
-from skillgym_action.session_report import Message, Usage
-from skillgym_action.verdicts import FailureClass
+from skillgym_action.model.errors import Location, SuiteError
+from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.session_report import Message, Usage
+from skillgym_action.model.verdicts import FailureClass
 from suite_programs import one_case, session_report, suite_hosts, written
 
 

@@ -21,9 +21,9 @@ from github_server import JOB_TOKEN
 from markdown_structure import shown
 from scratch import case, config, repository, runner, skillgym, started, suite, written
 from showcase import showcase
-from skillgym_action.effects.report_templates import PARTS, template_sources
-from skillgym_action.errors import ConfigError, Problem
+from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.reporters.markdown import PACKAGED, comment, environment, summary
+from skillgym_action.user_templates.template_folder import PARTS, template_sources
 from users_templates import rendered_elsewhere
 
 SECRET = "s3cret-value-of-the-job"

@@ -10,7 +10,8 @@ from hypothesis import given
 from builders import run_report
 from hostile import any_text
 from runner_parsers import commands
-from skillgym_action.domain import Case, Execution
+from skillgym_action.model.execution import Execution
+from skillgym_action.model.suite import Case
 from skillgym_action.reporters.live import LiveTable
 from skillgym_action.reporters.terminal import finished_line, render
 

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from hostile import any_text
 from runner_parsers import command, commands
-from skillgym_action.text import (
+from skillgym_action.text.escaping import (
     clipped,
     code_fence,
     code_span,

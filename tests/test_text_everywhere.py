@@ -28,31 +28,33 @@ from runner_env_files import entries
 from runner_parsers import command, commands, read_lines
 from scratch import Watched, written
 from showcase import RUN
-from skillgym_action import __main__, listing
-from skillgym_action.comparison import compare
-from skillgym_action.domain import Case, Execution, SuitesFrom
-from skillgym_action.effects.run_directory import RunDirectory
-from skillgym_action.effects.terminal import Terminal
-from skillgym_action.errors import Location, Problem, SuiteError
-from skillgym_action.findings import Finding
-from skillgym_action.github.told import Told
-from skillgym_action.links import Links
-from skillgym_action.options import DeliverOptions
-from skillgym_action.redaction import Redactor
+from skillgym_action import __main__
+from skillgym_action.cli import listing
+from skillgym_action.cli.terminal import Terminal
+from skillgym_action.comparison.comparison import compare
+from skillgym_action.github.publish_log import Told
+from skillgym_action.model.errors import Location, Problem, SuiteError
+from skillgym_action.model.execution import Execution, Plan
+from skillgym_action.model.findings import Finding
+from skillgym_action.model.links import Links
+from skillgym_action.model.result import Attempted
+from skillgym_action.model.run_report import SuitesFrom
+from skillgym_action.model.session_report import Cost
+from skillgym_action.model.suite import Case
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.reporters.review import review_text
 from skillgym_action.reporters.terminal import finished_line, render
-from skillgym_action.runs.journal import session_line
-from skillgym_action.session_report import Cost
-from skillgym_action.sessions.attempt import Attempted
-from skillgym_action.stages.deliver import deliver
-from skillgym_action.stages.plan import Plan
-from skillgym_action.text import plain
+from skillgym_action.settings.options import DeliverOptions
+from skillgym_action.stages.publish import deliver
+from skillgym_action.storage.journal import session_line
+from skillgym_action.storage.run_directory import RunDirectory
+from skillgym_action.text.escaping import plain
+from skillgym_action.text.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from skillgym_action.domain import RunReport
+    from skillgym_action.model.run_report import RunReport
 
 OURS = {"started_at", "ended_at", "verdict", "source", "format", "id of a finding", "digest", "links", "comparison"}
 """Fields whose words are the program's own, or a few that are known."""

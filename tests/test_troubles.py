@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from skillgym_action.troubles import brief, kind_of_status, kind_of_text
-from skillgym_action.verdicts import TROUBLES
+from skillgym_action.model.verdicts import TROUBLES
+from skillgym_action.transcripts.trouble_signs import brief, kind_of_status, kind_of_text
 
 
 @pytest.mark.parametrize(

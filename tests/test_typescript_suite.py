@@ -12,11 +12,11 @@ import pytest
 from npm_packages import node_modules
 from scratch import repository, skillgym, written
 from skillgym_action.assertions.check import Check
-from skillgym_action.domain import Bootstrap, Case
-from skillgym_action.effects.node import NEEDED
-from skillgym_action.errors import Location
 from skillgym_action.formats import typescript_suite
+from skillgym_action.model.errors import Location
+from skillgym_action.model.suite import Bootstrap, Case
 from skillgym_action.stages.load import Source
+from skillgym_action.suite_hosts.node import NEEDED
 from suite_programs import suite_hosts
 
 NAME = "bench/demo-suite.ts"

@@ -13,13 +13,13 @@ import pytest
 
 from npm_packages import node_modules
 from scratch import repository, skillgym, written
-from skillgym_action import config_sections as config
-from skillgym_action import session_report as told
 from skillgym_action.agents import AGENTS
-from skillgym_action.camel import camel
-from skillgym_action.options import Schedule
-from skillgym_action.snapshots import FIELDS
-from skillgym_action.verdicts import TROUBLES
+from skillgym_action.model import session_report as told
+from skillgym_action.model.json_codec import camel
+from skillgym_action.model.token_snapshots import FIELDS
+from skillgym_action.model.verdicts import TROUBLES
+from skillgym_action.settings import configuration_sections as config
+from skillgym_action.settings.options import Schedule
 from skillgym_package import new_node
 from suite_programs import session_report, suite_hosts
 

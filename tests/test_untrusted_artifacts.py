@@ -16,9 +16,9 @@ from github_server import GitHubServer
 from github_state import PullRequest
 from on_github import NUMBER, REPOSITORY, SHA
 from scratch import repository, skillgym, written
-from skillgym_action.effects.run_files import matching, read_file
-from skillgym_action.errors import UsageError
-from skillgym_action.runs.stored import LARGEST, stored_reports
+from skillgym_action.model.errors import UsageError
+from skillgym_action.storage.run_files import matching, read_file
+from skillgym_action.storage.stored_runs import LARGEST, stored_reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

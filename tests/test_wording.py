@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
-from skillgym_action.domain import Outcome
-from skillgym_action.wording import amount, cause, counted, duration, money, percent, tally, verdict
+from skillgym_action.model.result import Outcome
+from skillgym_action.reporters.wording import amount, cause, counted, duration, money, percent, tally, verdict
 
 
 @pytest.mark.parametrize(

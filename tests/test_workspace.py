@@ -14,9 +14,9 @@ import pytest
 
 from folders import tree
 from scratch import committed, git_in, repository, world_in, written
-from skillgym_action.domain import WorkspaceSpec
-from skillgym_action.effects.archive import Saved, save_changes, save_workspace
-from skillgym_action.effects.changes import Changes
+from skillgym_action.model.suite import WorkspaceSpec
+from skillgym_action.workspaces.archive import Saved, save_changes, save_workspace
+from skillgym_action.workspaces.changes import Changes
 
 BYTES = os.fsdecode(b"caf\xe9.txt")  # Latin-1: not UTF-8
 NEWLINE = "two\nlines.txt"

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from skillgym_action.assertions.commands import CommandPasses
 from skillgym_action.assertions.files import FileAbsent, FileChanged, FileContains, FileExists, FileMatches
-from skillgym_action.domain import Bootstrap, WorkspaceSpec
-from skillgym_action.errors import SuiteError
 from skillgym_action.formats import xbench
-from skillgym_action.formats.xbench_grammar import GrammarError, expectation
+from skillgym_action.formats.xbench_expectations import GrammarError, expectation
+from skillgym_action.model.errors import SuiteError
+from skillgym_action.model.suite import Bootstrap, WorkspaceSpec
 
 EXAMPLE = Path(__file__).parent / "data" / "x-bench" / "example-suite.json"
 

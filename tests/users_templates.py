@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from skillgym_action.effects.cancellation import Cancellation
-from skillgym_action.effects.processes import Processes
-from skillgym_action.effects.report_process import ReportTemplates
-from skillgym_action.effects.report_templates import template_sources
-from skillgym_action.redaction import Redactor
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.processes.processes import Processes
+from skillgym_action.text.redaction import Redactor
+from skillgym_action.user_templates.renderer import ReportTemplates
+from skillgym_action.user_templates.template_folder import template_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,14 +5,14 @@ Suite programs import from here: ``from skillgym_action import Case, Suite, Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from skillgym_action.hosts.command_lines import command_matcher
-    from skillgym_action.hosts.suite import Case, Context, Suite, Workspace, expect
-    from skillgym_action.session_report import SessionReport
+    from skillgym_action.model.session_report import SessionReport
+    from skillgym_action.suite_programs.command_lines import command_matcher
+    from skillgym_action.suite_programs.suite import Case, Context, Suite, Workspace, expect
 
 __all__ = ["Case", "Context", "SessionReport", "Suite", "Workspace", "__version__", "command_matcher", "expect"]
 __version__ = "0.1.0"
 
-_ELSEWHERE = {"command_matcher": "hosts.command_lines", "SessionReport": "session_report"}
+_ELSEWHERE = {"command_matcher": "suite_programs.command_lines", "SessionReport": "model.session_report"}
 
 
 def __getattr__(name: str) -> object:
@@ -21,4 +21,4 @@ def __getattr__(name: str) -> object:
         raise AttributeError(name)
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'hosts.suite')}"), name)
+    return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'suite_programs.suite')}"), name)

@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from types import MappingProxyType
 
-from skillgym_action.effects import bare_start
+from skillgym_action.cli import hardening
 
 TYPE_CHECKING = False  # this module is imported twice at each start, and typing is slow to import
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def main() -> None:
     """The command line."""
 
     def program(environment: Mapping[str, str]) -> int:
-        from skillgym_action.cli import cli
+        from skillgym_action.cli.arguments import cli
 
         return int(cli(standalone_mode=False, obj=environment) or 0)
 
@@ -49,7 +49,7 @@ def action() -> None:
     """The GitHub action: the command line with inputs for options."""
 
     def program(environment: Mapping[str, str]) -> int:
-        from skillgym_action.action import run_action
+        from skillgym_action.cli.action_inputs import run_action
 
         return run_action(environment)
 
@@ -64,14 +64,14 @@ def exit_code(program: Callable[[Mapping[str, str]], int]) -> int:
     environment: dict[str, str] = {}  # as soon as it has been read: a log must not have its secrets
     gc.disable()  # imports make a great many objects and no garbage; `composition.opened` enables it again
     try:
-        read_environment = bare_start.begin()
+        read_environment = hardening.begin()
 
         def run() -> int:
             environment.update(read_environment())
             return program(MappingProxyType(environment))
 
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # until `composition.opened` has more to say
-        bare_start.heed_signals()
+        hardening.heed_signals()
         _take_places()
         return _told(run, environment)
     except KeyboardInterrupt:
@@ -89,7 +89,7 @@ def exit_code(program: Callable[[Mapping[str, str]], int]) -> int:
 def _told(program: Callable[[], int], environment: Mapping[str, str]) -> int:
     import click
 
-    from skillgym_action.errors import SkillgymError
+    from skillgym_action.model.errors import SkillgymError
 
     try:
         return program()
@@ -139,8 +139,8 @@ def _leave(code: int) -> NoReturn:
 
 
 def _say(message: str, environment: Mapping[str, str] = NOTHING) -> None:
-    from skillgym_action.redaction import Redactor, secret_values
-    from skillgym_action.text import log_line
+    from skillgym_action.text.escaping import log_line
+    from skillgym_action.text.redaction import Redactor, secret_values
 
     within = Redactor(secret_values(environment)).text
     told = within("\n".join(map(log_line, within(message).splitlines())))
@@ -154,7 +154,7 @@ def _bug_log(environment: Mapping[str, str]) -> str:
     import traceback
     from pathlib import Path
 
-    from skillgym_action.redaction import Redactor, secret_values
+    from skillgym_action.text.redaction import Redactor, secret_values
 
     told = Redactor(secret_values(environment)).text(traceback.format_exc())
     for folder in (Path(".skillgym-results"), Path(tempfile.gettempdir())):

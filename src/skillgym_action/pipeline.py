@@ -10,27 +10,29 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skillgym_action.domain import SuitesFrom
-from skillgym_action.effects.origin import NAMED, normal
-from skillgym_action.effects.suite_digests import suite_digest
-from skillgym_action.errors import Problem, UsageError
-from skillgym_action.runners import secrets_of
-from skillgym_action.runs.journal import Beginning, Journal, digest, settings_of
+from skillgym_action.model.errors import Problem, UsageError
+from skillgym_action.model.execution import Plan
+from skillgym_action.model.run_report import SuitesFrom
+from skillgym_action.reporters.wording import CHECK_OUT
+from skillgym_action.repository.suite_digests import suite_digest
+from skillgym_action.repository.suite_source import NAMED, normal
+from skillgym_action.settings.runners import secrets_of
 from skillgym_action.stages.discover import discover
-from skillgym_action.stages.equip import equip
+from skillgym_action.stages.install_agents import equip
 from skillgym_action.stages.load import digests, load
-from skillgym_action.stages.plan import Plan, plan
-from skillgym_action.wording import CHECK_OUT
+from skillgym_action.stages.plan import plan
+from skillgym_action.storage.journal import Beginning, Journal, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from skillgym_action.domain import Runner, RunReport, Suite
-    from skillgym_action.options import Options
-    from skillgym_action.runs.merge import StoredReports
-    from skillgym_action.stages.discover import Found
-    from skillgym_action.world import World
+    from skillgym_action.model.execution import Runner
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.suite import Found, Suite
+    from skillgym_action.services import World
+    from skillgym_action.settings.options import Options
+    from skillgym_action.storage.merge import StoredReports
 
 
 def loaded(world: World, options: Options) -> tuple[Suite, ...]:
@@ -147,8 +149,8 @@ def _compared_with_checkout(world: World, runs: StoredReports, options: Options)
 
     Each run is compared before they are merged: two shards may have different versions of a suite.
     """
-    from skillgym_action.runs.changed_suites import completed, marked
-    from skillgym_action.runs.merge import merged
+    from skillgym_action.storage.changed_suites import completed, marked
+    from skillgym_action.storage.merge import merged
 
     name, wanted = world.directory.path.name, options.report.suites
     if wanted is None or (not world.repository.tracked and wanted.without_checkout == "nothing"):
@@ -169,7 +171,7 @@ def _compared_with_checkout(world: World, runs: StoredReports, options: Options)
 
 def _journal(world: World, todo: Plan, options: Options, began: datetime, command: str) -> Journal:
     """Begun, or taken up where an earlier start of this run left it."""
-    settings = settings_of(options.execute, timeout=options.plan.timeout)
+    settings = _journal_settings(options)
     now = Beginning(began=began, command=command, commit=world.repository.commit(), settings=settings)
     journal = Journal(began=began, digests={one.index: digest(one, world.origin.root) for one in todo.executions})
     if options.execute.resume:
@@ -182,18 +184,28 @@ def _journal(world: World, todo: Plan, options: Options, began: datetime, comman
     return journal
 
 
+def _journal_settings(options: Options) -> dict[str, float | None]:
+    """What users can set and a resumed run should not change, by the names of options."""
+    return {
+        "repeat": options.execute.repeat,
+        "retry": options.execute.retry,
+        "max-steps": options.execute.max_steps,
+        "timeout": options.plan.timeout,
+    }
+
+
 def _baseline(world: World, options: Options) -> RunReport | None:
     """Read before anything is spent: one that cannot be used is a mistake of the user's."""
     if options.report.baseline is None:
         return None
-    from skillgym_action.runs.stored import baseline
+    from skillgym_action.storage.stored_runs import baseline
 
     return baseline(options.report.baseline, world.cwd)
 
 
 def _delivered(world: World, report: RunReport, options: Options, show: Callable[[RunReport], None]) -> RunReport:
-    from skillgym_action.stages.deliver import deliver
     from skillgym_action.stages.gate import gate
+    from skillgym_action.stages.publish import deliver
 
     def decided(report: RunReport) -> RunReport:
         return replace(report, decision=gate(report, options.gate))

@@ -15,7 +15,7 @@ from packageurl import PackageURL
 from container.image import DOCKERFILE, buildable, built, docker
 from container.runner import run_step
 from scratch import config, repository, runner
-from skillgym_action.redaction import is_secret_name, leaks
+from skillgym_action.text.redaction import is_secret_name, leaks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
-    from skillgym_action.session import Capture, Invocation, Progress, Session
-    from skillgym_action.session_report import Transcript, Trouble
+    from skillgym_action.model.session import Capture, Invocation, Progress, Session
+    from skillgym_action.model.session_report import Transcript, Trouble
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,7 +57,7 @@ OF_COPILOT = (
 EXACT_VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 AGENTS = {
     "claude-code": Listing(
-        module="claude_code",
+        module="skillgym_action.agents.claude_code",
         executable="claude",
         package="@anthropic-ai/claude-code",
         version="2.1.197",
@@ -66,7 +66,7 @@ AGENTS = {
         configuration=("CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json"),
     ),
     "codex": Listing(
-        module="codex",
+        module="skillgym_action.agents.codex",
         executable="codex",
         package="@openai/codex",
         version="0.169.0",
@@ -75,7 +75,7 @@ AGENTS = {
         configuration=("AGENTS.md", "AGENTS.override.md", ".agents", ".codex", *PLUGINS),
     ),
     "pi": Listing(
-        module="pi",
+        module="skillgym_action.agents.pi",
         executable="pi",
         package="@mariozechner/pi-coding-agent",
         version="0.73.1",
@@ -92,7 +92,7 @@ AGENTS = {
         configuration=("AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD", ".agents", ".pi"),
     ),
     "opencode": Listing(
-        module="opencode",
+        module="skillgym_action.agents.opencode",
         executable="opencode",
         package="opencode-ai",
         version="1.18.33",
@@ -119,7 +119,7 @@ AGENTS = {
         ),
     ),
     "copilot": Listing(
-        module="copilot",
+        module="skillgym_action.agents.copilot",
         executable="copilot",
         package="@github/copilot",
         version="1.0.102",
@@ -135,7 +135,7 @@ AGENTS = {
         configuration=("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".agents", ".claude", ".mcp.json", *OF_COPILOT),
     ),
     "gemini": Listing(
-        module="gemini",
+        module="skillgym_action.agents.gemini",
         executable="gemini",
         package="@google/gemini-cli",
         version="0.61.0",
@@ -144,7 +144,7 @@ AGENTS = {
         configuration=("GEMINI.md", ".agents", ".gemini", ".geminiignore", ".env"),
     ),
     "qwen": Listing(
-        module="qwen",
+        module="skillgym_action.agents.qwen",
         executable="qwen",
         package="@qwen-code/qwen-code",
         version="0.15.10",
@@ -153,17 +153,17 @@ AGENTS = {
         configuration=("QWEN.md", "AGENTS.md", ".agents", ".qwen", ".qwenignore", ".env"),
     ),
     "cursor-agent": Listing(
-        module="cursor_agent",
+        module="skillgym_action.agents.cursor_agent",
         executable="cursor-agent",
         streams=True,
         keys=("CURSOR_API_KEY",),
         configuration=("AGENTS.md", "CLAUDE.md", ".agents", ".claude", ".cursor", ".cursorrules", ".cursorignore"),
     ),
-    "command": Listing(module="command"),
-    "replay": Listing(module="replay", plays=True, changes_again=True),
-    "agentv-cli": Listing(module="agentv_cli", format="agentv"),
-    "agentv-mock": Listing(module="agentv_mock", format="agentv", plays=True),
-    "agentv-replay": Listing(module="agentv_replay", format="agentv", plays=True),
+    "command": Listing(module="skillgym_action.agents.command"),
+    "replay": Listing(module="skillgym_action.agents.replay", plays=True, changes_again=True),
+    "agentv-cli": Listing(module="skillgym_action.agentv.cli_agent", format="agentv"),
+    "agentv-mock": Listing(module="skillgym_action.agentv.mock_agent", format="agentv", plays=True),
+    "agentv-replay": Listing(module="skillgym_action.agentv.replay_agent", format="agentv", plays=True),
 }
 
 
@@ -194,4 +194,4 @@ class Agent(Protocol):
 @cache
 def agent_named(name: str) -> Agent:
     """The module of an agent; imported on first use."""
-    return cast("Agent", import_module(f"{__name__}.{AGENTS[name].module}"))
+    return cast("Agent", import_module(AGENTS[name].module))

@@ -12,16 +12,16 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from skillgym_action.agent_output import Reading, total_usage
-from skillgym_action.loose_json import Loose, object_in
-from skillgym_action.session import Invocation, Progress
-from skillgym_action.session_report import Command, FileWrite, Usage
-from skillgym_action.troubles import crashed
+from skillgym_action.model.session import Invocation, Progress
+from skillgym_action.model.session_report import Command, FileWrite, Usage
+from skillgym_action.transcripts.agent_output import Reading, total_usage
+from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
-    from skillgym_action.agent_output import Effect
-    from skillgym_action.session import Capture, Session
-    from skillgym_action.session_report import Transcript, Trouble
+    from skillgym_action.model.session import Capture, Session
+    from skillgym_action.model.session_report import Transcript, Trouble
+    from skillgym_action.transcripts.agent_output import Effect
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 # A provider of our own: the CLI's own one reads no base URL from the environment and tries WebSockets first. Without

@@ -16,12 +16,10 @@ import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from skillgym_action.agent_output import Events
-from skillgym_action.camel import from_json
-from skillgym_action.errors import ConfigError
-from skillgym_action.loose_json import TEXT_LIMIT, Loose, object_in, shortened
-from skillgym_action.session import Invocation, Progress
-from skillgym_action.session_report import (
+from skillgym_action.model.errors import ConfigError
+from skillgym_action.model.json_codec import from_json
+from skillgym_action.model.session import Invocation, Progress
+from skillgym_action.model.session_report import (
     Command,
     Cost,
     Event,
@@ -36,13 +34,15 @@ from skillgym_action.session_report import (
     Trouble,
     Usage,
 )
-from skillgym_action.troubles import brief, crashed
-from skillgym_action.verdicts import TROUBLES
+from skillgym_action.model.verdicts import TROUBLES
+from skillgym_action.transcripts.agent_output import Events
+from skillgym_action.transcripts.lenient_json import TEXT_LIMIT, Loose, object_in, shortened
+from skillgym_action.transcripts.trouble_signs import brief, crashed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from skillgym_action.session import Capture, Output, Session
+    from skillgym_action.model.session import Capture, Output, Session
 
 PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|workspace|model|case_id|output_file)\}")
 OUTPUT_FILE = "output.txt"

@@ -12,18 +12,18 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skillgym_action.agent_output import Reading, total
-from skillgym_action.loose_json import Loose, object_in
-from skillgym_action.session import Invocation, Progress
-from skillgym_action.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
-from skillgym_action.troubles import crashed, kind_of_status, kind_of_text
+from skillgym_action.model.session import Invocation, Progress
+from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
+from skillgym_action.transcripts.agent_output import Reading, total
+from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.trouble_signs import crashed, kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.agent_output import Effect
-    from skillgym_action.session import Capture, Session
-    from skillgym_action.session_report import Transcript, Trouble
+    from skillgym_action.model.session import Capture, Session
+    from skillgym_action.model.session_report import Transcript, Trouble
+    from skillgym_action.transcripts.agent_output import Effect
 
 PLUGIN = """\
 const RETRIES = 2

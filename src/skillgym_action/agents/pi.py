@@ -11,18 +11,18 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from skillgym_action.agent_output import Reading, total
-from skillgym_action.loose_json import Loose, object_in
-from skillgym_action.session import Invocation, Progress
-from skillgym_action.session_report import Command, FileRead, FileWrite, Usage
-from skillgym_action.troubles import crashed
+from skillgym_action.model.session import Invocation, Progress
+from skillgym_action.model.session_report import Command, FileRead, FileWrite, Usage
+from skillgym_action.transcripts.agent_output import Reading, total
+from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.agent_output import Effect
-    from skillgym_action.session import Capture, Session
-    from skillgym_action.session_report import Transcript, Trouble
+    from skillgym_action.model.session import Capture, Session
+    from skillgym_action.model.session_report import Transcript, Trouble
+    from skillgym_action.transcripts.agent_output import Effect
 
 # The CLI reads no base URL from the environment, only from a file.
 BASE_URLS = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}

@@ -1,6 +1,6 @@
 """Plays recorded sessions: same changes to the workspace, same session report, no agent and no model.
 
-A program, ``hosts/replay.py``, does the work, since an adapter starts nothing and touches nothing.
+A program, ``agents/replay_player.py``, does the work, since an adapter starts nothing and touches nothing.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.camel import from_json
-from skillgym_action.loose_json import object_in, shortened
-from skillgym_action.session import Invocation
-from skillgym_action.session_report import Raw, SessionReport, Transcript, Trouble
-from skillgym_action.troubles import brief, crashed
+from skillgym_action.model.json_codec import from_json
+from skillgym_action.model.session import Invocation
+from skillgym_action.model.session_report import Raw, SessionReport, Transcript, Trouble
+from skillgym_action.transcripts.lenient_json import object_in, shortened
+from skillgym_action.transcripts.trouble_signs import brief, crashed
 
 if TYPE_CHECKING:
-    from skillgym_action.session import Capture, Progress, Session
+    from skillgym_action.model.session import Capture, Progress, Session
 
-PLAYER = Path(__file__).parent.parent / "hosts" / "replay.py"
+PLAYER = Path(__file__).with_name("replay_player.py")
 NO_RECORDING = 66
 
 

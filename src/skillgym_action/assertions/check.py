@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skillgym_action.assertions import Subject
-    from skillgym_action.domain import Outcome
+    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.result import Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from skillgym_action.domain import Outcome
+from skillgym_action.model.result import Outcome
 
 if TYPE_CHECKING:
-    from skillgym_action.assertions import CommandResult, Subject
+    from skillgym_action.model.assertion import CommandResult, Subject
 
 SHORTEST_LIMIT = 300.0
 """Seconds that a command without a limit of its own has at least."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from skillgym_action.domain import Outcome
 from skillgym_action.javascript.regex import SearchError
+from skillgym_action.model.result import Outcome
 
 if TYPE_CHECKING:
     import regex
 
-    from skillgym_action.assertions import Assertion, Files, Subject
+    from skillgym_action.model.assertion import Assertion, Files, Subject
 
 LARGEST = 8 * 1024 * 1024
 """Bytes of a file that are searched."""
@@ -106,7 +106,7 @@ class FileMatches:
             if (content := subject.files.text(path, LARGEST)) is None:
                 return _failed(self, _unreadable(path))
             try:
-                match = subject.patience.search(self.pattern, content)
+                match = subject.search(self.pattern, content)
             except SearchError as error:
                 why = f"{self.key_path or self.name}: the pattern {error}, last in {path}"
                 return (Outcome(assertion=self.name, type=self.type, passed=None, explanation=why, trouble="grader"),)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from skillgym_action.domain import Outcome
-from skillgym_action.grades import negated
+from skillgym_action.assertions.grades import negated
+from skillgym_action.model.result import Outcome
 
 if TYPE_CHECKING:
-    from skillgym_action.assertions import Assertion, Subject
-    from skillgym_action.errors import Location
-    from skillgym_action.grades import Grade, Grader
+    from skillgym_action.assertions.grades import Grade, Grader
+    from skillgym_action.model.assertion import Assertion, Subject
+    from skillgym_action.model.errors import Location
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from skillgym_action.domain import Suite
-    from skillgym_action.notations.user_files import Opener
+    from skillgym_action.documents.user_files import Opener
+    from skillgym_action.model.suite import Suite
 
 FORMATS = {
-    "x-bench": "xbench",
-    "python": "python_suite",
-    "typescript": "typescript_suite",
-    "agentv": "agentv",
+    "x-bench": "skillgym_action.formats.xbench",
+    "python": "skillgym_action.formats.python_suite",
+    "typescript": "skillgym_action.formats.typescript_suite",
+    "agentv": "skillgym_action.agentv.suite",
 }
 
 
@@ -86,4 +86,4 @@ class Format(Protocol):
 
 def format_named(name: str) -> Format:
     """The module of a format; imported on first use."""
-    return cast("Format", import_module(f"{__name__}.{FORMATS[name]}"))
+    return cast("Format", import_module(FORMATS[name]))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from skillgym_action.told_suite import suite_told
+from skillgym_action.formats.program_suite import suite_told
 
 if TYPE_CHECKING:
-    from skillgym_action.domain import Suite
     from skillgym_action.formats import SuiteFile
+    from skillgym_action.model.suite import Suite
 
 NAME = re.compile(r"(^|[/_.-])suite\.py$", re.IGNORECASE)
 

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.told_suite import suite_told
+from skillgym_action.formats.program_suite import suite_told
 
 if TYPE_CHECKING:
-    from skillgym_action.domain import Suite
     from skillgym_action.formats import SuiteFile
+    from skillgym_action.model.suite import Suite
 
-TYPES = Path(__file__).parent.parent / "hosts" / "skillgym" / "index.d.ts"
+TYPES = Path(__file__).parent.parent / "suite_programs" / "skillgym" / "index.d.ts"
 NAME = re.compile(r"(^|[/_.-])suite\.(ts|mts|cts|js|mjs|cjs)$", re.IGNORECASE)
 
 

@@ -9,25 +9,25 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.domain import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
-from skillgym_action.errors import LONGEST_ID, Problem, SuiteError, closest
-from skillgym_action.formats.xbench_grammar import Expectations, GrammarError, inside
-from skillgym_action.formats.xbench_sections import SuiteSection
-from skillgym_action.hosts import MOST_CASES
-from skillgym_action.notations.documents import MOST_PROBLEMS, Document, checked, read_document
-from skillgym_action.notations.readings import MOST_VALUES, key_path_text
-from skillgym_action.notations.user_files import PLAIN_TEMPLATE
-from skillgym_action.resource_limits import suites_limits
+from skillgym_action.documents.documents import MOST_PROBLEMS, Document, checked, read_document
+from skillgym_action.documents.located_values import MOST_VALUES, key_path_text
+from skillgym_action.documents.user_files import PLAIN_TEMPLATE
+from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside
+from skillgym_action.formats.xbench_model import SuiteSection
+from skillgym_action.model.errors import LONGEST_ID, Problem, SuiteError, closest
+from skillgym_action.model.resource_limits import suites_limits
+from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
+from skillgym_action.suite_programs import MOST_CASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from skillgym_action.assertions import Assertion
+    from skillgym_action.documents.located_values import KeyPath
     from skillgym_action.formats import SuiteFile
-    from skillgym_action.formats.xbench_grammar import Reading
-    from skillgym_action.formats.xbench_sections import BootstrapSection, CaseSection, WorkspaceSection
-    from skillgym_action.notations.readings import KeyPath
+    from skillgym_action.formats.xbench_expectations import Reading
+    from skillgym_action.formats.xbench_model import BootstrapSection, CaseSection, WorkspaceSection
+    from skillgym_action.model.assertion import Assertion
 
 MOST_TOLD = 20
 """Expectations of a case that are told to be wrong."""

@@ -6,14 +6,14 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from skillgym_action.effects.github_exchange import GitHubError
+from skillgym_action.github.api_reply import GitHubError
 from skillgym_action.github.replies import Comment, each, parsed, written_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skillgym_action.effects.github_api import GitHubApi
-    from skillgym_action.options import CommentMode
+    from skillgym_action.github.api import GitHubApi
+    from skillgym_action.github.publish_options import CommentMode
 
 # Characters. GitHub's limit is not what its message says, and not the same everywhere: the next step is smaller.
 LADDER = (65_000, 30_000, 8_000, 2_000, 500)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
-from skillgym_action.errors import UsageError
-from skillgym_action.links import Links
+from skillgym_action.model.errors import UsageError
+from skillgym_action.model.links import Links
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.github.replies import Pull, each, parsed
 
 if TYPE_CHECKING:
-    from skillgym_action.effects.github_api import GitHubApi
+    from skillgym_action.github.api import GitHubApi
     from skillgym_action.github.event import GitHubEvent, Head
 
 

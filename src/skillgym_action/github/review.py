@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from skillgym_action.github.comment import JOBS_OWN
 from skillgym_action.github.replies import ChangedFile, ReviewComment, each, written_by
 from skillgym_action.reporters.review import review_text
-from skillgym_action.wording import RED
+from skillgym_action.reporters.wording import RED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from skillgym_action.domain import Result, RunReport
-    from skillgym_action.effects.github_api import GitHubApi
+    from skillgym_action.github.api import GitHubApi
     from skillgym_action.github.pull_request import PullRequest
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
 
 MOST = 20
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.text import clipped, plain
-from skillgym_action.wording import tally
+from skillgym_action.reporters.wording import tally
+from skillgym_action.text.escaping import clipped, plain
 
 if TYPE_CHECKING:
-    from skillgym_action.domain import RunReport
-    from skillgym_action.effects.github_api import GitHubApi
+    from skillgym_action.github.api import GitHubApi
+    from skillgym_action.model.run_report import RunReport
 
 DESCRIPTION = 140  # characters
 STATES = {"passed": "success", "failed": "failure", "inconclusive": "error"}

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Protocol, cast
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import RunReport
+    from skillgym_action.model.run_report import RunReport
 
 REPORTERS = {
-    "results": "results.render",
-    "junit": "junit.render",
-    "summary": "markdown.summary",
-    "comment": "markdown.comment",
-    "annotations": "annotations.render",
-    "x-bench": "xbench.render",
-    "agentv": "agentv.render",
+    "results": "skillgym_action.reporters.results.render",
+    "junit": "skillgym_action.reporters.junit.render",
+    "summary": "skillgym_action.reporters.markdown.summary",
+    "comment": "skillgym_action.reporters.markdown.comment",
+    "annotations": "skillgym_action.reporters.annotations.render",
+    "x-bench": "skillgym_action.reporters.xbench.render",
+    "agentv": "skillgym_action.agentv.reporter.render",
 }
 
 
@@ -35,5 +35,5 @@ class Reporter(Protocol):
 
 def reporter_named(name: str) -> Reporter:
     """The function of a reporter; its module is imported on first use."""
-    module, function = REPORTERS[name].split(".")
-    return cast("Reporter", getattr(import_module(f"{__name__}.{module}"), function))
+    module, function = REPORTERS[name].rsplit(".", 1)
+    return cast("Reporter", getattr(import_module(module), function))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.links import in_repository
-from skillgym_action.text import clipped, one_line, workflow_message, workflow_property
-from skillgym_action.verdicts import Status
-from skillgym_action.wording import RED, cause, counted, leaks, place, runner_id
+from skillgym_action.model.links import in_repository
+from skillgym_action.model.verdicts import Status
+from skillgym_action.reporters.wording import RED, cause, counted, leaks, place, runner_id
+from skillgym_action.text.escaping import clipped, one_line, workflow_message, workflow_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import Result, RunReport
-    from skillgym_action.errors import Location, Problem
+    from skillgym_action.model.errors import Location, Problem
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
 
 OF_A_KIND = 10
 MESSAGE = 4_096  # characters

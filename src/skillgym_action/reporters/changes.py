@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.reporters.rows import NOTHING, Rows, code, linked, ours
-from skillgym_action.wording import counted, percent, runner_id
+from skillgym_action.reporters.wording import counted, percent, runner_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from markupsafe import Markup
 
-    from skillgym_action.comparison import Comparison, RateChange
-    from skillgym_action.domain import Result
+    from skillgym_action.model.comparison import Comparison, RateChange
+    from skillgym_action.model.result import Result
     from skillgym_action.reporters.fitting import Room
 
 NAMES = 20  # of a kind
@@ -91,7 +91,8 @@ def _rate(comparison: Comparison, rows: Rows) -> Markup:
 
 def _drop(change: RateChange) -> str:
     """What that proves."""
-    from skillgym_action.comparison import MARGIN, SIGNIFICANT, points, probability  # most runs have no baseline
+    from skillgym_action.comparison.comparison import points, probability  # most runs have no baseline
+    from skillgym_action.model.comparison import MARGIN, SIGNIFICANT  # most runs have no baseline
 
     if change.significant:
         return f"the pass rate dropped by {points(change.drop)} ({probability(change.p)})"

@@ -7,20 +7,22 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.comparison.statistics import wilson
+from skillgym_action.model.totals import Totals
+from skillgym_action.model.totals import totals as totals_of
+from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.rows import NAME, NOTHING, code, inline, linked, ours
-from skillgym_action.stats import wilson
-from skillgym_action.text import clipped, markdown_inline
-from skillgym_action.totals import Totals
-from skillgym_action.totals import totals as totals_of
-from skillgym_action.verdicts import Status
-from skillgym_action.wording import amount, cause, counted, duration, money, percent, tallied, verdict
+from skillgym_action.reporters.wording import amount, cause, counted, duration, money, percent, tallied, verdict
+from skillgym_action.text.escaping import clipped, markdown_inline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from markupsafe import Markup
 
-    from skillgym_action.domain import Result, Runner, RunReport
+    from skillgym_action.model.execution import Runner
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
 
 NO_BREAK = "\u00a0"
 ALL_DETAILS = f"all{NO_BREAK}details"

@@ -12,15 +12,16 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from junit_xml import TestCase, TestSuite
 
-from skillgym_action.scores import shown
-from skillgym_action.text import clipped, tail, xml_text
-from skillgym_action.verdicts import GREEN, LIMIT, Status
-from skillgym_action.wording import cause, leaked, score
+from skillgym_action.model.scores import shown
+from skillgym_action.model.verdicts import GREEN, LIMIT, Status
+from skillgym_action.reporters.wording import cause, leaked, score
+from skillgym_action.text.escaping import clipped, tail, xml_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import Result, RunReport
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
 
 MESSAGE = 1_000  # characters
 BODY = 8_000

@@ -13,14 +13,15 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from skillgym_action.text import plain
-from skillgym_action.verdicts import Status
-from skillgym_action.wording import money
+from skillgym_action.model.verdicts import Status
+from skillgym_action.reporters.wording import money
+from skillgym_action.text.escaping import plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from skillgym_action.domain import Execution, Result
+    from skillgym_action.model.execution import Execution
+    from skillgym_action.model.result import Result
 
 ROWS = 10
 _COLOURS = {

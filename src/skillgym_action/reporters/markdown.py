@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 from jinja2.bccache import Bucket, FileSystemBytecodeCache
 
-from skillgym_action.errors import ConfigError, Problem
+from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.reporters.figures import ALL_DETAILS, Figures
 from skillgym_action.reporters.fitting import Room, fitted, size_in_bytes
 from skillgym_action.reporters.rows import NOTHING, inline, linked, ours
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from skillgym_action.domain import RunReport
+    from skillgym_action.model.run_report import RunReport
     from skillgym_action.reporters.view import View
 
 COMMENT = 65_000  # characters; GitHub promises to take 65,536

@@ -11,20 +11,23 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.scores import DIGITS
-from skillgym_action.text import tail
-from skillgym_action.totals import totals
-from skillgym_action.verdicts import GREEN, Status
+from skillgym_action.model.scores import DIGITS
+from skillgym_action.model.totals import totals
+from skillgym_action.model.verdicts import GREEN, Status
+from skillgym_action.text.escaping import tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import Attempt, Outcome, Result, Runner, RunReport, Suite, SuitesFrom
-    from skillgym_action.errors import Location, Problem
-    from skillgym_action.findings import Finding
-    from skillgym_action.session_report import Usage
-    from skillgym_action.totals import Totals
-    from skillgym_action.verdicts import FailureClass
+    from skillgym_action.model.errors import Location, Problem
+    from skillgym_action.model.execution import Runner
+    from skillgym_action.model.findings import Finding
+    from skillgym_action.model.result import Attempt, Outcome, Result
+    from skillgym_action.model.run_report import RunReport, SuitesFrom
+    from skillgym_action.model.session_report import Usage
+    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.totals import Totals
+    from skillgym_action.model.verdicts import FailureClass
 
 FINAL_OUTPUT = 4_000  # characters
 _SURROGATE = re.compile("[\ud800-\udfff]")

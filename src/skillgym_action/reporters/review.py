@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.text import clipped, code_span, markdown_inline
-from skillgym_action.wording import cause, runner_id
+from skillgym_action.reporters.wording import cause, runner_id
+from skillgym_action.text.escaping import clipped, code_span, markdown_inline
 
 if TYPE_CHECKING:
-    from skillgym_action.domain import Result
+    from skillgym_action.model.result import Result
 
 NAME, MESSAGE, RUNNERS = 120, 400, 10  # characters; runners
 

@@ -9,14 +9,15 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from skillgym_action.scores import shown
-from skillgym_action.text import clipped, code_fence, code_span, markdown_inline
-from skillgym_action.wording import amount, cause, cost, counted, duration, place, retries, runner_id
+from skillgym_action.model.scores import shown
+from skillgym_action.reporters.wording import amount, cause, cost, counted, duration, place, retries, runner_id
+from skillgym_action.text.escaping import clipped, code_fence, code_span, markdown_inline
 
 if TYPE_CHECKING:
-    from skillgym_action.domain import Result, RunReport
-    from skillgym_action.errors import Location
-    from skillgym_action.links import Links
+    from skillgym_action.model.errors import Location
+    from skillgym_action.model.links import Links
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
 
 NAME, MESSAGE, DETAIL = 120, 400, 1_500  # characters
 PLACES = 5  # of one execution's leaked keys

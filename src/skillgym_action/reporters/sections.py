@@ -7,18 +7,19 @@ from itertools import groupby, takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
 
+from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.reporters.rows import NAME, NOTHING, Row, code, inline, linked, ours
-from skillgym_action.text import clipped
-from skillgym_action.verdicts import TROUBLES
-from skillgym_action.wording import CHANGES, NAMED, counted, suites_from
+from skillgym_action.reporters.wording import CHANGES, NAMED, counted, suites_from
+from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from markupsafe import Markup
 
-    from skillgym_action.domain import Result, RunReport
-    from skillgym_action.errors import Problem
+    from skillgym_action.model.errors import Problem
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
     from skillgym_action.reporters.fitting import Room
     from skillgym_action.reporters.rows import Rows
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.text import clipped, plain
-from skillgym_action.verdicts import Status
-from skillgym_action.wording import (
+from skillgym_action.model.verdicts import Status
+from skillgym_action.reporters.wording import (
     RED,
     cause,
     cost,
@@ -21,11 +20,13 @@ from skillgym_action.wording import (
     tally,
     verdict,
 )
+from skillgym_action.text.escaping import clipped, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import Result, RunReport, SuitesFrom
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport, SuitesFrom
 
 MESSAGE = 600  # characters
 SIGNS = {

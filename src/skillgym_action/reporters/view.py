@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reporters.changes import NO_CHANGES, Changes, changes_of
 from skillgym_action.reporters.figures import SIGNS
 from skillgym_action.reporters.rows import NOTHING, Rows, ours
@@ -29,14 +30,13 @@ from skillgym_action.reporters.sections import (
     warnings_of,
     while_room,
 )
-from skillgym_action.verdicts import GREEN, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from markupsafe import Markup
 
-    from skillgym_action.domain import Result
+    from skillgym_action.model.result import Result
     from skillgym_action.reporters.figures import Figures
     from skillgym_action.reporters.fitting import Room
     from skillgym_action.reporters.rows import Row

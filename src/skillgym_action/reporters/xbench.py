@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from skillgym_action.text import visible
-from skillgym_action.totals import totals
-from skillgym_action.verdicts import GREEN, Status
-from skillgym_action.wording import cause
+from skillgym_action.model.totals import totals
+from skillgym_action.model.verdicts import GREEN, Status
+from skillgym_action.reporters.wording import cause
+from skillgym_action.text.escaping import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import Result, RunReport, Suite
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.suite import Suite
 
 
 def render(report: RunReport) -> Iterator[str]:

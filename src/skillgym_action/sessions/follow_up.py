@@ -6,15 +6,16 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.camel import to_json
+from skillgym_action.model.json_codec import to_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from skillgym_action.domain import Execution, FollowUp, Judgement
-    from skillgym_action.effects.workspace import Workspace
-    from skillgym_action.session_report import SessionReport
-    from skillgym_action.world import World
+    from skillgym_action.model.execution import Execution
+    from skillgym_action.model.result import FollowUp, Judgement
+    from skillgym_action.model.session_report import SessionReport
+    from skillgym_action.services import World
+    from skillgym_action.workspaces.workspace import Workspace
 
 EXPLAIN = "explain.json"
 HOME = "session-home"

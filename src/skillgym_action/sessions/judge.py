@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.domain import Failure, Judgement, Outcome
-from skillgym_action.scores import case_score, reaches, shown, why_below
-from skillgym_action.session_report import Trouble
-from skillgym_action.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
+from skillgym_action.model.result import Failure, Judgement, Outcome
+from skillgym_action.model.scores import case_score, reaches, shown, why_below
+from skillgym_action.model.session_report import Trouble
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.assertions import Classifier, Subject
-    from skillgym_action.domain import Case
+    from skillgym_action.model.assertion import Classifier, Subject
+    from skillgym_action.model.suite import Case
 
 CANCELLED = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.session_report import Trouble, Usage
+from skillgym_action.model.session_report import Trouble, Usage
 
 if TYPE_CHECKING:
     from skillgym_action.agents import Agent
-    from skillgym_action.session import Session
+    from skillgym_action.model.session import Session
 
 
 class Limits:
@@ -49,6 +49,6 @@ class Limits:
     def _cost(self, usage: Usage | None) -> float:
         if usage is None or self._budget is None or self._model is None:
             return 0.0
-        from skillgym_action.prices import cost_usd
+        from skillgym_action.transcripts.prices import cost_usd
 
         return cost_usd(self._model, usage, self._prices) or 0.0

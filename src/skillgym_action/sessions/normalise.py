@@ -9,8 +9,7 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.prices import cost_usd, price_of
-from skillgym_action.session_report import (
+from skillgym_action.model.session_report import (
     Command,
     Cost,
     Event,
@@ -22,14 +21,15 @@ from skillgym_action.session_report import (
     Transcript,
     Usage,
 )
-from skillgym_action.shell_reads import files_read
-from skillgym_action.skill_detection import detected_skills, skill_of
+from skillgym_action.transcripts.file_reads import files_read
+from skillgym_action.transcripts.prices import cost_usd, price_of
+from skillgym_action.transcripts.skill_detection import detected_skills, skill_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from skillgym_action.session import Capture, Session
-    from skillgym_action.session_report import Price, RunnerRef
+    from skillgym_action.model.session import Capture, Session
+    from skillgym_action.model.session_report import Price, RunnerRef
 
 
 def session_report(

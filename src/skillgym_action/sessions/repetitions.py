@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.findings import together
-from skillgym_action.session_report import Cost, Usage
-from skillgym_action.verdicts import GREEN, TROUBLES, Status
+from skillgym_action.model.findings import together
+from skillgym_action.model.session_report import Cost, Usage
+from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from skillgym_action.domain import Execution, Judgement, Result
-    from skillgym_action.options import ExecuteOptions
-    from skillgym_action.sessions.attempt import Attempted
+    from skillgym_action.model.execution import Execution
+    from skillgym_action.model.result import Attempted, Judgement, Result
+    from skillgym_action.settings.options import ExecuteOptions
 
 
 def upcoming(execution: Execution, held: Sequence[Attempted], options: ExecuteOptions) -> tuple[int, int] | None:

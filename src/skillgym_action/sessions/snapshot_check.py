@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.effects.clock import iso
+from skillgym_action.clock import iso
+from skillgym_action.model.token_snapshots import Snapshot, check, unknown, used
+from skillgym_action.model.verdicts import GREEN
+from skillgym_action.sessions.assertion_context import SuiteClassifier
 from skillgym_action.sessions.judge import classified, errored
-from skillgym_action.sessions.subject import SuiteClassifier
-from skillgym_action.snapshots import Snapshot, check, unknown, used
-from skillgym_action.verdicts import GREEN
 
 if TYPE_CHECKING:
-    from skillgym_action.domain import Execution, Result
-    from skillgym_action.session_report import Trouble
-    from skillgym_action.snapshots import SnapshotConfig
-    from skillgym_action.world import World
+    from skillgym_action.model.execution import Execution
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.session_report import Trouble
+    from skillgym_action.model.token_snapshots import SnapshotConfig
+    from skillgym_action.services import World
 
 
 def compared(world: World, execution: Execution, result: Result, config: SnapshotConfig | None) -> Result:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.errors import UsageError
 from skillgym_action.formats import format_named
+from skillgym_action.model.errors import UsageError
+from skillgym_action.model.suite import Found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from skillgym_action.effects.repository import Repository
-    from skillgym_action.options import DiscoverOptions
+    from skillgym_action.repository.repository import Repository
+    from skillgym_action.settings.options import DiscoverOptions
 
 HEAD = 64 * 1024
 EXTENSIONS = {
@@ -24,15 +24,6 @@ EXTENSIONS = {
     **dict.fromkeys((".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"), ("typescript",)),
     **dict.fromkeys((".yaml", ".yml", ".jsonl"), ("agentv",)),
 }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
-    """A suite file. ``path`` is relative to the repository root with ``/``, or absolute outside of it."""
-
-    path: str
-    file: Path
-    format: str
 
 
 def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tuple[Found, ...]:

@@ -9,28 +9,27 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skillgym_action.dependencies import chains, in_order, unmet
-from skillgym_action.domain import Failure, Judgement, Result
-from skillgym_action.runs.journal import event_line, session_line
-from skillgym_action.sessions.around import all_finished, common_place
-from skillgym_action.sessions.attempt import Attempted, attempt, result_of
+from skillgym_action.model.dependencies import chains, in_order, unmet
+from skillgym_action.model.result import Attempted, Failure, Judgement, Result
+from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
+from skillgym_action.sessions.assertion_context import SuiteClassifier
+from skillgym_action.sessions.budget import Budget
+from skillgym_action.sessions.hidden_paths import withheld
+from skillgym_action.sessions.hooks import all_finished, common_place
 from skillgym_action.sessions.judge import CANCELLED, classified, errored
 from skillgym_action.sessions.repetitions import combined, troubled, upcoming
+from skillgym_action.sessions.run_session import attempt, result_of
 from skillgym_action.sessions.snapshot_check import compared
-from skillgym_action.sessions.spending import Budget
-from skillgym_action.sessions.subject import SuiteClassifier
-from skillgym_action.sessions.withheld import withheld
-from skillgym_action.verdicts import TROUBLES, FailureClass, Status
+from skillgym_action.storage.journal import event_line, session_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from skillgym_action.domain import Execution, Unrunnable
-    from skillgym_action.options import ExecuteOptions
-    from skillgym_action.runs.journal import Journal
-    from skillgym_action.session_report import Trouble
-    from skillgym_action.stages.plan import Plan
-    from skillgym_action.world import World
+    from skillgym_action.model.execution import Execution, Plan, Unrunnable
+    from skillgym_action.model.session_report import Trouble
+    from skillgym_action.services import World
+    from skillgym_action.settings.options import ExecuteOptions
+    from skillgym_action.storage.journal import Journal
 
 LONGEST_WAIT = 60.0
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.domain import Decision
-from skillgym_action.verdicts import UNKNOWN_COST, Status
-from skillgym_action.wording import changed_suites, counted
+from skillgym_action.model.run_report import Decision
+from skillgym_action.model.verdicts import UNKNOWN_COST, Status
+from skillgym_action.reporters.wording import changed_suites, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.domain import Result, RunReport
-    from skillgym_action.options import GateOptions
-    from skillgym_action.totals import Totals
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.totals import Totals
+    from skillgym_action.settings.options import GateOptions
 
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 
@@ -49,7 +50,7 @@ def _red(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[st
         if totals.counts[status] and status in options.fail_on:
             yield f"{totals.counts[status]} {status}"
     if "regression" in options.fail_on and report.comparison:
-        from skillgym_action.comparison import regressions
+        from skillgym_action.comparison.comparison import regressions
 
         yield from regressions(report.comparison)
     if "leaks" in options.fail_on and (leaking := sum(bool(result.findings) for result in report.results)):

@@ -8,23 +8,23 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from skillgym_action.domain import Invalid, Suite, WorkspaceSpec
-from skillgym_action.errors import Location, SuiteError
+from skillgym_action.documents.user_files import LARGEST_PYTHON, LARGEST_SCRIPT, decoded, read_bytes, resolved
 from skillgym_action.formats import format_named
-from skillgym_action.notations.user_files import LARGEST_PYTHON, LARGEST_SCRIPT, decoded, read_bytes, resolved
-from skillgym_action.runners import usable
+from skillgym_action.model.errors import Location, SuiteError
+from skillgym_action.model.suite import Invalid, Suite, WorkspaceSpec
+from skillgym_action.settings.runners import usable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from skillgym_action.domain import Runner
-    from skillgym_action.effects.checkout import Checkout
-    from skillgym_action.effects.suite_host import SuiteHosts
-    from skillgym_action.errors import Problem
-    from skillgym_action.notations.user_files import Opener
-    from skillgym_action.options import LoadOptions
-    from skillgym_action.stages.discover import Found
+    from skillgym_action.documents.user_files import Opener
+    from skillgym_action.model.errors import Problem
+    from skillgym_action.model.execution import Runner
+    from skillgym_action.model.suite import Found
+    from skillgym_action.repository.checkout import Checkout
+    from skillgym_action.settings.options import LoadOptions
+    from skillgym_action.suite_hosts.suite_host import SuiteHosts
 
 PROGRAMS = frozenset({"python", "typescript"})  # formats whose suites run in processes of their own
 AT_ONCE = 4

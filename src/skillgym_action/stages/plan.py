@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING
 
-from skillgym_action.dependencies import chains
-from skillgym_action.domain import Case, Execution, Invalid, Unrunnable
-from skillgym_action.globs import LONGEST
-from skillgym_action.runners import no_runner, unknown_runner
-from skillgym_action.text import path_key
+from skillgym_action.filesystem.globs import LONGEST
+from skillgym_action.model.dependencies import chains
+from skillgym_action.model.execution import Execution, Plan, Unrunnable
+from skillgym_action.model.suite import Case, Invalid
+from skillgym_action.settings.runners import no_runner, unknown_runner
+from skillgym_action.text.escaping import path_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from skillgym_action.domain import Runner, Suite
-    from skillgym_action.options import PlanOptions
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
-    """What will run, and what cannot."""
-
-    suites: tuple[Suite, ...]
-    runners: tuple[Runner, ...]
-    executions: tuple[Execution, ...]
-    unrunnable: tuple[Unrunnable, ...]
+    from skillgym_action.model.execution import Runner
+    from skillgym_action.model.suite import Suite
+    from skillgym_action.settings.options import PlanOptions
 
 
 def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOptions) -> Plan:

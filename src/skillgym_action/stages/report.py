@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
-from skillgym_action.domain import RunReport
-from skillgym_action.effects.clock import iso
-from skillgym_action.errors import Problem
+from skillgym_action.clock import iso
+from skillgym_action.model.errors import Problem
+from skillgym_action.model.run_report import RunReport
 
 if TYPE_CHECKING:
-    from skillgym_action.domain import Result
-    from skillgym_action.options import ReportOptions
-    from skillgym_action.runs.journal import Journal
-    from skillgym_action.stages.plan import Plan
-    from skillgym_action.world import World
+    from skillgym_action.model.execution import Plan
+    from skillgym_action.model.result import Result
+    from skillgym_action.services import World
+    from skillgym_action.settings.options import ReportOptions
+    from skillgym_action.storage.journal import Journal
 
 
 def run_report(
@@ -60,7 +60,7 @@ def told_again(world: World, report: RunReport) -> RunReport:
 def compared(report: RunReport, base: RunReport | None, options: ReportOptions) -> RunReport:
     """With what changed since the baseline. One that is named and not there is a warning: some run is the first."""
     if base is not None:
-        from skillgym_action.comparison import compare
+        from skillgym_action.comparison.comparison import compare
 
         return replace(report, comparison=compare(base, report))
     if options.baseline is None:

@@ -6,23 +6,22 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from skillgym_action.errors import Problem
-from skillgym_action.runs import restore
-from skillgym_action.runs.journal import Journal, Spent
-from skillgym_action.runs.journal_lines import read
-from skillgym_action.session_report import Cost, Trouble
-from skillgym_action.sessions.around import place_of
-from skillgym_action.sessions.attempt import Attempted
-from skillgym_action.verdicts import GREEN, Status
+from skillgym_action.model.errors import Problem
+from skillgym_action.model.result import Attempted
+from skillgym_action.model.session_report import Cost, Trouble
+from skillgym_action.model.verdicts import GREEN, Status
+from skillgym_action.sessions.hooks import place_of
+from skillgym_action.storage import results_reader
+from skillgym_action.storage.journal import Journal, Spent
+from skillgym_action.storage.journal_lines import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from skillgym_action.domain import Execution
-    from skillgym_action.runs.journal import Beginning
-    from skillgym_action.runs.journal_lines import Began, Held, Key, Told
-    from skillgym_action.stages.plan import Plan
-    from skillgym_action.world import World
+    from skillgym_action.model.execution import Execution, Plan
+    from skillgym_action.services import World
+    from skillgym_action.storage.journal import Beginning
+    from skillgym_action.storage.journal_lines import Began, Held, Key, Told
 
 NAMED = 5  # executions in a warning
 NOTED = 100  # sessions that were judged again, each with a warning of its own
@@ -74,7 +73,10 @@ def _finished(sessions: Iterable[Held]) -> Iterator[Held]:
 
 def _attempted(execution: Execution, told: Held) -> Attempted:
     """What the suite says of the case is told by the suite, as it is today."""
-    case, result = execution.case, restore.result(told.result, execution.index, execution.suite, execution.runner)
+    case, result = (
+        execution.case,
+        results_reader.result(told.result, execution.index, execution.suite, execution.runner),
+    )
     return Attempted(
         result=replace(
             result,

@@ -1,0 +1,1 @@
+"""AgentV's suites, targets, graders, scores and output."""

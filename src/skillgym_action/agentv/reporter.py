@@ -1,0 +1,109 @@
+"""Reporter: results as lines of AgentV's ``index.jsonl``, without the paths of AgentV's own artifacts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from skillgym_action.model.scores import DIGITS
+from skillgym_action.model.verdicts import GREEN, Status
+from skillgym_action.reporters.wording import cause
+from skillgym_action.text.escaping import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.model.result import Outcome, Result
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.session_report import Usage
+
+_QUALITY = (Status.FAILED, Status.UNEXPECTED_PASSED)
+_VERDICTS = {True: "pass", False: "fail", None: "skip"}
+_AGENT = ("agent", "provider_error")
+_CAUSES = {
+    "suite": ("setup", "setup_error"),
+    "workspace": ("setup", "setup_error"),
+    "workspace-bootstrap": ("setup", "script_error"),
+    "grader": ("evaluator", "evaluator_error"),
+    "assert-hook": ("evaluator", "evaluator_error"),
+    "snapshot": ("evaluator", "evaluator_error"),
+    "budget": ("setup", "budget_exceeded"),
+    "dependency": ("setup", "dependency_failed"),
+}
+"""AgentV's stage and reason for origins of ours; for all others it is the agent's."""
+
+
+def render(report: RunReport) -> Iterator[str]:
+    """JSON Lines. ``score`` of a case without one is 1 or 0; what could not be judged scores 0, as AgentV has it."""
+    for result in report.results:
+        yield json.dumps(_row(result, report)) + "\n"
+
+
+def _row(result: Result, report: RunReport) -> dict[str, object]:
+    suite = result.suite
+    return {
+        "timestamp": report.ended_at,
+        "test_id": visible(result.case_id),
+        "suite": visible(suite.name),
+        "category": visible(_category(suite.path)),
+        "score": _score(result),
+        **({"target": visible(result.runner.id)} if result.runner else {}),
+        "duration_ms": result.duration_ms,
+        **_spent(result),
+        "scores": [_grader(outcome) for outcome in result.judgement.outcomes],
+        **_status(result),
+        "status": result.status,
+        **({"artifact_dir": result.directory} if result.directory else {}),
+        "eval_path": visible(suite.path),
+        "experiment": "default",
+    }
+
+
+def _category(path: str) -> str:
+    """The folders around the suite but for those that are called ``evals``."""
+    folders = [part for part in path.split("/")[:-1] if part not in ("", "evals")]
+    return "/".join(folders) or "Uncategorized"
+
+
+def _score(result: Result) -> float:
+    if result.score is not None:
+        return round(result.score, DIGITS)
+    return float(result.status in (Status.PASSED, Status.UNEXPECTED_PASSED))
+
+
+def _spent(result: Result) -> dict[str, object]:
+    """Tokens and money, so far as they are known."""
+    spent: dict[str, object] = {"token_usage": usage} if (usage := _tokens(result.usage)) else {}
+    return spent if result.cost.usd is None else {**spent, "cost_usd": result.cost.usd}
+
+
+def _tokens(usage: Usage) -> dict[str, int]:
+    counts = {"input": usage.input_tokens, "output": usage.output_tokens}
+    counts |= {"cached": usage.cache_tokens, "reasoning": usage.reasoning_tokens}
+    return {name: count for name, count in counts.items() if count is not None}
+
+
+def _grader(outcome: Outcome) -> dict[str, object]:
+    score = float(outcome.passed is True) if outcome.score is None else outcome.score
+    told = {"text": visible(outcome.explanation), "passed": outcome.passed is True}
+    evidence = {"evidence": visible(outcome.evidence)} if outcome.evidence else {}
+    return {
+        "name": visible(outcome.assertion),
+        "type": visible(outcome.type),
+        "score": round(score, DIGITS),
+        "weight": outcome.weight,
+        "verdict": _VERDICTS[outcome.passed],
+        "assertions": [{**told, **evidence}],
+    }
+
+
+def _status(result: Result) -> dict[str, object]:
+    """AgentV's status; why, and where it went wrong, unless it is green."""
+    if result.status in GREEN:
+        return {"execution_status": "ok"}
+    error = visible(cause(result).message)
+    if result.status in _QUALITY:
+        return {"execution_status": "quality_failure", "error": error}
+    stage, reason = _CAUSES.get(result.judgement.origin or "", _AGENT)
+    failed = {"failure_stage": stage, "failure_reason_code": reason}
+    return {"execution_status": "execution_error", "error": error, **failed}

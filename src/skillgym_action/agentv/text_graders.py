@@ -1,0 +1,155 @@
+"""AgentV's graders of the final answer's text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from skillgym_action.assertions.grades import Check, all_or_nothing, cannot_tell
+from skillgym_action.javascript.regex import SearchError
+from skillgym_action.javascript.values import parsed, trimmed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import regex
+
+    from skillgym_action.assertions.grades import Grade
+    from skillgym_action.documents.entries import Entry
+    from skillgym_action.javascript.regex import Patterns
+    from skillgym_action.model.assertion import Subject
+
+FLAGS = "imsugy"
+LISTS = frozenset({"contains-any", "contains-all", "icontains-any", "icontains-all"})
+_SHOWN = 500
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contains:
+    """The answer has texts in it: ``every`` one of them, or any. ``fold``: upper and lower case are the same."""
+
+    texts: tuple[str, ...]
+    every: bool = False
+    fold: bool = False
+
+    diagnostic: ClassVar[bool] = True
+
+    def grade(self, subject: Subject) -> Grade:
+        """1 or 0."""
+        answer = answer_of(subject)
+        found = [text for text in self.texts if self._has(answer, text)]
+        passed = len(found) == len(self.texts) if self.every else bool(found)
+        if passed:
+            return all_or_nothing(Check(f"the answer contains {' and '.join(map(repr, found))}", passed=True))
+        missing = " and ".join(repr(text) for text in self.texts if text not in found)
+        wanted = missing if self.every else " or ".join(map(repr, self.texts))
+        check = Check(f"the answer does not contain {wanted}", passed=False)
+        return all_or_nothing(check, evidence=_beginning(answer))
+
+    def _has(self, answer: str, text: str) -> bool:
+        return text.lower() in answer.lower() if self.fold else text in answer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compares:
+    """The answer equals a text, or starts or ends with it; white space around both is left out."""
+
+    how: str
+    text: str
+
+    diagnostic: ClassVar[bool] = True
+
+    def grade(self, subject: Subject) -> Grade:
+        """1 or 0."""
+        answer = answer_of(subject)
+        holds, yes, no = _COMPARISONS[self.how]
+        passed = holds(trimmed(answer), trimmed(self.text))
+        check = Check(f"the answer {yes if passed else no} {self.text!r}", passed)
+        return all_or_nothing(check, evidence=None if passed else _beginning(answer))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Matches:
+    """A regular expression is found in the answer; ``sticky``: at its beginning. ``key_path`` is its place."""
+
+    written: str
+    pattern: regex.Pattern[str]
+    sticky: bool = False
+    key_path: str = ""
+
+    diagnostic: ClassVar[bool] = True
+
+    def grade(self, subject: Subject) -> Grade:
+        """1 or 0; cannot tell when the search takes too long."""
+        answer = answer_of(subject)
+        try:
+            passed = subject.search(self.pattern, answer, at_start=self.sticky) is not None
+        except SearchError as error:
+            return cannot_tell(f"{self.key_path}: {self.written} {error}", score=0.0)
+        text = f"the answer {'matches' if passed else 'does not match'} {self.written}"
+        return all_or_nothing(Check(text, passed), evidence=None if passed else _beginning(answer))
+
+
+@dataclass(frozen=True, slots=True)
+class IsJson:
+    """The whole answer is JSON; numbers and texts are, too."""
+
+    diagnostic: ClassVar[bool] = True
+
+    def grade(self, subject: Subject) -> Grade:
+        """1 or 0."""
+        answer = answer_of(subject)
+        try:
+            parsed(answer)
+        except ValueError as error:
+            return all_or_nothing(Check(f"the answer is not JSON: {error}", passed=False), evidence=_beginning(answer))
+        return all_or_nothing(Check("the answer is JSON", passed=True))
+
+
+_COMPARISONS: dict[str, tuple[Callable[[str, str], bool], str, str]] = {
+    "equals": (str.__eq__, "equals", "does not equal"),
+    "starts-with": (str.startswith, "starts with", "does not start with"),
+    "ends-with": (str.endswith, "ends with", "does not end with"),
+}
+
+
+def contains(entry: Entry, kind: str) -> Contains:
+    """``contains``, ``icontains`` and their lists. Raises SuiteError."""
+    texts = entry.texts("value") if kind in LISTS else (entry.needed_text("value"),)
+    if not texts:
+        raise entry.wrong("value", "a list of texts that is not empty")
+    return Contains(texts=texts, every=kind.endswith("-all"), fold=kind.startswith("i"))
+
+
+def compares(entry: Entry, kind: str) -> Compares:
+    """``equals``, ``starts-with`` and ``ends-with``. Raises SuiteError."""
+    return Compares(how=kind, text=entry.needed_text("value"))
+
+
+def matches(entry: Entry, patterns: Patterns) -> Matches:
+    """``regex``. Raises SuiteError."""
+    source, flags = entry.needed_text("value"), entry.text("flags") or ""
+    if set(flags) - set(FLAGS) or len(set(flags)) < len(flags):
+        raise entry.wrong("flags", f"some of the letters {' '.join(FLAGS)}, each once")
+    try:
+        pattern = patterns.compiled(source, flags)
+    except ValueError as error:
+        raise entry.error(f"is no regular expression: {error}", "value") from error
+    key_path = f"{entry.key_path}.value"
+    return Matches(written=f"/{source}/{flags}", pattern=pattern, sticky="y" in flags, key_path=key_path)
+
+
+def is_json(_: Entry, __: str) -> IsJson:
+    """``is-json``."""
+    return IsJson()
+
+
+def answer_of(subject: Subject) -> str:
+    """The agent's final answer."""
+    return subject.report.final_output if subject.report else ""
+
+
+def _beginning(answer: str) -> str:
+    if not answer:
+        return "(the answer is empty)"
+    return answer if len(answer) <= _SHOWN else f"{answer[:_SHOWN]}…"

@@ -1,0 +1,1 @@
+"""The command line and the action: options, inputs, and what each command does."""

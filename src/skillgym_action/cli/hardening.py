@@ -1,0 +1,179 @@
+"""The start of the tool's own process: no secret in ``/proc/PID/environ``, and no other program of the user looks in.
+
+Linux shows the environment that a program was started with for as long as it runs, whatever the program removes from
+it. Hence the environment is written to a memory file, and the program executes itself with a few harmless variables.
+Imported before anything else, by a process that ends a moment later: it imports little.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PASSED_ON = "SKILLGYM_BARE_START"  # "DESCRIPTOR:MARK"; the file behind the descriptor begins with the mark
+NO_ROOM = frozenset({errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC})
+PR_SET_DUMPABLE = 4
+PR_SET_NO_NEW_PRIVS = 38
+
+# What libraries read of the environment by themselves as long as the tool runs.
+LASTING = frozenset(
+    {
+        "PATH",
+        *("LANG", "LANGUAGE", "TZ", "TZDIR"),
+        *("TMPDIR", "TEMP", "TMP"),
+        *("TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"),
+        *("_SKILLGYM_ACTION_COMPLETE", "COMP_WORDS", "COMP_CWORD"),  # completion by a shell
+        *("OPENSSL_CONF", "OPENSSL_MODULES"),
+    }
+)
+LOCALE = "LC_"
+# What the loader and Python read once, as they start; HOME says where packages of the user are.
+STARTING = frozenset(
+    {
+        *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "HOME"),
+        *("PYTHONHOME", "PYTHONPATH", "PYTHONPLATLIBDIR", "PYTHONSAFEPATH", "PYTHONNOUSERSITE", "PYTHONUSERBASE"),
+        *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED", "PYTHONUTF8", "PYTHONIOENCODING"),
+        *("PYTHONCOERCECLOCALE", "PYTHONWARNINGS", "PYTHONDEVMODE", "PYTHONHASHSEED", "PYTHONFAULTHANDLER"),
+        *("PYTHONMALLOC", "PYTHONTRACEMALLOC", "PYTHONPROFILEIMPORTTIME", "PYTHONOPTIMIZE", "PYTHONBREAKPOINT"),
+    }
+)
+# Set by the tool unless the user does: foreign plug-ins have no place in its validation.
+OWN = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+
+
+def begin() -> Callable[[], dict[str, str]]:
+    """Execute this program again with a bare environment; in the second start, close the process to others.
+
+    Returns what reads the environment of the first start, to be called once; it raises UsageError, or OutputError where
+    there is no room for it. Until then no secret
+    is in the memory of this process, or of what it forks. SIGINT and SIGTERM are blocked until ``heed_signals``.
+
+    A process that is being traced (by a debugger) is not executed again, nor is Python inside of another program: there
+    ``os.environ`` is emptied, and that is all.
+    """
+    passed_on = os.environ.pop(PASSED_ON, None)
+    prevented = _execute_again() if passed_on is None and sys.executable and sys.gettrace() is None else None
+    _close_to_others()
+    given = dict(os.environ)
+    for name in given:
+        if not _is_lasting(name):
+            del os.environ[name]
+    for name, value in OWN.items():
+        os.environ.setdefault(name, value)
+    os.environ.update(_found_anywhere(os.environ))
+    return lambda: _environment(given, passed_on, prevented)
+
+
+def heed_signals() -> None:
+    """Let SIGINT and SIGTERM through again; one that came meanwhile is handled now."""
+    from signal import SIG_UNBLOCK, SIGINT, SIGTERM, pthread_sigmask
+
+    pthread_sigmask(SIG_UNBLOCK, {SIGINT, SIGTERM})
+
+
+def _is_lasting(name: str) -> bool:
+    return name in LASTING or name in OWN or name.startswith(LOCALE)
+
+
+def _execute_again() -> OSError:
+    """What prevented it; nothing is returned where nothing did."""
+    from signal import SIG_BLOCK, SIGINT, SIGTERM, pthread_sigmask
+
+    pthread_sigmask(SIG_BLOCK, {SIGINT, SIGTERM})  # they would end the new program before it has handlers
+    starting = frozenset[str]() if sys.flags.isolated else STARTING
+    bare = {name: value for name, value in os.environ.items() if name in starting or _is_lasting(name)}
+    mark = os.urandom(8).hex()
+    content = b"\0".join([mark.encode(), *(name + b"=" + value for name, value in os.environb.items())])
+    try:
+        bare[PASSED_ON] = f"{_stored(content)}:{mark}"
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], bare)  # noqa: S606 -- it is this program again
+    except OSError as error:
+        return error
+
+
+def _stored(content: bytes) -> int:
+    """A descriptor, above those of standard streams, that the next program inherits. Raises OSError."""
+    from fcntl import F_DUPFD, fcntl
+
+    with open(_memory_file(), "wb", buffering=0) as file:
+        left = memoryview(content)
+        while left:
+            left = left[file.write(left) :]
+        return fcntl(file, F_DUPFD, 3)
+
+
+def _memory_file() -> int:
+    """A descriptor of a file without a name; on a disk where the system has no memory files. Raises OSError."""
+    try:
+        return os.memfd_create("environment")
+    except (AttributeError, OSError):
+        from tempfile import TemporaryFile
+
+        with TemporaryFile() as file:
+            return os.dup(file.fileno())
+
+
+def _environment(given: dict[str, str], passed_on: str | None, prevented: OSError | None) -> dict[str, str]:
+    """The environment of the first start. Raises UsageError, OutputError."""
+    if passed_on is not None:
+        received = _received(passed_on)
+        return {**received, **_found_anywhere(received)}
+    if prevented:
+        from skillgym_action.model.errors import OutputError, UsageError
+
+        what = f"cannot start without secrets in the environment: {prevented}"
+        kind = OutputError if prevented.errno in NO_ROOM else UsageError
+        raise kind(what, remedy="check the Python installation and the space in the temporary folder")
+    return {**given, **_found_anywhere(given)}
+
+
+def _found_anywhere(environment: Mapping[str, str]) -> dict[str, str]:
+    """The search path without relative folders: in a checkout, a commit would choose what programs are found there."""
+    if "PATH" not in environment:
+        return {}
+    absolute = [folder for folder in environment["PATH"].split(os.pathsep) if os.path.isabs(folder)]
+    return {"PATH": os.pathsep.join(absolute) or os.defpath}
+
+
+def _received(passed_on: str) -> dict[str, str]:
+    """What the first start stored. Raises UsageError where the descriptor is another file's."""
+    descriptor, _, mark = passed_on.partition(":")
+    try:
+        content = _content(int(descriptor))
+    except (OSError, ValueError, OverflowError):
+        content = b""
+    first, *variables = content.split(b"\0")
+    if not mark or first != mark.encode():
+        from skillgym_action.model.errors import UsageError
+
+        raise UsageError(f"{PASSED_ON} is set, and not by this program", remedy="unset it")
+    os.close(int(descriptor))
+    pairs = (os.fsdecode(variable).partition("=") for variable in variables)
+    return {name: value for name, _, value in pairs}
+
+
+def _content(descriptor: int) -> bytes:
+    """All of a regular file without a name that belongs to us; b"" of any other file. Raises OSError."""
+    import stat
+
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink or found.st_uid != os.geteuid():
+        return b""
+    return os.pread(descriptor, found.st_size, 0)
+
+
+def _close_to_others() -> None:
+    """On Linux: no program of the same user reads this process, and what it starts gains no rights by its files."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    prctl = ctypes.CDLL(None).prctl
+    zero, one = ctypes.c_ulong(0), ctypes.c_ulong(1)
+    prctl(PR_SET_DUMPABLE, zero, zero, zero, zero)
+    prctl(PR_SET_NO_NEW_PRIVS, one, zero, zero, zero)

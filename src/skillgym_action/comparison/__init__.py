@@ -1,0 +1,1 @@
+"""A run compared with a baseline, and the statistics of it."""

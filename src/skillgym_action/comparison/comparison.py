@@ -1,0 +1,129 @@
+"""A run against a baseline: the same cases on the same runners, paired, and how sure one can be of a change."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from skillgym_action.comparison.statistics import largest_drop, mcnemar, sign_flip
+from skillgym_action.model.comparison import Comparison, Pair, RateChange
+from skillgym_action.model.verdicts import JUDGED, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
+
+SURE = 2  # sessions of a case before one may say "always" or "never"
+
+
+def compare(base: RunReport, head: RunReport) -> Comparison:
+    """What changed from ``base`` to ``head``."""
+    earlier = {_key(result): result for result in base.results}
+    later = {_key(result): result for result in head.results}
+    common = [Pair(before=earlier[key], after=result) for key, result in later.items() if key in earlier]
+    pairs = [pair for pair in common if _same_case(pair)]
+    judged = [pair for pair in pairs if pair.before.status in JUDGED and pair.after.status in JUDGED]
+    broken = tuple(pair for pair in judged if _failed(pair.after) and not _failed(pair.before))
+    return Comparison(
+        base_id=base.id,
+        base_commit=base.commit,
+        paired=len(pairs),
+        broken=broken,
+        mended=tuple(pair for pair in judged if _failed(pair.before) and not _failed(pair.after)),
+        unclear=tuple(pair for pair in pairs if pair.before.status in JUDGED and pair.after.status is Status.ERRORED),
+        altered=tuple(pair for pair in common if not _same_case(pair)),
+        added=tuple(result for key, result in later.items() if key not in earlier),
+        removed=tuple(result for key, result in earlier.items() if key not in later),
+        collapsed=tuple(pair for pair in broken if _always(pair.before) and _never(pair.after)),
+        rate=_rate_change(judged),
+    )
+
+
+# --- pairs ------------------------------------------------------------------------------------------
+
+
+def _key(result: Result) -> tuple[str, str, str | None]:
+    return result.suite.path, result.case_id, result.runner.id if result.runner else None
+
+
+def _same_case(pair: Pair) -> bool:
+    """Equal prompts, and no assertion that the other does not have; some are not asked after another has failed."""
+    before, after = (
+        [outcome.assertion for outcome in result.judgement.outcomes] for result in (pair.before, pair.after)
+    )
+    asked = min(len(before), len(after))
+    return pair.before.prompt == pair.after.prompt and before[:asked] == after[:asked]
+
+
+def _failed(result: Result) -> bool:
+    return result.status is Status.FAILED
+
+
+def _sessions(result: Result) -> list[bool]:
+    """Which of the judged sessions did not fail."""
+    return [attempt.status is not Status.FAILED for attempt in result.attempts if attempt.status in JUDGED]
+
+
+def _always(result: Result) -> bool:
+    sessions = _sessions(result)
+    return len(sessions) >= SURE and all(sessions)
+
+
+def _never(result: Result) -> bool:
+    sessions = _sessions(result)
+    return len(sessions) >= SURE and not any(sessions)
+
+
+# --- rates ------------------------------------------------------------------------------------------
+
+
+def _rate_change(judged: Iterable[Pair]) -> RateChange | None:
+    """The case is what was sampled: its rates on several runners are averaged, since they change together."""
+    cases: dict[tuple[str, str], list[Pair]] = {}
+    for pair in judged:
+        cases.setdefault((pair.after.suite.path, pair.after.case_id), []).append(pair)
+    if not cases:
+        return None
+    before = [fmean(_rate(pair.before) for pair in pairs) for pairs in cases.values()]
+    after = [fmean(_rate(pair.after) for pair in pairs) for pairs in cases.values()]
+    drops = [then - now for then, now in zip(before, after, strict=True)]
+    fallen, risen = sum(drop for drop in drops if drop > 0), -sum(drop for drop in drops if drop < 0)
+    whole = all(drop in (-1, 0, 1) for drop in drops)
+    return RateChange(
+        cases=len(cases),
+        before=fmean(before),
+        after=fmean(after),
+        p=mcnemar(round(fallen), round(risen)) if whole else sign_flip(drops),
+        drop_at_most=largest_drop(fallen, risen, len(cases)),
+    )
+
+
+def _rate(result: Result) -> float:
+    """The green share of the judged repetitions; what a repetition came to is what its last session came to."""
+    ends = {attempt.repetition: attempt.status for attempt in result.attempts}
+    judged = [status is not Status.FAILED for status in ends.values() if status in JUDGED]
+    return fmean(judged) if judged else float(not _failed(result))
+
+
+def regressions(comparison: Comparison) -> Iterator[str]:
+    """What got worse, and not by chance, in words."""
+    if number := len(comparison.collapsed):
+        always, never = ("case", "does") if number == 1 else ("cases", "do")
+        yield f"{number} {always} that always passed in the baseline never {never} now"
+    rate = comparison.rate
+    if rate and rate.significant:
+        yield f"the pass rate dropped by {points(rate.drop)} since the baseline ({probability(rate.p)})"
+
+
+def points(share: float) -> str:
+    """A difference of rates: ``12 points``, ``2.4 points``."""
+    number = 100 * share
+    shown = f"{number:.0f}" if number >= 9.95 else f"{number:.1f}"  # noqa: PLR2004 - two digits are enough
+    return f"{shown.removesuffix('.0')} {'point' if shown in ('1', '1.0') else 'points'}"
+
+
+def probability(p: float) -> str:
+    """``p = 0.031``."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"  # noqa: PLR2004

@@ -1,0 +1,269 @@
+"""Documents: JSON, YAML or TOML text as a value that knows where everything is, and its validation.
+
+Whatever is wrong with a document becomes problems with a line, a column and a key path.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+
+from skillgym_action.documents.located_values import KeyPath, Lines, NotationError, Reading, key_path_text
+from skillgym_action.model.errors import Location, Problem, SkillgymError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
+
+    Model = TypeVar("Model", bound=BaseModel)
+
+Kind = Literal["json", "yaml", "toml"]
+Misfit = tuple[KeyPath, Problem]
+
+LONGEST_QUOTE = 60
+MOST_PROBLEMS = 5_000
+SHOWN = 10
+"""With more problems than ``MOST_PROBLEMS``, only those of the first few members of everything are told."""
+
+_WANTED = {
+    "model_type": "a mapping of keys to values",
+    "dict_type": "a mapping of keys to values",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "string_type": "text",
+    "string_unicode": "text without halves of surrogate pairs",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+}
+_EMPTY = {"string_too_short", "too_short"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A value and the places of its parts. ``path`` is what locations call the file."""
+
+    path: str
+    value: object
+    reading: Reading
+    lines: Lines
+
+    def locate(self, key_path: KeyPath = ()) -> Location:
+        """Where a key or an element is written, or its nearest ancestor that has a known place."""
+        for length in range(len(key_path), -1, -1):
+            if (offset := self.reading.offset(key_path[:length])) is not None:
+                line, column = self.lines.place(offset)
+                return Location(path=self.path, line=line, column=column)
+        return Location(path=self.path, line=1)
+
+
+def read_document(text: str, *, path: str, kind: Kind, error: type[SkillgymError], line: int = 1) -> Document:
+    """The document in ``text``, whose first line is number ``line``; a byte order mark is accepted.
+
+    Raises ``error`` with the place of the trouble.
+    """
+    text = text.removeprefix("\ufeff")
+    lines = Lines(text, line)
+    try:
+        reading = _reader(kind)(text)
+    except NotationError as trouble:
+        row, column = (None, None) if trouble.offset is None else lines.place(trouble.offset)
+        place = Location(path=path, line=row, column=column)
+        raise error.of(Problem(message=trouble.message, location=place, remedy=trouble.remedy)) from trouble
+    return Document(path=path, value=reading.value, reading=reading, lines=lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToldDocument(Document):
+    """A value that a program made: all that is known of its parts is the file."""
+
+    def locate(self, key_path: KeyPath = ()) -> Location:  # noqa: ARG002 - wherever it is, nobody knows
+        """The file."""
+        return Location(path=self.path)
+
+
+def told_document(value: object, *, path: str) -> Document:
+    """A document without a text."""
+    reading = Reading(value=value, offset=lambda _: None)
+    return ToldDocument(path=path, value=value, reading=reading, lines=Lines(""))
+
+
+def _reader(kind: Kind) -> Callable[[str], Reading]:
+    """A notation is imported when it is met."""
+    if kind == "json":
+        from skillgym_action.documents.json_text import read_json
+
+        return read_json
+    if kind == "toml":
+        from skillgym_action.documents.toml_text import read_toml
+
+        return read_toml
+    from skillgym_action.documents.yaml_text import read_yaml
+
+    return read_yaml
+
+
+# --- validation -------------------------------------------------------------------------------------
+
+
+def validated(
+    document: Document, model: type[Model], *, at: KeyPath = (), extensions: bool = False, error: type[SkillgymError]
+) -> Model:
+    """What stands at ``at``, as an instance of ``model``. Raises ``error`` with every problem."""
+    instance, misfits = checked(document, model, at=at, extensions=extensions)
+    if instance is None:
+        raise error.of(*(problem for _, problem in misfits))
+    return instance
+
+
+def checked(
+    document: Document, model: type[Model], *, at: KeyPath = (), extensions: bool = False
+) -> tuple[Model | None, tuple[Misfit, ...]]:
+    """An instance of ``model``, or everything that keeps it from being one, in the order of the text.
+
+    ``extensions``: keys ``x-*`` and ``$schema`` are allowed wherever a model forbids unknown ones.
+    """
+    value = part_of(document.value, at)
+    instance, details, count = _details(value, model)
+    ignored = {path for path, detail in details if extensions and _is_extension(detail)}
+    if ignored:
+        value = _without(value, ignored)
+        instance, details, count = _details(value, model)
+    if instance is not None:
+        return instance, ()
+    misfits = [((*at, *path), _problem(document, (*at, *path), detail, model)) for path, detail in details]
+    misfits.sort(key=lambda misfit: _order(misfit[1]))
+    if count > MOST_PROBLEMS:
+        top = Problem(message=f"{count:,} problems; these are the first", location=document.locate(at))
+        return None, ((at, top), *misfits[:SHOWN])
+    return None, tuple(misfits)
+
+
+def _details(value: object, model: type[Model]) -> tuple[Model | None, list[tuple[KeyPath, ErrorDetails]], int]:
+    """An instance, or what pydantic has against it and where; of too much, the beginning. And how much it is."""
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate(value), [], 0
+    except ValidationError as invalid:
+        found, count = invalid, invalid.error_count()
+    seen = value if count <= MOST_PROBLEMS else _beginning(value)
+    if seen is not value:
+        try:
+            model.model_validate(seen)
+        except ValidationError as invalid:
+            found = invalid
+        else:
+            return None, [], count
+    details = [(_resolved(seen, detail), detail) for detail in found.errors(include_url=False)]
+    return None, [(path, detail) for path, detail in details if not _is_there(value, path, detail)], count
+
+
+def _beginning(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _beginning(part) for key, part in islice(value.items(), SHOWN)}
+    return [_beginning(part) for part in value[:SHOWN]] if isinstance(value, list) else value
+
+
+def _is_there(value: object, path: KeyPath, detail: ErrorDetails) -> bool:
+    """Whether only the beginning misses it."""
+    return detail["type"] == "missing" and path[-1] in part_of(value, path[:-1])  # type: ignore[operator]
+
+
+def part_of(value: object, key_path: Iterable[str | int]) -> object:
+    """What stands at ``key_path`` of a value, which has it."""
+    for part in key_path:
+        value = value[part]  # type: ignore[index]
+    return value
+
+
+def _resolved(value: object, detail: ErrorDetails) -> KeyPath:
+    """The error's key path in the document: pydantic's has the names of union members between the keys."""
+    path: list[str | int] = []
+    for part in detail["loc"]:
+        if part in (value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()):
+            value = value[part]  # type: ignore[index]
+            path.append(part)
+    if detail["type"] == "missing":
+        path.append(detail["loc"][-1])
+    return tuple(path)
+
+
+def _problem(document: Document, key_path: KeyPath, detail: ErrorDetails, model: type[BaseModel]) -> Problem:
+    """Pydantic's error in the words of people who write suites."""
+    kind, given, remedy, place = detail["type"], detail["input"], None, key_path
+    if kind == "extra_forbidden":
+        key = str(detail["loc"][-1])
+        message, remedy = f"unknown key {key!r}", did_you_mean(key, _known_keys(model, detail["loc"][:-1]))
+    elif kind == "missing":
+        message, place = "is missing", key_path[:-1]
+    elif kind == "value_error":
+        message = detail["msg"].removeprefix("Value error, ")
+    elif kind in _EMPTY:
+        message = "must not be empty"
+    else:
+        message = f"must be {_WANTED.get(kind) or detail['msg'].removeprefix('Input should be ')}{_but_is(given)}"
+    return Problem(
+        message=message, location=document.locate(place), key_path=key_path_text(key_path) or None, remedy=remedy
+    )
+
+
+def _but_is(given: object) -> str:
+    if isinstance(given, dict | list):
+        return f", not a {'list' if isinstance(given, list) else 'mapping'}"
+    given = given[: LONGEST_QUOTE + 1] if isinstance(given, str) else given
+    text = json.dumps(given, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
+    return f", not {text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + '…'}"
+
+
+def _known_keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> set[str]:
+    """The keys of the model that ``loc`` leads to; parts that are no fields are indexes, free keys or union members."""
+    models = [model]
+    for part in loc:
+        fields = [field for model in models for names, field in _fields(model) if part in names]
+        models = [inner for field in fields for inner in _models_in(field.annotation)] or models
+    return {names[0] for model in models for names, _ in _fields(model)}
+
+
+def _fields(model: type[BaseModel]) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+    """Every field with the keys it may be written as, the usual one first."""
+    for name, field in model.model_fields.items():
+        yield _spellings(name, field), field
+
+
+def _spellings(name: str, field: FieldInfo) -> tuple[str, ...]:
+    alias = field.validation_alias
+    choices = getattr(alias, "choices", None) or (alias,)
+    return (*(choice for choice in choices if isinstance(choice, str)), name)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if hasattr(annotation, "model_fields"):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
+
+
+def _is_extension(detail: ErrorDetails) -> bool:
+    if detail["type"] != "extra_forbidden":
+        return False
+    key = str(detail["loc"][-1])
+    return key.startswith("x-") or key == "$schema"
+
+
+def _without(value: object, unwanted: Collection[KeyPath], at: KeyPath = ()) -> object:
+    if isinstance(value, dict):
+        return {key: _without(part, unwanted, (*at, key)) for key, part in value.items() if (*at, key) not in unwanted}
+    if isinstance(value, list):
+        return [_without(part, unwanted, (*at, index)) for index, part in enumerate(value)]
+    return value
+
+
+def _order(problem: Problem) -> tuple[int, int]:
+    place = problem.location or Location(path="")
+    return place.line or 0, place.column or 0

@@ -1,0 +1,194 @@
+"""JSON text as values. What holds too much is told from its commas and brackets, before anything is made of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from skillgym_action.documents.located_values import (
+    MOST_VALUES,
+    NotationError,
+    Reading,
+    doubled,
+    refuse_extremes,
+    too_deep,
+    too_many,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.documents.located_values import KeyPath
+
+_DECODER = json.JSONDecoder()
+_BLANK = re.compile(r"[ \t\r\n]*")
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
+_CONSTANT = re.compile(rf"{_STRING}|(?P<constant>NaN|-?Infinity)", re.DOTALL)
+_TOKEN = re.compile(rf"{_STRING}|[\[\]{{}},]", re.DOTALL)
+_TOKEN_IN_BYTES = re.compile(_TOKEN.pattern.encode(), re.DOTALL)
+_VALUE = re.compile(rf"{_STRING}|(?P<value>[\[{{,])", re.DOTALL)
+
+
+def read_json(text: str) -> Reading:
+    """The reading of a JSON text. Raises NotationError."""
+    twice = False
+    values = _values_in(text)
+
+    def mapping(members: list[tuple[str, object]]) -> dict[str, object]:
+        nonlocal twice
+        value = dict(members)
+        twice = twice or len(value) != len(members)
+        return value
+
+    def constant(name: str) -> NoReturn:
+        found = (match.start() for match in _CONSTANT.finditer(text) if match["constant"])
+        raise NotationError(f"{name} is not a JSON number", offset=next(found, None))
+
+    try:
+        value = json.loads(text, object_pairs_hook=mapping, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        raise NotationError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", offset=error.pos) from error
+    except RecursionError as error:
+        raise too_deep(None) from error
+    except ValueError as error:
+        raise NotationError(f"not JSON: {error}") from error
+    places = _Places(text)
+    refuse_extremes(value, places.offset)
+    if twice:
+        _refuse_doubles(text)
+    return Reading(value=value, offset=places.offset, values=values)
+
+
+def _values_in(text: str) -> int:
+    """How many values a JSON text has, at most: commas and containers. Raises NotationError for too many."""
+    if (roughly := sum(map(text.count, "[{,"))) <= MOST_VALUES:  # those in strings are counted, too
+        return roughly
+    values = 0
+    for token in _VALUE.finditer(text):
+        if token["value"]:
+            values += 1
+            if values > MOST_VALUES:
+                raise too_many(token.start())
+    return values
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extent:
+    """How much a JSON text may have: lists and objects, values of both, members of one object."""
+
+    containers: int
+    values: int
+    members: int
+
+
+def refuse_large(content: bytes, most: Extent) -> None:
+    """Raise NotationError for JSON that has more than that, before anything is made of it."""
+    if sum(map(content.count, (b"[", b"{"))) <= most.containers and content.count(b",") <= MOST_VALUES:
+        return  # also counting those in strings
+    containers = values = 0
+    counts: list[int] = []  # of the containers around, what they have so far
+    for token in _TOKEN_IN_BYTES.finditer(content):
+        sign = token[0]
+        if sign in (b"{", b"["):
+            containers += 1
+            counts.append(0 if sign == b"{" else -len(content))
+            if containers > most.containers:
+                raise NotationError(f"more than {most.containers:,} lists and objects", offset=token.start())
+        elif sign in (b"}", b"]"):
+            del counts[-1:]
+        elif sign == b"," and counts:
+            values += 1
+            counts[-1] += 1
+            if counts[-1] >= most.members:
+                raise NotationError(f"an object with more than {most.members:,} members", offset=token.start())
+            if values >= most.values:
+                raise NotationError(f"more than {most.values:,} values", offset=token.start())
+
+
+class _Doubled(Exception):  # noqa: N818 - never leaves this module
+    pass
+
+
+def _counted_names(members: list[tuple[str, object]]) -> None:
+    if len({name for name, _ in members}) != len(members):
+        raise _Doubled
+
+
+def refuse_doubled(text: str) -> None:
+    """Raise NotationError for two members of one name in an object; ``text`` is JSON.
+
+    Nothing is made of it: it may be large.
+    """
+    try:
+        json.loads(text, object_pairs_hook=_counted_names)
+    except _Doubled:
+        _refuse_doubles(text)
+    except RecursionError as error:
+        raise too_deep(None) from error
+
+
+def _refuse_doubles(text: str) -> None:
+    """Raises NotationError for the first member that has the name of another one; ``text`` is JSON."""
+    path: list[str | int] = []
+    members: list[dict[str, int] | None] = []  # of the containers around; None is a list
+    at_key = False
+    for token in _TOKEN.finditer(text):
+        match token[0]:
+            case "{" | "[" as opening:
+                at_key = opening == "{"
+                members.append({} if at_key else None)
+                path.append(0)
+            case "}" | "]":
+                members.pop()
+                path.pop()
+                at_key = False
+            case ",":
+                at_key = members[-1] is not None
+                path[-1] = path[-1] if at_key else int(path[-1]) + 1
+            case string if at_key and (seen := members[-1]) is not None:
+                path[-1] = key = str(json.loads(string))
+                if key in seen:
+                    raise doubled(tuple(path), text, offset=token.start(), first=seen[key])
+                seen[key] = token.start()
+                at_key = False
+
+
+class _Places:
+    """Finds places on demand by skipping values with the standard scanner; each container is scanned once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._start = self._after_blank(0)
+        self._scanned: dict[int, dict[str | int, tuple[int, int]]] = {}
+
+    def offset(self, key_path: KeyPath) -> int | None:
+        found = start = self._start
+        for part in key_path:
+            if start not in self._scanned:
+                self._scanned[start] = {key: (place, value) for key, place, value in self._members(start)}
+            if part not in self._scanned[start]:
+                return None
+            found, start = self._scanned[start][part]
+        return found
+
+    def _members(self, start: int) -> Iterator[tuple[str | int, int, int]]:
+        """Key or index, its place, and the place of the value, of the container at ``start``; nothing for a scalar."""
+        closing = {"{": "}", "[": "]"}.get(self._text[start])
+        at, index = self._after_blank(start + 1), 0
+        while closing and self._text[at] != closing:
+            key: str | int = index
+            place = at
+            if closing == "}":
+                key, at = _DECODER.raw_decode(self._text, at)
+                at = self._after_blank(self._after_blank(at) + 1)
+            yield key, place, at
+            at = self._after_blank(_DECODER.raw_decode(self._text, at)[1])
+            if self._text[at] == ",":
+                at = self._after_blank(at + 1)
+            index += 1
+
+    def _after_blank(self, at: int) -> int:
+        match = _BLANK.match(self._text, at)
+        return match.end() if match else at

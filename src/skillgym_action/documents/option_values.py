@@ -1,0 +1,74 @@
+"""How values of options are read: words, lists, shares, shards, limits. Each raises ValueError with what is wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from skillgym_action.model.errors import did_you_mean
+from skillgym_action.model.resource_limits import count, limits_given, size
+
+
+def _words(value: object) -> object:
+    """Lists may come as lists, or as text with commas or line ends."""
+    lists = value if isinstance(value, list | tuple) else [value]
+    return tuple(word.strip() for item in lists for word in re.split(r"[,\n]", str(item)) if word.strip())
+
+
+def known(words: tuple[str, ...]) -> BeforeValidator:
+    """Accepts one of these words."""
+
+    def check(value: object) -> object:
+        if value not in words:
+            raise ValueError(f"unknown word {value!r}; {did_you_mean(str(value), words)}")
+        return value
+
+    return BeforeValidator(check)
+
+
+def all_known(words: tuple[str, ...]) -> AfterValidator:
+    """Accepts a list of these words."""
+
+    def check(value: tuple[str, ...]) -> tuple[str, ...]:
+        for word in value:
+            if word not in words:
+                raise ValueError(f"unknown word {word!r}; {did_you_mean(word, words)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _shard(value: object) -> object:
+    match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", str(value).strip())
+    if not match or int(match[1]) > int(match[2]):
+        raise ValueError(f"{value!r} is not I/N with 1 <= I <= N, such as 2/4")
+    return int(match[1]), int(match[2])
+
+
+def _lines(value: object) -> object:
+    return tuple(line.strip() for line in value.splitlines() if line.strip()) if isinstance(value, str) else value
+
+
+def _limits(value: object) -> object:
+    return tuple(limits_given(value).items())
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
+Shard = Annotated[tuple[int, int], BeforeValidator(_shard)]
+Limits = Annotated[tuple[tuple[str, int | None], ...], BeforeValidator(_limits)]
+"""Fields of ``ResourceLimits`` that are given, with their values; None: no limit."""
+Size = Annotated[
+    int | Literal["none"] | None,
+    BeforeValidator(lambda value: None if value is None else size(value)),
+    WithJsonSchema({"type": ["integer", "string"]}),
+]
+"""A limit in bytes, as files may have it: a number, or text such as ``512MiB``."""
+Count = Annotated[
+    int | Literal["none"] | None,
+    BeforeValidator(lambda value: None if value is None else count(value)),
+    WithJsonSchema({"type": ["integer", "string"]}),
+]
+Rate = Annotated[float, Field(ge=0, le=1)]

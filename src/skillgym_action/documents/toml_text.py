@@ -1,0 +1,87 @@
+"""TOML text as values. Places inside inline tables and arrays are not known."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING
+
+from skillgym_action.documents.located_values import (
+    DEEPEST,
+    MOST_VALUES,
+    NotationError,
+    Reading,
+    refuse_extremes,
+    too_deep,
+    too_many,
+)
+
+if TYPE_CHECKING:
+    from skillgym_action.documents.located_values import KeyPath
+
+_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)$")
+_HEADER = re.compile(r"[ \t]*(?P<opening>\[\[?)(?P<key>[^\]#]+)\]")
+_MEMBER = re.compile(r"[ \t]*+(?P<key>(?:\"[^\"]*+\"|'[^']*+'|[\w.\- \t]++)++)=")
+_KEY = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
+# The standard reader takes time that grows with the square of a key's parts.
+_DEEP_KEY = re.compile(rf"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
+
+
+def read_toml(text: str) -> Reading:
+    """The reading of a TOML text. Raises NotationError."""
+    if deep := _DEEP_KEY.search(text):
+        raise too_deep(deep.start())
+    if (values := sum(map(text.count, "[{,=\n"))) > MOST_VALUES:
+        raise too_many(None)
+    try:
+        value = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _PLACE.search(str(error))
+        offset = _line_start(text, int(place[1])) + int(place[2]) - 1 if place else len(text)
+        message = str(error).split(" (at ")[0]
+        raise NotationError(f"not TOML: {message[:1].lower()}{message[1:]}", offset=offset) from error
+    except RecursionError as error:
+        raise too_deep(None) from error
+    except ValueError as error:
+        raise NotationError(f"not TOML: {error}") from error
+    places = _places(text)
+    refuse_extremes(value, places.get)
+    return Reading(value=value, offset=places.get, values=values)
+
+
+def _places(text: str) -> dict[KeyPath, int]:
+    places: dict[KeyPath, int] = {(): 0}
+    tables: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    start = 0
+    for line in text.split("\n"):
+        if header := _HEADER.match(line):
+            table = ()
+            keys = _keys(header["key"])
+            for key in keys[:-1]:
+                table = _in_last((*table, key), tables)
+            table = (*table, keys[-1]) if keys else table
+            if header["opening"] == "[[":
+                places.setdefault(table, start)
+                tables[table] = tables.get(table, -1) + 1
+                table = _in_last(table, tables)
+            places.setdefault(table, start + header.start("opening"))
+        elif member := _MEMBER.match(line):
+            places.setdefault((*table, *_keys(member["key"])), start + member.start("key"))
+        start += len(line) + 1
+    return places
+
+
+def _keys(dotted: str) -> KeyPath:
+    return tuple(basic or literal or bare for basic, literal, bare in _KEY.findall(dotted))
+
+
+def _in_last(table: KeyPath, tables: dict[KeyPath, int]) -> KeyPath:
+    return (*table, tables[table]) if table in tables else table
+
+
+def _line_start(text: str, line: int) -> int:
+    start = 0
+    for _ in range(line - 1):
+        start = text.find("\n", start) + 1
+    return start

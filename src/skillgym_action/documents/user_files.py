@@ -1,0 +1,83 @@
+"""Files of users, read with caution: regular ones, of bounded size, in UTF-8. Anything else is an error that names it.
+
+A FIFO would keep us waiting for ever, ``/dev/zero`` would fill the memory, and both can be called like a suite.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from skillgym_action.model.errors import Location, Problem, SkillgymError
+
+LARGEST = 16 * 1024 * 1024
+"""Bytes of a file of a suite."""
+LARGEST_CONFIG = 1024 * 1024
+"""Bytes of a configuration file."""
+LARGEST_SCRIPT = 1024 * 1024
+"""Bytes of a suite in TypeScript or JavaScript."""
+LARGEST_PYTHON = 192 * 1024
+"""Bytes of a suite in Python, of which each takes a kilobyte of memory to be compiled."""
+
+Kind = Literal["file", "folder", "other"]
+Opener = Callable[[str | Path, int], int]
+"""Gives a descriptor of a regular file, as ``open`` wants it; raises OSError for what may not be read."""
+PLAIN_PATH = "name a path inside the repository, with no symbolic link and no .git on the way to it"
+PLAIN_DIRECTORY = "agents work in a folder of the repository; only links that stay in it may lead there"
+PLAIN_TEMPLATE = "a template is a folder of the repository, with no symbolic link on the way to it"
+
+
+def read_bytes(
+    file: Path, *, path: str, error: type[SkillgymError], largest: int = LARGEST, opener: Opener | None = None
+) -> bytes:
+    """The content; messages call the file ``path``. Without ``opener`` links are followed. Raises ``error``."""
+    place = Location(path=path)
+    try:
+        if opener is None and not stat.S_ISREG(file.stat().st_mode):
+            raise error.of(Problem(message="is not a regular file", location=place))
+        with open(file, "rb", opener=opener) as opened:
+            content = opened.read(largest + 1)
+            size = opened.seek(0, 2) if len(content) > largest else 0
+    except OSError as trouble:
+        raise error.of(Problem(message=f"cannot be read: {trouble.strerror}", location=place)) from trouble
+    if len(content) > largest:
+        message = f"too large: {max(size, len(content)):,} bytes; the limit is {largest:,}"
+        raise error.of(Problem(message=message, location=place, remedy="split it into several files"))
+    return content
+
+
+def decoded(content: bytes, *, path: str, error: type[SkillgymError]) -> str:
+    """The text, with a line feed as the only line end and without a byte order mark. Raises ``error``."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as trouble:
+        message = f"not UTF-8 at byte {trouble.start}"
+        problem = Problem(message=message, location=Location(path=path), remedy="save the file as UTF-8")
+        raise error.of(problem) from trouble
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_text(
+    file: Path, *, path: str, error: type[SkillgymError], largest: int = LARGEST, opener: Opener | None = None
+) -> str:
+    """The text of a file. Raises ``error``."""
+    return decoded(read_bytes(file, path=path, error=error, largest=largest, opener=opener), path=path, error=error)
+
+
+def kind_of(file: Path) -> Kind | None:
+    """What a path leads to; None: nothing, or the path is one that no file can have."""
+    try:
+        mode = file.stat().st_mode
+    except (OSError, ValueError):
+        return None
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
+
+
+def resolved(file: Path) -> Path:
+    """The path without symbolic links; as it is, where they lead nowhere."""
+    try:
+        return file.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return file

@@ -1,0 +1,37 @@
+"""What was said on GitHub, and what could not be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillgym_action.text.escaping import code_fence, markdown_inline, workflow_message
+
+if TYPE_CHECKING:
+    from skillgym_action.model.errors import Problem
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """The comment that stands there now; ``notes``: what does not, and why; ``permissions``: YAML that changes that."""
+
+    comment_url: str = ""
+    comment_id: str = ""
+    notes: tuple[Problem, ...] = ()
+    permissions: str = ""
+
+    def outputs(self) -> dict[str, str]:
+        """Step outputs; empty without a comment."""
+        return {"comment-url": self.comment_url, "comment-id": self.comment_id}
+
+    def markdown(self) -> str:
+        """The notes, for below a job summary."""
+        lines = "".join(f"> ⚠️ {markdown_inline(str(note))}\n>\n" for note in self.notes)
+        if not self.permissions:
+            return f"\n{lines}"
+        return f"\n{lines}\nA job that reports like this needs\n\n{code_fence(self.permissions, 'yaml')}\n"
+
+    @staticmethod
+    def notice(note: Problem) -> str:
+        """A workflow command that shows a note on the page of the run."""
+        return f"::notice title=skillgym-action::{workflow_message(str(note))}"

@@ -1,0 +1,100 @@
+"""Snapshots: how many tokens an execution used when somebody was content with it, and whether that still holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from skillgym_action.model.session_report import Trouble
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.model.session_report import Usage
+
+Metric = Literal["totalTokens", "inputTokens", "outputTokens", "reasoningTokens", "cacheTokens"]
+FIELDS: dict[Metric, str] = {
+    "totalTokens": "total_tokens",
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "reasoningTokens": "reasoning_tokens",
+    "cacheTokens": "cache_tokens",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Snapshot:
+    """One entry of the file: what was used, on what, and when (ISO 8601, UTC)."""
+
+    case_id: str
+    runner_id: str
+    metric: Metric
+    value: float
+    agent_type: str
+    updated_at: str
+    model: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Its name in the file."""
+        return f"{self.case_id}::{self.runner_id}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tolerance:
+    """How much more than the snapshot is allowed, in tokens and in percent; where both are given, both limit."""
+
+    absolute: float | None = None
+    percent: float | None = None
+
+    def allowed(self, baseline: float) -> float:
+        """The most that may be used."""
+        limits = [
+            *([] if self.absolute is None else [baseline + self.absolute]),
+            *([] if self.percent is None else [baseline * (1 + self.percent / 100)]),
+        ]
+        return min(limits)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SnapshotConfig:
+    """What executions may use, by the file at ``path``, which messages call ``named``.
+
+    ``update``: all of them give new snapshots; ``create``: those do that have none.
+    """
+
+    path: Path
+    named: str
+    metric: Metric
+    tolerance: Tolerance
+    update: bool = False
+    create: bool = True
+
+
+def used(usage: Usage, metric: Metric) -> int | None:
+    """The tokens that the metric counts; None: not known."""
+    value: int | None = getattr(usage, FIELDS[metric])
+    return value
+
+
+def check(snapshot: Snapshot, actual: int, metric: Metric, tolerance: Tolerance) -> Trouble | None:
+    """What is wrong with ``actual`` tokens of ``metric``, if anything."""
+    if snapshot.metric != metric:
+        told = f"the snapshot is about {snapshot.metric}, the configuration about {metric}; use --update-snapshots"
+        return Trouble(kind="snapshot", message=told)
+    baseline, allowed = snapshot.value, tolerance.allowed(snapshot.value)
+    if actual <= allowed:
+        return None
+    delta = actual - baseline
+    percent = f" ({delta / baseline:+.1%})" if baseline else ""
+    return Trouble(
+        kind="snapshot",
+        message=f"{metric}: actual {actual:,} > allowed {allowed:,.10g}; "
+        f"baseline {baseline:,.10g}, delta {delta:+,.10g}{percent}",
+    )
+
+
+def unknown(metric: Metric) -> Trouble:
+    """The trouble with an agent that does not tell."""
+    message = f"the agent does not tell its {metric}, which the snapshot is about"
+    return Trouble(kind="snapshot", message=message)

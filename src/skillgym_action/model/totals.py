@@ -1,0 +1,71 @@
+"""What results add up to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillgym_action.model.session_report import Usage
+from skillgym_action.model.verdicts import GREEN, JUDGED, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from skillgym_action.model.result import Result
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Totals:
+    """Sums over results. ``cost_usd`` is the known part; ``cost_complete`` tells whether that is all of it."""
+
+    executions: int
+    counts: Counter[Status]
+    cost_usd: float | None
+    cost_complete: bool
+    tokens: Usage
+    retries: int
+    duration_ms: int
+
+    @property
+    def judged(self) -> int:
+        """Executions with a verdict: infrastructure failures and skipped ones never enter a rate."""
+        return sum(self.counts[status] for status in JUDGED)
+
+    @property
+    def green(self) -> int:
+        """Passed and expected-failed ones."""
+        return sum(self.counts[status] for status in GREEN)
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Green share of the judged; None when nothing was judged."""
+        return self.green / self.judged if self.judged else None
+
+
+def totals(results: Iterable[Result]) -> Totals:
+    """Sums over ``results``."""
+    counts: Counter[Status] = Counter()
+    sums: Counter[str] = Counter()
+    known: list[float] = []
+    complete, retries, duration = True, 0, 0
+    for result in results:
+        counts[result.status] += 1
+        duration += result.duration_ms
+        retries += sum(attempt.session > 1 for attempt in result.attempts)
+        if result.cost.usd is not None:
+            known.append(result.cost.usd)
+        elif result.attempts:
+            complete = False
+        for name in ("input_tokens", "output_tokens", "reasoning_tokens", "cache_tokens", "total_tokens"):
+            if (value := getattr(result.usage, name)) is not None:
+                sums[name] += value
+    return Totals(
+        executions=counts.total(),
+        counts=counts,
+        cost_usd=sum(known) if known else None,
+        cost_complete=complete,
+        tokens=Usage(**sums),
+        retries=retries,
+        duration_ms=duration,
+    )

@@ -1,0 +1,1 @@
+"""Connections to services, and the proxies and certificates they use."""

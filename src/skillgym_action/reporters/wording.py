@@ -1,0 +1,221 @@
+"""What all reporters say in the same words: numbers, places, causes, the verdict. Nothing here is escaped yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillgym_action.model.errors import Location, Problem
+from skillgym_action.model.scores import shown
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, LIMIT, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from skillgym_action.model.result import Judgement, Result
+    from skillgym_action.model.run_report import Decision, RunReport, SuitesFrom
+    from skillgym_action.model.suite import SuiteChange
+    from skillgym_action.model.totals import Totals
+
+CHECK_OUT = "check out the base branch in this job, before the results are downloaded"
+NAMED = 8  # names that a sentence lists
+CHANGES: dict[SuiteChange, str] = {
+    "differs": "differs from the base's",
+    "added": "is not in the base",
+    "unidentified": "has no digest in the results",
+    "not-compared": "was compared with nothing",
+}
+LEAKED = "make a new one: whatever the session reached may have seen it"
+RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
+_NOUNS = {
+    Status.PASSED: ("passed", "passed"),
+    Status.FAILED: ("failed", "failed"),
+    Status.EXPECTED_FAILED: ("failed as expected", "failed as expected"),
+    Status.UNEXPECTED_PASSED: ("unexpected pass", "unexpected passes"),
+    Status.ERRORED: ("could not be judged", "could not be judged"),
+    Status.SKIPPED: ("skipped", "skipped"),
+}
+
+
+def listed(words: Sequence[str]) -> str:
+    """The first few words, and how many more there are."""
+    rest = len(words) - NAMED
+    return ", ".join(words[:NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def suites_from(told: SuitesFrom) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """How suites and configuration of a run differ from the checkout's: sentences, each with the paths it is about.
+
+    "There" is the folder that they are from.
+    """
+    if told.added:
+        yield "not there, hence not run", told.added
+    if told.changed:
+        yield "changed by this commit, run as they are there", told.changed
+    if told.removed:
+        yield "not in the checkout, run as they are there", told.removed
+    if told.configuration_differs:
+        yield "the configuration of the checkout is another one, and the one there counts", ()
+
+
+def changed_suites(report: RunReport) -> str | None:
+    """Which suites of the report are not the base's, in a sentence; None: there are none."""
+    changed = [suite for suite in report.suites if suite.changed]
+    if not changed:
+        return None
+    number = counted(len(changed), "suite")
+    if all(suite.changed == "not-compared" for suite in changed):
+        return f"{number} compared with nothing ({listed([suite.path for suite in changed])}): {CHECK_OUT}"
+    names = listed([f"{suite.path} ({CHANGES[suite.changed]})" for suite in changed if suite.changed])
+    return f"{number} changed by this commit, not judged by the base's: {names}"
+
+
+def money(usd: float | None, *, complete: bool = True) -> str:
+    """US dollars. What is not known is never shown as nothing: ``unknown``, or ``≥`` the known part."""
+    if usd is None:
+        return "—" if complete else "unknown"
+    if 0 < usd < 0.0001:  # noqa: PLR2004
+        return "under $0.0001" if complete else "unknown"
+    digits = 2 if usd == 0 or usd >= 0.01 else 4  # noqa: PLR2004 - a cent
+    return f"{'' if complete else '≥ '}${usd:,.{digits}f}"
+
+
+def cost(result: Result) -> str:
+    """What one execution cost."""
+    return money(result.cost.usd, complete=result.cost.usd is not None or not result.attempts)
+
+
+def duration(milliseconds: int) -> str:
+    """A time in at most two units."""
+    seconds = milliseconds / 1000
+    if milliseconds < 1000:  # noqa: PLR2004
+        return f"{milliseconds} ms"
+    if seconds < 9.95:  # noqa: PLR2004
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    for unit, below, part in ((3600, "h", (60, "min")), (60, "min", (1, "s"))):
+        if whole >= unit:
+            rest = whole % unit // part[0]
+            return f"{whole // unit} {below} {rest} {part[1]}" if rest else f"{whole // unit} {below}"
+    return f"{whole} s"
+
+
+def amount(number: int | None) -> str:
+    """A count of tokens: ``950``, ``12.4k``, ``3.1M``, ``unknown``."""
+    if number is None:
+        return "unknown"
+    for unit, letter in ((1_000_000, "M"), (1_000, "k")):
+        if number >= unit * 0.99995:  # what rounds to the unit is written in it
+            return f"{number / unit:.1f}{letter}"
+    return str(number)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 case``, ``2 cases``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def percent(rate: float) -> str:
+    """A rate that says 100 % only when it is."""
+    shown = round(rate * 100)
+    if shown == 100 and rate < 1:  # noqa: PLR2004
+        shown = 99
+    return f"{1 if shown == 0 and rate > 0 else shown} %"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cause:
+    """Why an execution is not green. ``assertion``: the first that does not hold, unless the message names one."""
+
+    label: str
+    message: str
+    assertion: str | None = None
+    evidence: str | None = None
+    location: Location
+
+
+def cause(result: Result) -> Cause:
+    """The one reason worth showing first."""
+    judgement = result.judgement
+    broken = next((outcome for outcome in judgement.outcomes if outcome.passed is not True), None)
+    by_assertions = judgement.status in (Status.FAILED, Status.EXPECTED_FAILED) and judgement.origin != LIMIT
+    if not by_assertions and broken and (broken.passed is False or judgement.origin == LIMIT):
+        broken = None  # evaluated for diagnosis only: it is not the reason
+    failure = judgement.failure
+    message = (failure.message if failure else None) or judgement.reason or (broken.explanation if broken else None)
+    return Cause(
+        label=_label(judgement),
+        message=message or "no reason given",
+        assertion=broken.assertion if broken and judgement.score is None else None,
+        evidence=broken.evidence if broken else None,
+        location=(failure.location if failure else None) or place(result),
+    )
+
+
+def _label(judgement: Judgement) -> str:
+    """The class of the failure; the score that was too low in place of the general one."""
+    label = judgement.failure_class.label if judgement.failure_class else judgement.status
+    if judgement.status not in (Status.FAILED, Status.EXPECTED_FAILED) or not (told := score(judgement)):
+        return label
+    return told if judgement.failure_class == ASSERTION_FAILURE else f"{label}, {told}"
+
+
+def score(judgement: Judgement) -> str:
+    """``score 0.5 of 0.8``, the latter being the threshold; empty without a score."""
+    if judgement.score is None:
+        return ""
+    of = "" if judgement.threshold is None else f" of {shown(judgement.threshold)}"
+    return f"score {shown(judgement.score)}{of}"
+
+
+def place(result: Result) -> Location:
+    """Where the case is written; its suite file when nothing closer is known."""
+    return result.location or Location(path=result.suite.path)
+
+
+def runner_id(result: Result) -> str:
+    """The runner's id; a dash for what never had one."""
+    return result.runner.id if result.runner else "—"
+
+
+def leaked(result: Result) -> str:
+    """``github in stdout.log, jwt in changes/a.txt``; empty without a leak."""
+    return ", ".join(f"{finding.kind} in {finding.where}" for finding in result.findings)
+
+
+def leaks(report: RunReport) -> Iterator[Problem]:
+    """What was found of keys, an execution each."""
+    for result in report.results:
+        if result.findings:
+            yield Problem(
+                message=f"{result.case_id} on {runner_id(result)}: a key was leaked: {leaked(result)}",
+                location=place(result),
+                remedy=LEAKED,
+            )
+
+
+def retries(result: Result) -> int:
+    """Sessions that were tried again."""
+    return sum(attempt.session > 1 for attempt in result.attempts)
+
+
+def tallied(totals: Totals) -> list[tuple[Status, str]]:
+    """``2 failed``, ``37 passed``, ``1 could not be judged``: what is red first, no zeros."""
+    order = (*RED, Status.PASSED, Status.EXPECTED_FAILED, Status.SKIPPED)
+    return [(status, counted(totals.counts[status], *_NOUNS[status])) for status in order if totals.counts[status]]
+
+
+def tally(totals: Totals) -> str:
+    """The counts in one phrase."""
+    return ", ".join(words for _, words in tallied(totals)) or "nothing ran"
+
+
+def verdict(report: RunReport) -> str:
+    """``passed``, ``failed`` or ``inconclusive``: the gate's decision, or before the gate what the counts say."""
+    decision: Decision | None = report.decision
+    if decision:
+        return decision.verdict
+    totals = report.totals()
+    if totals.counts[Status.FAILED] or totals.counts[Status.UNEXPECTED_PASSED]:
+        return "failed"
+    return "inconclusive" if totals.counts[Status.ERRORED] or not totals.judged else "passed"

@@ -1,0 +1,1 @@
+"""The repository: its files and commits, and where suites are read from."""

@@ -1,0 +1,137 @@
+"""The files of a commit, read from the objects that a checkout has. Nothing is fetched, filtered or executed.
+
+Neither attributes nor hooks have a part in it: files are as they were committed, links are links, and submodules are
+empty folders. Only git's commands that print objects are used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING
+
+from skillgym_action.filesystem.bundle import LONGEST_TARGET, BundleEntry
+from skillgym_action.filesystem.descriptor_walk import FOLDER
+from skillgym_action.filesystem.folder import Folder
+from skillgym_action.filesystem.unpacking import unpack
+from skillgym_action.repository.repository import SAFE
+from skillgym_action.repository.walk import GIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from skillgym_action.processes.processes import Processes
+
+CHUNK = 1024 * 1024
+# Of a partial clone git would fetch what is missing, by a program that the configuration names; older versions of git
+# do not know GIT_NO_LAZY_FETCH, and allow no protocol instead.
+QUIET = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+OPTIONS = (*SAFE, "-c", "protocol.allow=never")
+_LINE = re.compile(rb"(\d{6}) (blob|tree|commit) ([0-9a-f]{40,64})\t(.+)", re.DOTALL)
+_MODES = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
+_LINK = b"120000"
+
+
+class MissingObjectError(OSError):
+    """The checkout does not have the commit, or not all of its files."""
+
+
+class CommittedTree:
+    """A commit of the repository that is checked out in ``root``."""
+
+    def __init__(self, root: Path, processes: Processes, commit: str) -> None:
+        """``commit`` is its whole id."""
+        self._root, self._processes, self._commit = root, processes, commit
+
+    def write(self, target: Path) -> None:
+        """Make the folder ``target`` with the files of the commit. Raises MissingObjectError, OSError."""
+        entries = list(self._entries())
+        os.mkdir(target)
+        with TemporaryFile() as wanted, TemporaryFile() as contents:
+            wanted.writelines(object_id + b"\n" for entry, object_id in entries if entry.kind != "folder")
+            wanted.seek(0)
+            self._git("cat-file", "--batch", stdin=wanted, stdout=contents)
+            contents.seek(0)
+            folder = os.open(target, FOLDER | os.O_CLOEXEC)
+            try:
+                unpack(Folder(folder), _filled(entries, contents))
+            finally:
+                os.close(folder)
+
+    def _entries(self) -> Iterator[tuple[BundleEntry, bytes]]:
+        """Folders, files and links with the ids of their objects, folders first."""
+        self._git("cat-file", "-e", f"{self._commit}^{{commit}}")
+        listed = self._git("ls-tree", "-r", "-t", "-z", "--full-tree", self._commit)
+        for line in listed.split(b"\0"):
+            if line:
+                yield _entry(line)
+
+    def _git(
+        self, *arguments: str, stdin: int | IO[bytes] = subprocess.DEVNULL, stdout: IO[bytes] | None = None
+    ) -> bytes:
+        try:
+            return self._processes.output(
+                ("git", *OPTIONS, *arguments), cwd=self._root, env=QUIET, stdin=stdin, stdout=stdout
+            )
+        except subprocess.CalledProcessError as error:
+            raise MissingObjectError(None, error.stderr.decode(errors="replace").strip()) from error
+
+
+def _entry(line: bytes) -> tuple[BundleEntry, bytes]:
+    """A line of ``ls-tree``. Raises OSError for what no checkout has."""
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise OSError(None, "git's list of files is not understood")
+    mode, kind, object_id, name = match.groups()
+    path = os.fsdecode(name)
+    if any(part in {"", ".", ".."} or part.casefold() == GIT for part in path.split("/")):
+        raise OSError(None, f"the commit has a file that no checkout can have: {path}")
+    if kind != b"blob":
+        return BundleEntry("folder", path, 0o755), object_id
+    if mode == _LINK:
+        return BundleEntry("link", path, 0o777), object_id
+    return BundleEntry("file", path, _MODES.get(mode, 0o644)), object_id
+
+
+def _filled(entries: list[tuple[BundleEntry, bytes]], contents: IO[bytes]) -> Iterator[BundleEntry]:
+    """The entries with what ``cat-file`` printed of them. Raises MissingObjectError, OSError."""
+    for entry, object_id in entries:
+        if entry.kind == "folder":
+            yield entry
+            continue
+        head = contents.readline().split()
+        if len(head) != 3 or head[:2] != [object_id, b"blob"]:  # noqa: PLR2004 - id, kind, size
+            raise MissingObjectError(None, f"{entry.path} is not in the checkout's objects")
+        size = int(head[2])
+        end = contents.tell() + size + 1
+        if entry.kind == "link":
+            entry.target = _target(contents.read(size) if size <= LONGEST_TARGET else b"", entry.path)
+            yield entry
+        else:
+            yield entry.holding(size, lambda size=size: _chunks(contents, size))  # type: ignore[misc]
+        contents.seek(end)
+
+
+def _target(target: bytes, path: str) -> str:
+    if not target or b"\0" in target:
+        raise OSError(None, f"{path} is a link to no path")
+    return os.fsdecode(target)
+
+
+def _chunks(contents: IO[bytes], size: int) -> Iterator[bytes]:
+    while size:
+        chunk = contents.read(min(size, CHUNK))
+        if not chunk:
+            raise OSError(None, "git printed less than it announced")
+        size -= len(chunk)
+        yield chunk

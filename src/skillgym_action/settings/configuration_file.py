@@ -1,0 +1,228 @@
+"""The configuration file: found, read, validated; every problem with file, line and key path."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from skillgym_action.documents.documents import read_document, told_document, validated
+from skillgym_action.documents.located_values import key_path_text
+from skillgym_action.documents.user_files import LARGEST_CONFIG, PLAIN_DIRECTORY, PLAIN_PATH, read_bytes, read_text
+from skillgym_action.model.errors import ConfigError, Location, Problem, UsageError
+from skillgym_action.repository.suite_source import normal, same
+from skillgym_action.settings.configuration_sections import ConfigFile
+from skillgym_action.text.redaction import looks_like_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from skillgym_action.documents.documents import Document, Kind
+    from skillgym_action.documents.located_values import KeyPath
+    from skillgym_action.repository.checkout import Checkout
+    from skillgym_action.repository.suite_source import Origin
+    from skillgym_action.settings.context import Place
+    from skillgym_action.settings.options import Settings
+
+KINDS: dict[str, Kind] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
+PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
+# Keys of the format that this version cannot honour: a wrong "unknown key" would send people looking for a typo.
+PLANNED = (("run", "judge", "agent"),)
+SNAPSHOTS = "skillgym.snapshots.json"  # where nothing else is said
+REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Config:
+    """A configuration and the folder its relative paths resolve from; ``path``: the file, where there is one."""
+
+    file: ConfigFile = field(default_factory=ConfigFile)
+    folder: Path | None = None
+    path: Path | None = None
+
+    def with_runners(self, text: str) -> Config:
+        """This configuration with the runners of an action input: the YAML that ``runners`` holds in the file."""
+        inner = read_document(text, path="input runners", kind="yaml", error=ConfigError)
+        reading = replace(inner.reading, offset=lambda key_path: inner.reading.offset(key_path[1:]))
+        whole = replace(inner, value={"runners": inner.value}, reading=reading)
+        given = _validated(whole)
+        return replace(self, file=self.file.model_copy(update={"runners": given.runners}))
+
+
+def find_config(start: Path, stop: Path) -> Path | None:
+    """The closest ``skillgym.config.*`` from ``start`` upward to ``stop``. Raises ConfigError for two in one folder."""
+    for folder in (start, *start.parents):
+        named = (folder / f"skillgym.config{ending}" for ending in (*KINDS, *PROGRAMS))
+        here = [path for path in named if path.is_symlink() or (path.exists() and not path.is_dir())]
+        if len(here) > 1:
+            raise ConfigError(
+                f"two configuration files in {folder}: {', '.join(path.name for path in here)}",
+                remedy="keep one of them, or name it with --config",
+            )
+        if here:
+            return here[0]
+        if folder == stop:
+            return None
+    return None
+
+
+def read_config(
+    path: Path, shown: str, run: Callable[[Path], object] | None = None, checkout: Checkout | None = None
+) -> Config:
+    """The configuration in ``path``; ``shown`` is how messages name it, ``run`` gives what a program exports.
+
+    One of the checkout is only read, and only names paths, where no link leads out of it; without ``checkout`` all
+    paths are trusted. Raises ConfigError with every problem.
+    """
+    kind = KINDS.get(path.suffix.lower())
+    opener = checkout.opener(path) if checkout else None
+    if kind:
+        text = read_text(path, path=shown, error=ConfigError, largest=LARGEST_CONFIG, opener=opener)
+        document = read_document(text, path=shown, kind=kind, error=ConfigError)
+    elif run and path.suffix.lower() in PROGRAMS:
+        read_bytes(path, path=shown, error=ConfigError, largest=LARGEST_CONFIG, opener=opener)
+        document = told_document(run(path), path=shown)
+    else:
+        problem = Problem(
+            message=f"configuration in {path.suffix or 'a file without an ending'} cannot be read here",
+            location=Location(path=shown),
+            remedy="write it as YAML, JSON or TOML",
+        )
+        raise ConfigError.of(problem)
+    if document.value is None:
+        return Config(folder=path.parent, path=path)
+    config = Config(file=_validated(document), folder=path.parent, path=path)
+    if checkout:
+        _refuse_paths(document, config, path, checkout)
+    return config
+
+
+def _refuse_paths(document: Document, config: Config, path: Path, checkout: Checkout) -> None:
+    """Raises ConfigError for folders and files that are not taken from a commit; one outside may name any outside."""
+    workspace, run = config.file.run.workspace, config.file.run
+    snapshots = config.file.snapshots
+    named = {
+        ("run", "cwd"): run.cwd,
+        ("run", "workspace", "cwd"): workspace.cwd if workspace else None,
+        ("run", "workspace", "templateDir"): workspace.template_dir if workspace else None,
+        ("run", "outputDir"): run.output_dir,
+        ("run", "baseline"): run.baseline,
+        ("report", "templates"): config.file.report.templates,
+        ("snapshots", "path"): snapshots.path or SNAPSHOTS if snapshots else None,
+    }
+    problems = []
+    for key_path, text in named.items():
+        place = path.parent / text if text else None
+        if place is None or not (checkout.contains(path) or checkout.contains(place)):
+            continue
+        if key_path[-1] == "templateDir":
+            refused = checkout.template_refusal(place)
+        else:
+            refused = checkout.refusal(place, follow=key_path[-1] in {"baseline", "cwd"})
+        if refused:
+            at = document.locate(key_path)
+            remedy = PLAIN_DIRECTORY if key_path[-1] == "cwd" else PLAIN_PATH
+            problems.append(Problem(message=refused, location=at, key_path=key_path_text(key_path), remedy=remedy))
+    if problems:
+        raise ConfigError.of(*problems)
+
+
+def _validated(document: Document) -> ConfigFile:
+    """Secrets are named, never written down."""
+    keys = [key_path for key_path, text in _texts(document.value) if looks_like_key(text)]
+    named = "set it as a variable of the environment and name that: ${{ MY_KEY }}"
+    _refuse(document, keys, "holds what looks like a key", named)
+    planned = [key_path for key_path in PLANNED if _holds(document.value, key_path)]
+    _refuse(document, planned, "is not supported yet", "take it out until it is")
+    return validated(document, ConfigFile, error=ConfigError)
+
+
+def _refuse(document: Document, key_paths: Iterable[KeyPath], message: str, remedy: str) -> None:
+    """Raises ConfigError when there are any."""
+    problems = [
+        Problem(message=message, location=document.locate(path), key_path=key_path_text(path), remedy=remedy)
+        for path in key_paths
+    ]
+    if problems:
+        raise ConfigError.of(*problems)
+
+
+def _holds(value: object, key_path: tuple[str, ...]) -> bool:
+    for key in key_path:
+        if not isinstance(value, dict) or key not in value:
+            return False
+        value = value[key]
+    return True
+
+
+def _texts(value: object, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(part, (*at, key))
+
+
+def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], key_path: str) -> dict[str, str]:
+    """Values for the names that the ``env`` at ``key_path`` mentions. Raises ConfigError for one that is not set."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        if not environment.get(name):
+            raise ConfigError(
+                f"{key_path}: {name} is not set in the environment",
+                remedy=f"set {name}, or pass it to the job as a secret",
+            )
+        return environment[name]
+
+    return {name: REFERENCE.sub(value, text) for name, text in env.items()}
+
+
+def _config_file(given: Settings, here: Place, origin: Origin) -> Path | None:
+    """The configuration file that is found upward from the first path."""
+    first = next((path for path in given.paths if not path.startswith("!")), ".")
+    place = origin.checkout.by_its_own_name(origin.place(normal(here.cwd / first)))
+    return find_config(place if place.is_dir() else place.parent, origin.root)
+
+
+def configuration_differs(given: Settings, here: Place, config: Config) -> bool:
+    """Whether the checkout has another configuration file than the folder that suites are read from."""
+    origin = here.origin
+    if not origin.is_apart:
+        return False
+    own: Path | None = origin.in_head(config.path) if given.config and config.path else None
+    if not given.config:
+        try:
+            own = _config_file(given, here, same(here.cwd, here.checkout))
+        except ConfigError:
+            return True
+    return _content(config.path, origin.checkout) != _content(own, here.checkout)
+
+
+def _content(file: Path | None, checkout: Checkout) -> bytes | None:
+    if file is None:
+        return None
+    try:
+        return read_bytes(file, path=file.name, error=ConfigError, largest=LARGEST_CONFIG, opener=checkout.opener(file))
+    except ConfigError:
+        return None
+
+
+def read_configuration(given: Settings, here: Place, run_program: Callable[[Path], object]) -> Config:
+    """The configuration that is named, found upward from the first path, or empty. Raises ConfigError, UsageError.
+
+    ``run_program`` runs a configuration that is a program.
+    """
+    origin = here.origin
+    if given.config:
+        named = origin.checkout.by_its_own_name(origin.place(normal(here.cwd / given.config)))
+        if not os.path.lexists(named):
+            raise UsageError(f"no such configuration file{origin.where()}: {given.config}", remedy="check --config")
+        config = read_config(named, given.config, run_program, origin.checkout)
+    else:
+        found = _config_file(given, here, origin)
+        shown = os.path.relpath(found, origin.cwd) if found else ""
+        config = read_config(found, shown, run_program, origin.checkout) if found else Config(folder=origin.cwd)
+    return config.with_runners(given.runners) if given.runners else config

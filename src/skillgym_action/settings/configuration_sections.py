@@ -1,0 +1,201 @@
+"""What a configuration file can say: a model for each section of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    field_validator,
+)
+
+from skillgym_action.agents import AGENTS, EXACT_VERSION
+from skillgym_action.documents.option_values import Count, Size
+from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
+from skillgym_action.model.errors import did_you_mean
+from skillgym_action.model.json_codec import camel
+from skillgym_action.model.token_snapshots import Metric
+from skillgym_action.settings.options import FailOn, Keep, Schedule
+
+# What run.reporter of skillgym may name; here every run tells all of it.
+REPORTERS = ("standard", "json", "github-actions")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        alias_generator=camel,
+        populate_by_name=True,
+        defer_build=True,
+    )
+
+
+def _agent_type(value: object) -> object:
+    known = [name for name, listing in AGENTS.items() if listing.format is None]
+    if value not in known:
+        raise ValueError(f"unknown agent {value!r}; {did_you_mean(str(value), known)}")
+    return value
+
+
+def _exact_version(value: object) -> object:
+    if not isinstance(value, str) or not EXACT_VERSION.fullmatch(value):
+        raise ValueError(f"{value!r} is no exact version, such as 1.2.3")
+    return value
+
+
+def _references(value: object) -> object:
+    """A list of names stands for those variables of our environment."""
+    return {str(name): f"${{{{ {name} }}}}" for name in value} if isinstance(value, list) else value
+
+
+def _reporter(value: object) -> object:
+    if value not in REPORTERS:
+        raise ValueError("a reporter module cannot be used; take it out, and see --report")
+    return value
+
+
+class AgentSection(_Model):
+    """``runners.<id>.agent``."""
+
+    type: Annotated[str, BeforeValidator(_agent_type)]
+    model: str | None = None
+    version: Annotated[str | None, BeforeValidator(_exact_version)] = None
+    command: str | tuple[str, ...] | None = None
+    command_args: tuple[str, ...] = ()
+    env: Annotated[dict[str, str], BeforeValidator(_references)] = {}
+    budget: PositiveFloat | None = None
+    output: Literal["text", "events"] = "text"
+    sessions: str | None = None
+
+
+class RunnerSection(_Model):
+    """``runners.<id>``."""
+
+    agent: AgentSection
+
+
+class BootstrapSection(_Model):
+    """``run.workspace.bootstrap``; milliseconds."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    timeout_ms: PositiveInt = 300_000
+    env: dict[str, str] = {}
+
+
+class WorkspaceSection(_Model):
+    """``run.workspace``: for suites that do not say how they work."""
+
+    mode: Literal["none", "shared", "isolated"]
+    cwd: str | None = None
+    template_dir: str | None = None
+    bootstrap: BootstrapSection | None = None
+
+
+class JudgeSection(_Model):
+    """``run.judge``: the model that graders ask."""
+
+    api: Literal["anthropic", "openai"]
+    model: Annotated[str, Field(min_length=1)]
+    env: Annotated[dict[str, str], BeforeValidator(_references)] = {}
+
+
+class LimitsSection(_Model):
+    """``run.limits``: what a session may use of the machine."""
+
+    memory: Size = None
+    disk: Size = None
+    processes: Count = None
+    file_size: Size = None
+
+
+class RunSection(_Model):
+    """``run``."""
+
+    cwd: str | None = None
+    output_dir: str | None = None
+    reporter: Annotated[str | None, BeforeValidator(_reporter)] = None
+    schedule: Schedule | None = None
+    max_parallel: PositiveInt | None = None
+    repeat: PositiveInt | None = None
+    repeat_failure: Annotated[
+        NonNegativeInt | None, Field(validation_alias=AliasChoices("repeatFailure", "retryFailed", "repeat_failure"))
+    ] = None
+    max_steps: PositiveInt | None = None
+    workspace: WorkspaceSection | None = None
+    tags: tuple[str, ...] = ()
+    fail_on: FailOn | None = None
+    baseline: str | None = None
+    max_cost: PositiveFloat | None = None
+    min_pass_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+    judge: JudgeSection | None = None
+    limits: LimitsSection | None = None
+    keep: Keep | None = None
+
+
+class DefaultsSection(_Model):
+    """``defaults``; milliseconds."""
+
+    timeout_ms: PositiveInt | None = None
+
+
+class ToleranceSection(_Model):
+    """``snapshots.tolerance``: what may be used more than before, in tokens, in percent; with both, both limit."""
+
+    absolute: NonNegativeFloat | None = None
+    percent: NonNegativeFloat | None = None
+
+
+class SnapshotsSection(_Model):
+    """``snapshots``: the tokens that executions may use."""
+
+    path: Annotated[str | None, Field(min_length=1)] = None
+    metric: Metric = "totalTokens"
+    tolerance: ToleranceSection
+
+    @field_validator("tolerance")
+    @classmethod
+    def _limits(cls, value: ToleranceSection) -> ToleranceSection:
+        if value.absolute is None and value.percent is None:
+            raise ValueError("needs absolute, percent, or both")
+        return value
+
+
+class PriceSection(_Model):
+    """``prices.<model>``: US dollars for a million tokens."""
+
+    input: NonNegativeFloat
+    output: NonNegativeFloat
+    cached: NonNegativeFloat | None = None
+
+
+class ReportSection(_Model):
+    """``report``: what is said on the pull request, and with which templates."""
+
+    comment: CommentMode | None = None
+    comment_when: CommentWhen | None = None
+    comment_id: str | None = None
+    review_comments: bool | None = None
+    status: StatusMode | None = None
+    templates: str | None = None
+
+
+class ConfigFile(_Model):
+    """A whole configuration file."""
+
+    run: RunSection = RunSection()
+    defaults: DefaultsSection = DefaultsSection()
+    report: ReportSection = ReportSection()
+    snapshots: SnapshotsSection | None = None
+    prices: dict[str, PriceSection] = {}
+    runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None

@@ -1,0 +1,71 @@
+"""Where the tool was started: the working directory, the repository, the environment, and the job on GitHub."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillgym_action.repository.checkout import Checkout
+from skillgym_action.repository.repository import repository_root
+from skillgym_action.repository.suite_source import Origin, same
+from skillgym_action.text.redaction import Redactor, secret_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from skillgym_action.github.event import GitHubEvent
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """A step of a job on GitHub: what started it, the token that may write for it, and what the runner reads of it.
+
+    Without ``programs`` no configuration that is a program is run.
+    Without ``token`` nothing is said on a pull request; without ``summary`` or ``outputs`` that file is not written.
+    ``stranger``: whose commit it is, where its agent configuration is not to count.
+    """
+
+    event: GitHubEvent | None = None
+    token: str | None = field(default=None, repr=False)
+    annotations: bool = False
+    programs: bool = True
+    summary: Path | None = None
+    outputs: Path | None = None
+    stranger: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Where we are: the working directory, the repository around it, the environment as it was, and the job around.
+
+    ``redactor`` knows the environment's secrets, and those of runners as soon as there are any. ``checkout`` is the
+    repository's folder, opened before anything in it is read. ``apart``: suites and configuration are read from there.
+    """
+
+    cwd: Path
+    root: Path
+    checkout: Checkout
+    environment: Mapping[str, str]
+    redactor: Redactor
+    job: Job | None = None
+    apart: Origin | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """Where suites and the configuration are read from."""
+        return self.apart or same(self.cwd, self.checkout)
+
+    @property
+    def node(self) -> str | None:
+        """The Node that executes suites, where one is named."""
+        return self.environment.get("SKILLGYM_NODE")
+
+
+def place(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> Place:
+    """The place of a working directory."""
+    absolute = Path(os.path.realpath(cwd))
+    redactor = Redactor(secret_values(environment))
+    root = repository_root(absolute)
+    return Place(cwd=absolute, root=root, checkout=Checkout(root), environment=environment, redactor=redactor, job=job)

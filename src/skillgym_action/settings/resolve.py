@@ -1,0 +1,311 @@
+"""Settings and configuration -> the options of each stage.
+
+A setting wins over the configuration, which wins over the default.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from skillgym_action.github.event import WITH_SECRETS
+from skillgym_action.github.publish_options import ConversationOptions
+from skillgym_action.model.errors import ConfigError, UsageError
+from skillgym_action.model.resource_limits import ResourceLimits, limits_given
+from skillgym_action.model.session_report import Price
+from skillgym_action.model.suite import Bootstrap, WorkspaceSpec
+from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
+from skillgym_action.processes.resource_usage import memory_size
+from skillgym_action.settings.configuration_file import SNAPSHOTS, resolved_env
+from skillgym_action.settings.options import (
+    DEFAULT_FAIL_ON,
+    DEFAULT_TIMEOUT,
+    DeliverOptions,
+    DiscoverOptions,
+    EquipOptions,
+    ExecuteOptions,
+    GateOptions,
+    LoadOptions,
+    Options,
+    PlanOptions,
+    ReportOptions,
+    Settings,
+)
+from skillgym_action.storage.changed_suites import SuiteComparison
+from skillgym_action.storage.journal_file import JOURNAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from skillgym_action.clock import Clock
+    from skillgym_action.model.judge_question import JudgeConfig
+    from skillgym_action.settings.configuration_file import Config
+    from skillgym_action.settings.context import Place
+    from skillgym_action.user_templates.template_folder import TemplateSources
+
+
+def options(given: Settings, config: Config, here: Place, *, runners: int) -> Options:
+    """The options of a run in that place on that many runners."""
+    run = config.file.run
+    milliseconds = config.file.defaults.timeout_ms
+    _refuse_paths(given, here)
+    return Options(
+        discover=DiscoverOptions(paths=given.paths, formats=given.format),
+        load=LoadOptions(
+            workspace=_workspace(config, here),
+            cwd=here.origin.in_head(config.folder / run.cwd) if config.folder and run.cwd else None,
+            environment=_told_to_suites(here),
+            agentv_compat=given.agentv_compat,
+        ),
+        plan=PlanOptions(
+            cases=given.case,
+            tags=given.tag or run.tags,
+            runners=given.runner,
+            configured=tuple(config.file.runners or ()),
+            model=given.model,
+            timeout=given.timeout,
+            default_timeout=milliseconds / 1000 if milliseconds else DEFAULT_TIMEOUT,
+            shard=given.shard or (1, 1),
+            limits=_limits(given, config, in_action=here.job is not None),
+        ),
+        equip=EquipOptions(install_agents=given.install_agents),
+        execute=_execute_options(given, config, here, runners),
+        report=_report_options(given, config, here),
+        gate=GateOptions(
+            fail_on=_fail_on(given.fail_on or run.fail_on),
+            min_pass_rate=given.min_pass_rate if given.min_pass_rate is not None else run.min_pass_rate,
+            max_error_rate=given.max_error_rate,
+            allow_changed_suites=given.allow_changed_suites,
+        ),
+        deliver=_deliver_options(given, config, here),
+        conversation=_conversation_options(given, config),
+        templates=_templates(given, config, here),
+        judge=_judge(config, here.environment),
+    )
+
+
+def _refuse_paths(given: Settings, here: Place) -> None:
+    """Raises UsageError for what would be read or written through a link of the checkout."""
+    for kind, path in given.report:
+        here.checkout.refuse(here.cwd / path, f"the {kind} report {path}")
+    if given.record:
+        here.checkout.refuse(here.cwd / given.record, f"--record {given.record}")
+    if given.template_dir:
+        here.checkout.refuse(here.cwd / given.template_dir, f"--template-dir {given.template_dir}")
+
+
+def _told_to_suites(here: Place) -> dict[str, str]:
+    """The environment without what the job gives to us alone."""
+    ours = ("ACTIONS_", "INPUT_", "GITHUB_TOKEN", "GH_TOKEN")
+    return {name: value for name, value in here.environment.items() if not name.startswith(ours)}
+
+
+def _execute_options(given: Settings, config: Config, here: Place, runners: int) -> ExecuteOptions:
+    """More than one job means parallel, unless a schedule is named."""
+    run = config.file.run
+    schedule = given.schedule or run.schedule or ("parallel" if (given.jobs or 1) > 1 else "serial")
+    default = {"serial": 1, "parallel": run.max_parallel or os.cpu_count() or 2, "isolated-by-runner": max(runners, 1)}
+    return ExecuteOptions(
+        jobs=1 if schedule == "serial" else given.jobs or default[schedule],
+        schedule=schedule,
+        repeat=given.repeat or run.repeat or 1,
+        retry=given.retry if given.retry is not None else run.repeat_failure or 0,
+        max_steps=given.max_steps or run.max_steps,
+        max_cost=given.max_cost or run.max_cost,
+        record=Path(os.path.normpath(here.cwd / given.record)) if given.record else None,
+        agent_user=given.agent_user,
+        snapshots=_snapshot_options(given, config, here),
+        prices=_prices(config),
+        resume=given.resume is not None,
+        keep=given.keep or run.keep or "changed",
+    )
+
+
+def _limits(given: Settings, config: Config, *, in_action: bool) -> ResourceLimits:
+    """Key by key: what is given, else what the configuration says, else the default."""
+    told = config.file.run.limits
+    configured = limits_given(told.model_dump(by_alias=True)) if told else {}
+    return replace(default_limits(in_action=in_action), **{**configured, **dict(given.limits)})
+
+
+def default_limits(*, in_action: bool) -> ResourceLimits:
+    """What neither settings nor the configuration say. In the action nothing else shares the machine.
+
+    On a machine of somebody's own, memory and disk are limited on request only.
+    """
+    memory = memory_size() if in_action else None
+    return ResourceLimits(
+        memory=memory * 9 // 10 if memory else None,
+        disk=10 * 1024**3 if in_action else None,
+        processes=2048,
+        file_size=4 * 1024**3,
+    )
+
+
+def _prices(config: Config) -> dict[str, Price]:
+    told = config.file.prices
+    return {model: Price(input=one.input, output=one.output, cached=one.cached) for model, one in told.items()}
+
+
+def _snapshot_options(given: Settings, config: Config, here: Place) -> SnapshotConfig | None:
+    """In CI a snapshot would be gone with the job, hence none is created unless somebody asks."""
+    told = config.file.snapshots
+    if told is None:
+        if given.update_snapshots:
+            raise UsageError("--update-snapshots without snapshots in the configuration", remedy="configure snapshots")
+        return None
+    origin = here.origin
+    if origin.is_apart and given.update_snapshots:
+        remedy = "update them without it, and commit them"
+        raise UsageError(f"--update-snapshots would write to {origin.named}, the folder of suites-from", remedy=remedy)
+    path = (config.folder or here.cwd) / (told.path or SNAPSHOTS)
+    return SnapshotConfig(
+        path=path,
+        named=os.path.relpath(path, origin.cwd),
+        metric=told.metric,
+        tolerance=Tolerance(absolute=told.tolerance.absolute, percent=told.tolerance.percent),
+        update=given.update_snapshots,
+        create=here.environment.get("CI", "").lower() not in {"true", "1"} and not origin.is_apart,
+    )
+
+
+def _report_options(given: Settings, config: Config, here: Place) -> ReportOptions:
+    named = given.baseline or config.file.run.baseline
+    folder = here.cwd if given.baseline else config.folder or here.cwd
+    return ReportOptions(
+        baseline=folder / named if named else None,
+        named=named or "",
+        suites=_suite_comparison(given, here) if given.compare_suites else None,
+    )
+
+
+def _suite_comparison(given: Settings, here: Place) -> SuiteComparison:
+    """In a workflow that belongs to the commit itself there is no base to compare with, and nothing to protect."""
+    event = here.job.event if here.job else None
+    untrusted = event is not None and event.untrusted
+    without: Literal["changed", "warning", "nothing"] = "changed"
+    if here.job and not untrusted:
+        without = "warning" if event and event.name in WITH_SECRETS else "nothing"
+    return SuiteComparison(all_expected=untrusted or bool(given.paths), without_checkout=without)
+
+
+def _deliver_options(given: Settings, config: Config, here: Place) -> DeliverOptions:
+    job = here.job
+    return DeliverOptions(
+        reports=tuple((kind, Path(os.path.normpath(here.cwd / path))) for kind, path in given.report),
+        annotations=job.annotations if job else False,
+        step_summary=job.summary if job else None,
+        step_outputs=job.outputs if job else None,
+        cwd=here.cwd,
+        comment_id=given.comment_id or config.file.report.comment_id or "default",
+    )
+
+
+def _conversation_options(given: Settings, config: Config) -> ConversationOptions:
+    told = config.file.report
+    review = given.review_comments if given.review_comments is not None else told.review_comments
+    return ConversationOptions(
+        comment=given.comment or told.comment or "update",
+        comment_when=given.comment_when or told.comment_when or "always",
+        comment_id=given.comment_id or told.comment_id or "default",
+        review_comments=bool(review),
+        status=given.status or told.status or "auto",
+        budget=given.max_cost or config.file.run.max_cost,
+    )
+
+
+def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None:
+    """Names that are not set are a problem only once the judge is asked: many suites have no use for it."""
+    told = config.file.run.judge
+    if told is None:
+        return None
+    from skillgym_action.judge.protocols import PROTOCOLS
+    from skillgym_action.model.judge_question import JudgeConfig
+
+    protocol = PROTOCOLS[told.api]
+    known = {name: environment[name] for name in (protocol.key, protocol.base_url) if environment.get(name)}
+    try:
+        env = {**known, **resolved_env(told.env, environment, "run.judge.env")}
+        return JudgeConfig(api=told.api, model=told.model, env=env, prices=_prices(config))
+    except ConfigError as error:
+        return JudgeConfig(api=told.api, model=told.model, problem=str(error))
+
+
+def _templates(given: Settings, config: Config, here: Place) -> TemplateSources | None:
+    """Read now: what is wrong with the folder is said before anything is spent. Raises ConfigError."""
+    named = config.file.report.templates
+    if given.template_dir:
+        folder, root, committed = here.cwd / given.template_dir, here.root, False
+    elif config.folder and named:
+        folder, root = config.folder / named, here.origin.root
+        committed = config.folder.is_relative_to(root)
+    else:
+        return None
+    from skillgym_action.user_templates.template_folder import template_sources
+
+    return template_sources(folder, root, committed=committed)
+
+
+def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:
+    if words is None:
+        return DEFAULT_FAIL_ON
+    return frozenset() if words == ("none",) else frozenset(words)
+
+
+def _workspace(config: Config, here: Place) -> WorkspaceSpec:
+    """Relative paths belong to the configuration file, but ``cwd`` is in the checkout that agents work on.
+
+    A ``run.cwd`` alone says: no workspace, but there.
+    """
+    told, folder = config.file.run.workspace, config.folder
+    if told is None or folder is None:
+        return WorkspaceSpec(mode="none", source="empty") if config.file.run.cwd else WorkspaceSpec()
+    cwd = told.cwd
+    bootstrap = told.bootstrap
+    words = (bootstrap.command, *bootstrap.args) if bootstrap else ()
+    return WorkspaceSpec(
+        mode="none" if cwd else told.mode,
+        source="template" if told.template_dir else "empty",
+        template=folder / told.template_dir if told.template_dir else None,
+        cwd=here.origin.in_head(folder / cwd) if cwd else None,
+        bootstrap=Bootstrap(
+            argv=tuple(str(folder / word) if word.startswith(("./", "../")) else word for word in words),
+            timeout=bootstrap.timeout_ms / 1000,
+            env=tuple(bootstrap.env.items()),
+        )
+        if bootstrap
+        else None,
+    )
+
+
+def run_directory(given: Settings, config: Config, here: Place, clock: Clock) -> Path:
+    """``--output``, the run that is resumed, or a new folder below ``.skillgym-results``.
+
+    Raises UsageError, also for one in the checkout that a symbolic link leads to.
+    """
+    if given.resume:
+        directory = _resumed(given, here.cwd / given.resume)
+    elif given.output:
+        directory = Path(os.path.normpath(here.cwd / given.output))
+    else:
+        told = config.file.run.output_dir
+        parent = Path(config.folder, told) if config.folder and told else here.cwd / ".skillgym-results"
+        parent = here.origin.in_head(parent)
+        directory = parent / f"{clock.now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
+    here.checkout.refuse(directory, "the run directory")
+    return directory
+
+
+def _resumed(given: Settings, directory: Path) -> Path:
+    if given.output:
+        raise UsageError("--resume and --output: a run goes on where it began", remedy="leave one of them out")
+    if given.dry_run:
+        raise UsageError("--resume and --dry-run: nothing would start", remedy="leave one of them out")
+    if not (directory / JOURNAL).is_file():
+        raise UsageError(
+            f"--resume: there is no {JOURNAL} in {given.resume}",
+            remedy="name the run directory of a run that was not finished; --output begins a new one",
+        )
+    return Path(os.path.normpath(directory))

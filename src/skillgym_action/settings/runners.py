@@ -1,0 +1,138 @@
+"""Which runners a run has: those of the configuration, selected by id; or agents named ad hoc; or a suite's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING
+
+from skillgym_action.agents import AGENTS
+from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean
+from skillgym_action.model.execution import Runner
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.settings.configuration_file import resolved_env
+from skillgym_action.text.escaping import path_key
+from skillgym_action.text.redaction import is_secret_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from skillgym_action.agents import Listing
+    from skillgym_action.settings.configuration_file import Config
+    from skillgym_action.settings.configuration_sections import AgentSection
+    from skillgym_action.settings.context import Place
+    from skillgym_action.settings.options import Settings
+
+
+def selected_runners(config: Config, selectors: Iterable[str], environment: Mapping[str, str]) -> tuple[Runner, ...]:
+    """The runners a run has, in the order they are named; a suite may have others of its own.
+
+    Hence a selector that nobody knows here selects nothing. Raises UsageError, ConfigError.
+    """
+    configured = config.file.runners or {}
+    wanted = tuple(selectors) or tuple(configured)
+    runners: dict[str, Runner] = {}
+    for selector in wanted:
+        ids = [name for name in configured if fnmatchcase(name, selector)] if selectors else [selector]
+        for name in ids:
+            runners.setdefault(name, _configured(name, configured[name].agent, config.folder, environment))
+        if not ids and is_agent(selector):
+            runners.setdefault(selector, _ad_hoc(selector, environment))
+    return tuple(runners.values())
+
+
+def is_agent(selector: str) -> bool:
+    """Whether it names an agent that needs no configuration, with or without a model: ``claude-code:opus``."""
+    listing = AGENTS.get(selector.partition(":")[0])
+    return listing is not None and listing.executable is not None
+
+
+def unknown_runner(selector: str, known: Iterable[str]) -> UsageError:
+    """The error for a selector that selects no runner at all."""
+    choices = (*known, *(name for name, listing in AGENTS.items() if listing.executable))
+    return UsageError(f"unknown runner {selector!r}", remedy=did_you_mean(selector, choices))
+
+
+def no_runner() -> UsageError:
+    """The error for suites that have to run, and nothing to run them on."""
+    found = [name for name, listing in AGENTS.items() if listing.executable and which(listing.executable)]
+    here = f"found on this machine: {', '.join(found)}" if found else "no agent's CLI is on PATH"
+    return UsageError(
+        f"no runner is configured and none is named; {here}",
+        remedy=f"--runner {found[0] if found else 'claude-code'}, or runners in skillgym.config.yaml",
+    )
+
+
+def usable(runner: Runner, suite: str, environment: Mapping[str, str]) -> Runner:
+    """A runner of a suite's own, with its agent's keys; or with the problem that there is no such agent yet."""
+    if runner.problem:
+        return runner
+    listing = AGENTS.get(runner.agent.type)
+    if listing is None:
+        message = f"runner {runner.id}: the agent {runner.agent.type} is not supported yet"
+        known = ", ".join(name for name, one in AGENTS.items() if one.executable)
+        problem = Problem(message=message, location=Location(path=suite), remedy=f"known: {known}")
+        return replace(runner, problem=problem)
+    return replace(runner, agent=replace(runner.agent, env={**_keys(listing, environment), **runner.agent.env}))
+
+
+def secrets_of(runners: Iterable[Runner]) -> tuple[str, ...]:
+    """Values that must never leave us, wherever a runner has them from."""
+    env = ((name, value) for runner in runners for name, value in runner.agent.env.items())
+    return tuple(value for name, value in env if is_secret_name(name))
+
+
+def _keys(listing: Listing, environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: environment[name] for name in listing.keys if environment.get(name)}
+
+
+def _ad_hoc(selector: str, environment: Mapping[str, str]) -> Runner:
+    agent, _, model = selector.partition(":")
+    keys = _keys(AGENTS[agent], environment)
+    return Runner(
+        id=selector, path_key=path_key(selector), agent=AgentConfig(type=agent, model=model or None, env=keys)
+    )
+
+
+def _configured(name: str, agent: AgentSection, folder: Path | None, environment: Mapping[str, str]) -> Runner:
+    keys = _keys(AGENTS[agent.type], environment)
+    if agent.type in {"command", "replay"} and not (agent.command if agent.type == "command" else agent.sessions):
+        missing = "command" if agent.type == "command" else "sessions"
+        raise UsageError(
+            f"runners.{name}.agent: an agent of type {agent.type} needs {missing}", remedy=f"add {missing}: …"
+        )
+    if agent.version and (agent.command or not AGENTS[agent.type].package):
+        why = "command names its program" if agent.command else f"{agent.type} is not installed from npm"
+        raise UsageError(f"runners.{name}.agent: version has no effect, since {why}", remedy="remove version")
+    shell = agent.type == "command" and isinstance(agent.command, str)
+    argv = (agent.command,) if isinstance(agent.command, str) else agent.command or ()
+    return Runner(
+        id=name,
+        path_key=path_key(name),
+        agent=AgentConfig(
+            type=agent.type,
+            model=agent.model,
+            version=agent.version,
+            command=argv if shell else tuple(_from(folder, part) for part in argv),
+            shell=shell,
+            command_args=tuple(_from(folder, part) for part in agent.command_args),
+            env={**keys, **resolved_env(agent.env, environment, f"runners.{name}.agent.env")},
+            output=agent.output,
+            budget=agent.budget,
+            sessions=str((folder or Path.cwd()) / agent.sessions) if agent.sessions else None,
+        ),
+    )
+
+
+def _from(folder: Path | None, part: str) -> str:
+    """Path-like parts resolve from the configuration file."""
+    return str(folder / part) if folder and part.startswith(("./", "../")) else part
+
+
+def configured_runners(given: Settings, config: Config, here: Place) -> tuple[Runner, ...]:
+    """The runners of a run. What they are given as keys is secret from now on."""
+    selected = selected_runners(config, given.runner, here.environment)
+    here.redactor.learn(secrets_of(selected))
+    return selected

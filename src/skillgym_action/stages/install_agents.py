@@ -1,0 +1,66 @@
+"""Stage: executions -> executions whose agents are there, as far as that is in our power.
+
+An agent's CLI is the program its runner names, or else what is on PATH, or else what we installed before, or install
+now. A runner that wants a version of its own takes no other one, whatever is on PATH.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from skillgym_action.agents import AGENTS
+from skillgym_action.model.errors import InstallError
+from skillgym_action.model.session_report import Trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from skillgym_action.model.execution import Plan, Runner
+    from skillgym_action.services import World
+    from skillgym_action.settings.options import EquipOptions
+
+    Find = Callable[[str, str | None], Path | Trouble]
+
+
+def equip(world: World, plan: Plan, options: EquipOptions) -> Plan:
+    """Each execution's runner gets its program, or the trouble that keeps it from starting."""
+
+    @cache
+    def find(agent: str, version: str | None) -> Path | Trouble:
+        try:
+            return _program(world, agent, version, install=options.install_agents)
+        except InstallError as error:
+            return Trouble(kind="agent-missing", message=str(error))
+
+    executions = (replace(one, runner=_equipped(world, one.runner, find)) for one in plan.executions)
+    return replace(plan, executions=tuple(executions))
+
+
+def _equipped(world: World, runner: Runner, find: Find) -> Runner:
+    agent, listing = runner.agent, AGENTS[runner.agent.type]
+    if agent.command or not listing.package or not listing.executable:
+        return runner
+    if not agent.version and world.installs.on_path(listing.executable, agent.env.get("PATH")):
+        return runner
+    found = find(agent.type, agent.version)
+    if isinstance(found, Trouble):
+        return replace(runner, trouble=found)
+    return replace(runner, agent=replace(agent, command=(str(found),)))
+
+
+def _program(world: World, agent: str, version: str | None, *, install: bool) -> Path:
+    """Raises InstallError."""
+    if there := world.installs.there(agent, version):
+        return there
+    if not install:
+        missing = f"version {version} is not installed" if version else f"{AGENTS[agent].executable} is not on PATH"
+        wanted = f"{agent}@{version}" if version else agent
+        remedy = f"use --install-agents, or skillgym-action doctor --install {wanted}"
+        raise InstallError(f"{agent}: {missing}", remedy=remedy)
+    installed = world.installs.install(agent, version)
+    if installed.seconds is not None:
+        world.observer.progress(f"installed {agent} {installed.version} in {installed.seconds:.1f} s")
+    return installed.program

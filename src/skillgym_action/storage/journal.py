@@ -1,0 +1,104 @@
+"""The journal: what a run writes down while it goes on, so that one that was killed can be resumed.
+
+A line tells how the run began; then comes a line for each session that has ended, as results tell of it. Before it
+stand lines that say that the session was started, and that its judging had effects of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from skillgym_action import __version__
+from skillgym_action.clock import iso
+from skillgym_action.model.json_codec import to_json
+from skillgym_action.reporters.results import json_line, row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from skillgym_action.model.errors import Problem
+    from skillgym_action.model.execution import Execution
+    from skillgym_action.model.result import Attempted
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Beginning:
+    """How a run began. ``settings``: what finished sessions and missing ones should have in common."""
+
+    began: datetime
+    command: str
+    commit: str | None
+    settings: Mapping[str, float | None]
+    version: str = __version__
+
+    def line(self) -> str:
+        """The journal's first."""
+        return json_line(
+            {
+                "schema": 1,
+                "tool": {"name": "skillgym-action", "version": self.version},
+                "startedAt": iso(self.began),
+                "command": self.command,
+                "commit": self.commit,
+                "settings": dict(self.settings),
+            }
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spent:
+    """What sessions on a runner of a suite cost, agent and judge each; None: nobody knows."""
+
+    suite: str
+    runner: str
+    costs: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Journal:
+    """What the journal of this run tells: of a new one, when it began; of one that is resumed, what it did before.
+
+    ``digests``: of all executions, by index. ``sessions``: those that need not be held again, by index.
+    ``spent``: for all sessions, also those that do not count any more.
+    """
+
+    began: datetime
+    digests: Mapping[int, str]
+    sessions: Mapping[int, tuple[Attempted, ...]] = field(default_factory=dict)
+    spent: tuple[Spent, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+
+def digest(execution: Execution, root: Path) -> str:
+    """Tells whether a session is still one of the execution: its suite, prompt, agent and model are as they were.
+
+    Limits, keys and the place of the repository, ``root``, have no part in it.
+    """
+    agent = replace(execution.runner.agent, budget=None, timeout=None)  # its repr has no keys
+    told = (
+        (execution.suite.path, execution.suite.digest, execution.case.id, execution.case.prompt),
+        (execution.runner.id, agent, execution.model, execution.directory),
+    )
+    text = repr(told).replace(repr(f"{root}/")[1:-1], "")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def event_line(event: Literal["started", "judging"], digest: str, place: tuple[int, int]) -> str:
+    """The line of a session that begins, or whose commands, graders or checks are about to run.
+
+    ``place``: its repetition, and its number in it.
+    """
+    repetition, session = place
+    return f'{{"event":"{event}","digest":"{digest}","repetition":{repetition},"session":{session}}}'
+
+
+def session_line(digest: str, attempted: Attempted) -> str:
+    """The line of a session that has ended. The prompt is the suite's to tell."""
+    told = row(replace(attempted.result, prompt=None))
+    trouble = {"trouble": to_json(attempted.trouble)} if attempted.trouble else {}
+    costs = {"agentUsd": attempted.agent_cost.usd, "judgeUsd": attempted.judgement.cost_usd}
+    return json_line({"digest": digest, "suite": attempted.result.suite.path, **costs, **trouble, "result": told})

@@ -1,0 +1,180 @@
+"""Several runs as one: the shards of a plan, or the jobs of a matrix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from skillgym_action import __version__
+from skillgym_action.model.errors import Problem, UsageError
+from skillgym_action.model.run_report import RunReport
+from skillgym_action.reporters.wording import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from skillgym_action.model.execution import Runner
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import SuitesFrom
+    from skillgym_action.model.suite import Suite
+
+    StoredReports = Sequence[tuple[Path, RunReport]]
+
+T = TypeVar("T")
+
+
+def merged(parts: StoredReports, name: str) -> RunReport:
+    """The runs, each with the file it is from, as one that is called ``name``; a single one keeps its own name.
+
+    Results are in the order of the plan. Raises UsageError for runs that do not fit together.
+    """
+    reports = [report for _, report in parts]
+    incomplete = tuple(dict.fromkeys([reason for report in reports for reason in report.incomplete]))
+    incomplete += tuple(_missing(reports))
+    missing = tuple(Problem(message=reason) for reason in incomplete)
+    if len(reports) == 1:
+        return replace(reports[0], incomplete=incomplete, warnings=_once([*reports[0].warnings, *missing]))
+    runners, suites = _runners(parts), _suites(reports)
+    began = min((report.started_at for report in reports), key=datetime.fromisoformat)
+    ended = max((report.ended_at for report in reports), key=datetime.fromisoformat)
+    return RunReport(
+        id=name,
+        version=_agreed(report.version for report in reports) or __version__,
+        command=_agreed(report.command for report in reports) or "report",
+        started_at=began,
+        ended_at=ended,
+        duration_ms=_milliseconds(began, ended),
+        results=_results(parts, runners, suites),
+        suites=tuple(suites.values()),
+        runners=tuple(runners.values()),
+        warnings=_once(
+            [*(warning for report in reports for warning in report.warnings), *_differences(reports), *missing]
+        ),
+        cancelled=any(report.cancelled for report in reports),
+        commit=_agreed(report.commit for report in reports),
+        incomplete=incomplete,
+        suites_from=_suites_from(reports),
+    )
+
+
+def _suites_from(reports: list[RunReport]) -> SuitesFrom | None:
+    """What the runs tell of the folder that their suites are from, where it is the same one for all."""
+    told = [report.suites_from for report in reports]
+    if _agreed(one and (one.folder, one.commit) for one in told) is None:
+        return None
+    known = [one for one in told if one]
+    return replace(
+        known[0],
+        added=_united(one.added for one in known),
+        changed=_united(one.changed for one in known),
+        removed=_united(one.removed for one in known),
+        configuration_differs=any(one.configuration_differs for one in known),
+    )
+
+
+def _runners(parts: StoredReports) -> dict[str, Runner]:
+    """By id, in the order they first appear. One id means one agent."""
+    first: dict[str, tuple[Path, Runner]] = {}
+    for file, report in parts:
+        for runner in report.runners:
+            named, known = first.setdefault(runner.id, (file, runner))
+            if known.agent.type != runner.agent.type:
+                raise UsageError(
+                    f"runner {runner.id!r} is {known.agent.type} in {named} and {runner.agent.type} in {file}",
+                    remedy="give different agents different ids",
+                )
+    return {name: runner for name, (_, runner) in first.items()}
+
+
+def _suites(reports: list[RunReport]) -> dict[str, Suite]:
+    """By path, in the order they first appear. One that is changed in any of the runs is changed."""
+    found: dict[str, Suite] = {}
+    for report in reports:
+        for suite in report.suites:
+            if not found.setdefault(suite.path, suite).changed and suite.changed:
+                found[suite.path] = suite
+    return found
+
+
+def _results(parts: StoredReports, runners: dict[str, Runner], suites: dict[str, Suite]) -> tuple[Result, ...]:
+    """Suite by suite, in each as planned. What several runs told of a case that cannot be used is told once."""
+    order = {path: number for number, path in enumerate(suites)}
+    told: dict[tuple[object, ...], Path] = {}
+    results = []
+    for file, report in parts:
+        own: set[tuple[object, ...]] = set()
+        for result in report.results:
+            suite, runner = result.suite.path, result.runner
+            key: tuple[object, ...] = (suite, result.case_id, runner.id if runner else result.judgement)
+            if key in told and runner:
+                raise UsageError(
+                    f"{result.case_id!r} of {suite} on {runner.id} is in {told[key]} and in {file}",
+                    remedy="name each run once; jobs that run the same cases need runners with ids of their own",
+                )
+            if key not in told:
+                own.add(key)
+                results.append(replace(result, suite=suites[suite], runner=runners[runner.id] if runner else None))
+        told |= dict.fromkeys(own, file)
+    return tuple(sorted(results, key=lambda result: (order[result.suite.path], result.index)))
+
+
+def _differences(reports: list[RunReport]) -> Iterator[Problem]:
+    """What the runs should have in common, and have not."""
+    for what, told in (
+        ("commits", [report.commit or "none" for report in reports]),
+        ("versions of skillgym-action", [report.version for report in reports]),
+        ("folders of suites", [_folder(report.suites_from) for report in reports]),
+    ):
+        if len(set(told)) > 1:
+            yield Problem(message=f"the runs are of different {what}: {listed(sorted(set(told)))}")
+    digests: dict[str, set[str]] = {}
+    for report in reports:
+        for suite in report.suites:
+            digests.setdefault(suite.path, set()).update({suite.digest} if suite.digest else ())
+    for path, found in digests.items():
+        if len(found) > 1:
+            yield Problem(message=f"the runs had different versions of {path}")
+
+
+def _missing(reports: list[RunReport]) -> Iterator[str]:
+    """Shards of a plan that are not there. Jobs with the same suites and runners are parts of the same plan."""
+    plans: dict[tuple[frozenset[str], frozenset[str], int], set[int]] = {}
+    for report in reports:
+        if report.shard:
+            part, parts = map(int, report.shard.split("/"))
+            suites = frozenset(suite.path for suite in report.suites)
+            runners = frozenset(runner.id for runner in report.runners)
+            plans.setdefault((suites, runners, parts), set()).add(part)
+    for (_, runners, parts), found in plans.items():
+        missing = [f"{part}/{parts}" for part in range(1, parts + 1) if part not in found]
+        if missing:
+            whose = f" of {listed(sorted(runners))}" if len(plans) > 1 else ""
+            yield f"{'shard {} is' if len(missing) == 1 else 'shards {} are'} missing".format(listed(missing) + whose)
+
+
+def _folder(told: SuitesFrom | None) -> str:
+    """How a message calls it."""
+    if told is None:
+        return "the checkout"
+    return f"{told.folder} ({told.commit})" if told.commit else told.folder
+
+
+def _united(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(sorted({path for part in parts for path in part}))
+
+
+def _agreed(values: Iterable[T]) -> T | None:
+    """The value that all have."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
+
+
+def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(dict.fromkeys(problems))
+
+
+def _milliseconds(began: str, ended: str) -> int:
+    seconds = (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
+    return max(0, round(seconds * 1000))

@@ -1,0 +1,321 @@
+"""The run directory door: artifacts and the journal, redacted as they are written.
+
+A file that must be whole is written beside its place and renamed. Any failure to write raises OutputError, once and
+in words, since a full disk or a read-only folder is nobody's bug.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from skillgym_action.filesystem.cleanup import remove
+from skillgym_action.filesystem.folder import Folder
+from skillgym_action.filesystem.ownership import copy_file
+from skillgym_action.filesystem.unpacking import copy_into
+from skillgym_action.model.errors import OutputError, UsageError
+from skillgym_action.repository.checkout import folder_to_write_in
+from skillgym_action.repository.repository import IGNORE_ALL
+from skillgym_action.repository.walk import FOLDER
+from skillgym_action.storage.journal_file import JOURNAL, JournalFile
+from skillgym_action.storage.redacted_files import RedactedFiles, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from skillgym_action.repository.checkout import Checkout
+    from skillgym_action.storage.redacted_files import Found
+    from skillgym_action.text.redaction import Leak, Redactor
+
+REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md")
+WORKSPACES = "workspaces"
+CHANGES = "changes"
+LARGEST = 1024**3  # bytes of a session's report
+HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}")  # what is written beside its place is called so
+
+
+class RunDirectory:
+    """One run's folder."""
+
+    def __init__(
+        self, path: Path, redactor: Redactor, checkout: Checkout | None = None, *, by_descriptor: bool = False
+    ) -> None:
+        """``path`` is absolute; it is made on first use. No link is followed to what is in ``checkout``.
+
+        ``by_descriptor``: sessions may have rights to the folder above it, hence to put something else at ``path``.
+        """
+        self.path = path
+        self._by_descriptor = by_descriptor
+        self.place = path
+        """Where it is while it is open: a path that leads to the folder that was opened, whatever is at ``path``."""
+        self._checkout = checkout
+        self.redactor = redactor
+        self._files = RedactedFiles(redactor)
+        self._is_new = False
+        self._is_a_runs = True
+
+    def __enter__(self) -> Self:
+        with self._writing(self.path), ExitStack() as stack:
+            self._folder = stack.enter_context(folder_to_write_in(self.path / JOURNAL, self._checkout))
+            if self._by_descriptor and os.path.isdir(opened := f"/proc/self/fd/{self._folder}"):
+                self.place = Path(opened)
+            there = set(os.listdir(self._folder))
+            self._is_new = not there
+            self._is_a_runs = not there or JOURNAL in there
+            if self._is_new:  # our own, hence nothing to commit or to search for suites
+                replace(self.path / ".gitignore", [IGNORE_ALL.decode()], self._folder)
+            self.journal = JournalFile(self.path / JOURNAL, self._folder)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.journal.close()
+        self._stack.close()
+
+    def folder(self, relative: str) -> Path:
+        """A folder for artifacts, without those of an earlier run into the same directory."""
+        *above, last = relative.split("/")
+        with self._writing(f"{self.path}/{relative}"), ExitStack() as stack:
+            folder = self._folder
+            for part in above:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=folder)
+                folder = os.open(part, os.O_RDONLY | FOLDER, dir_fd=folder)
+                stack.callback(os.close, folder)
+            try:
+                os.mkdir(last, dir_fd=folder)
+            except FileExistsError:
+                self._refuse_foreign(relative)
+                shutil.rmtree(last, dir_fd=folder)
+                os.mkdir(last, dir_fd=folder)
+        return Path(f"{self.place}/{relative}")
+
+    def begin(self, line: str) -> None:
+        """The journal's first line. An earlier run's goes, and so do its reports, which would pass for ours.
+
+        Raises UsageError where no run has been, and what is there is called like something of a run.
+        """
+        for name in (*REPORTS, WORKSPACES):
+            if os.path.exists(f"{self.place}/{name}") and not os.path.islink(f"{self.place}/{name}"):
+                self._refuse_foreign(name)
+        with self._writing(self.path / JOURNAL):
+            self.journal.empty()
+        for name in REPORTS:
+            with self._writing(self.path / name), suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=self._folder)
+        self.note(line)
+
+    def _refuse_foreign(self, name: str) -> None:
+        """Raise UsageError unless a run before this one made what is there."""
+        if not self._is_a_runs:
+            with suppress(OSError):
+                self.journal.empty()  # else the next run would take the folder for a run's
+            raise UsageError(
+                f"{self.path} holds {name}, and no run was there that could have made it",
+                remedy="choose another folder with --output",
+            )
+
+    def go_on(self) -> None:
+        """The journal's next line comes after its last whole one; what was half written when a run was killed goes."""
+        with self._writing(self.path / JOURNAL):
+            self.journal.mend()
+        for place in ("", "workspaces/*/*/*/"):
+            for half in self.place.glob(f"{place}.*"):
+                inside = half.parent.resolve().is_relative_to(self.place.resolve())
+                if inside and HALF_WRITTEN.fullmatch(half.name):
+                    self.clear(half.relative_to(self.place).as_posix())
+
+    def note(self, line: str) -> None:
+        """One line in the journal, written at once, so that a run that is killed loses nothing that was finished."""
+        with self._writing(self.path / JOURNAL):
+            self.journal.add(self.redactor.text(line))
+
+    def clear(self, folder: str) -> None:
+        """Remove what an earlier run left at ``folder``, or the link in its place; of nobody else's, as ``begin``."""
+        if self._is_new:
+            return
+        place = self.place
+        with self._writing(self.path / folder):
+            for part in folder.split("/"):
+                place /= part
+                if place.is_symlink():
+                    self._refuse_foreign(folder)
+                    place.unlink()
+                if not place.exists():
+                    return
+            self._refuse_foreign(folder)
+            if place.is_dir():
+                remove(place)
+            else:
+                place.unlink()
+
+    def write(self, path: Path, text: str) -> None:
+        """A small artifact."""
+        with self._writing(path):
+            try:
+                _write(path, self.redactor.text(text).encode(errors="backslashreplace"))
+            except OSError:
+                with suppress(OSError):
+                    path.unlink()
+                raise
+
+    def redact(self, *paths: Path) -> Found:
+        """Take secrets out of what programs wrote there themselves; what they were, by name. No link is followed."""
+        found = {}
+        for path in paths:
+            with self._writing(path):
+                if leaks := self._files.rewrite(path):
+                    found[path.name] = leaks
+        return found
+
+    def look(self, content: bytes) -> frozenset[Leak]:
+        """What would have to be taken out of a file's content."""
+        return self._files.look(content)
+
+    def clean(self, root: Path, paths: Iterable[str]) -> Found:
+        """The same for all that agents leave at ``paths`` below ``root``: files, links, folders, and their names."""
+        with self._writing(root):
+            return self._files.clean(root, paths)
+
+    def take(self, files: Iterable[Path], folder: Path) -> Found:
+        """Keep the agent's own record of a session as ``session.jsonl``; what had to be taken out of it, by that name.
+
+        Of several the last one is kept.
+        """
+        found: Found = {}
+        for file in files:
+            with self._writing(folder):
+                _copy(file, folder / "session.jsonl")
+            found = self.redact(folder / "session.jsonl")
+        return found
+
+    def keep(self, files: Iterable[Path], home: Path, target: Path) -> None:
+        """Copy files to ``target``, as they lie below ``home``, but for those that are called like a secret."""
+        for file in files:
+            place = file.relative_to(home)
+            if self.redactor.text(str(place)) != str(place):
+                continue
+            with self._writing(target / place):
+                (target / place).parent.mkdir(parents=True, exist_ok=True)
+                _copy(file, target / place)
+            self.redact(target / place)
+
+    def record(self, session: str, target: Path) -> None:
+        """Copy what is needed to play a session again; its workspace becomes ``/workspace`` wherever it is named.
+
+        Of a run directory that somebody committed, no link is followed.
+        """
+        with self._writing(target), ExitStack() as stack:
+            source = self._session(session, stack)
+            if source is None:
+                return
+            report, summary = (source.read(name, LARGEST) for name in ("report.json", "workspace.json"))
+            if report is None or summary is None:
+                return
+            text = report.decode()
+            played = text.replace(json.loads(text)["cwd"], "/workspace")
+            files = {"report.json": f"{json.dumps(json.loads(played), indent=1)}\n".encode(), "workspace.json": summary}
+            above = stack.enter_context(folder_to_write_in(target, self._checkout))
+            beside = f".{os.urandom(8).hex()}"
+            os.mkdir(beside, dir_fd=above)
+            try:
+                _fill(above, beside, files, source)
+                Folder(above).remove([target.name])
+                os.rename(beside, target.name, src_dir_fd=above, dst_dir_fd=above)
+            finally:
+                Folder(above).remove([beside])
+
+    def _session(self, session: str, stack: ExitStack) -> Folder | None:
+        """A session's folder, which ``stack`` closes; None where there is none, or a link."""
+        folder = self._folder
+        for part in session.split("/"):
+            if not stat.S_ISDIR(_mode(part, folder)):
+                return None
+            folder = os.open(part, os.O_RDONLY | FOLDER, dir_fd=folder)
+            stack.callback(os.close, folder)
+        return Folder(folder)
+
+    def write_whole(self, path: Path, pieces: Iterable[str]) -> None:
+        """A report: complete or not there at all. What is no file, such as ``/dev/stdout``, takes it as it comes."""
+        clean = map(self.redactor.text, pieces)
+        with self._writing(path):
+            if not (self._checkout and self._checkout.contains(path) and path.is_symlink()) and _is_device(path):
+                with open(path, "w", encoding="utf-8", errors="surrogateescape", opener=_append_at_once) as device:
+                    device.writelines(clean)
+                return
+            with folder_to_write_in(path, self._checkout) as folder:
+                replace(path, clean, folder)
+
+    @contextmanager
+    def _writing(self, path: Path | str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            shown = os.fspath(path)
+            if shown.startswith(f"{self.place}/"):
+                shown = f"{self.path}{shown.removeprefix(os.fspath(self.place))}"
+            raise OutputError(
+                f"cannot write {shown}: {error.strerror or error}",
+                remedy="free space there, or choose another folder with --output",
+            ) from error
+
+
+def _fill(above: int, name: str, files: Mapping[str, bytes], source: Folder) -> None:
+    """Put files into a new folder, and a copy of the changes that ``source`` holds. Raises OSError."""
+    with ExitStack() as stack:
+        folder = os.open(name, os.O_RDONLY | FOLDER, dir_fd=above)
+        stack.callback(os.close, folder)
+        for file, content in files.items():
+            Folder(folder).write(file, content, 0o644)
+        if not stat.S_ISDIR(_mode(CHANGES, source.fd)):
+            return
+        changes = os.open(CHANGES, os.O_RDONLY | FOLDER, dir_fd=source.fd)
+        stack.callback(os.close, changes)
+        os.mkdir(CHANGES, dir_fd=folder)
+        copy = os.open(CHANGES, os.O_RDONLY | FOLDER, dir_fd=folder)
+        stack.callback(os.close, copy)
+        copy_into(Folder(changes), Folder(copy))
+
+
+def _mode(name: str, folder: int) -> int:
+    """Of what has that name in an open folder, and be it a link; 0 where nothing has."""
+    with suppress(FileNotFoundError):
+        return os.lstat(name, dir_fd=folder).st_mode
+    return 0
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a rename over it would put a file in the place of something of the system's."""
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        return path.is_relative_to("/dev") or path.is_relative_to("/proc") or stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+    return False
+
+
+def _append_at_once(path: str, _: int) -> int:
+    """Nobody may read at the other end."""
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """As ``Path.write_bytes`` in half the time: there are several such files for each session."""
+    with open(path, "wb", buffering=0, opener=_no_link) as file:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[file.write(rest) :]
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """All of it or nothing, in place of what is there."""
+    target.unlink(missing_ok=True)
+    copy_file(os.fspath(source), os.fspath(target))

@@ -1,0 +1,224 @@
+"""Runs that were stored: found, read and validated. They may come from anybody, hence nothing in them is believed."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from errno import ELOOP
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from skillgym_action.documents.json_text import Extent, refuse_doubled, refuse_large
+from skillgym_action.documents.located_values import NotationError
+from skillgym_action.documents.user_files import PLAIN_PATH
+from skillgym_action.model.errors import UsageError
+from skillgym_action.model.execution import Runner
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.repository.checkout import Checkout
+from skillgym_action.storage.results_reader import refuse, restored
+from skillgym_action.storage.results_schema import MEANINGS, Results
+from skillgym_action.storage.run_files import is_folder, matching, read_file
+from skillgym_action.text.escaping import path_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pydantic_core import ErrorDetails
+
+    from skillgym_action.model.run_report import RunReport
+
+RESULTS = "results.json"
+LARGEST = 96 * 1024 * 1024  # bytes of a results file
+MOST = Extent(containers=400_000, values=3_000_000, members=1_000)
+MOST_RUNS = 2_000  # that one pattern may match
+MOST_TOLD = 1_000  # problems that are worth being looked at one by one
+LONGEST_QUOTE = 60
+_WHAT_A_RUN_IS = "name a run directory, which holds results.json, or a results file"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredRun:
+    """Which cases ran, as (suite path, case id); runners that play their sessions; how often each was repeated."""
+
+    cases: frozenset[tuple[str, str]]
+    runners: tuple[Runner, ...]
+    repeat: int
+
+
+def stored_run(directory: Path) -> StoredRun:
+    """A run directory, as far as judging it again needs it. Raises UsageError."""
+    _refuse_links_out(directory, Path.cwd())
+    results = _results(_Named(folder=directory, parts=(RESULTS,), shown=str(directory / RESULTS)))[0]
+    sessions = str(directory.resolve())
+    runners = tuple(
+        Runner(
+            id=runner.id,
+            path_key=path_key(runner.id),
+            agent=AgentConfig(type="replay", model=runner.model, sessions=sessions),
+        )
+        for runner in results.runners
+    )
+    attempts = (
+        attempt.repetition for suite in results.suites for result in suite.results for attempt in result.attempts
+    )
+    cases = frozenset((suite.path, result.case_id) for suite in results.suites for result in suite.results)
+    return StoredRun(cases=cases, runners=runners, repeat=max(attempts, default=1))
+
+
+def stored_reports(runs: Iterable[str], cwd: Path, *, confined: bool = False) -> tuple[tuple[Path, RunReport], ...]:
+    """Every run that is named, once, with the name of its file. Raises UsageError.
+
+    ``confined``: a name below ``cwd`` may have no link in any component; else only what is below the named folder.
+    """
+    found: dict[tuple[int, int], tuple[Path, RunReport]] = {}
+    for run in runs:
+        for named in _files(run, cwd, confined=confined):
+            results, identity = _results(named)
+            if identity not in found:
+                found[identity] = (Path(named.shown), restored(results, Path(named.shown)))
+    return tuple(found.values())
+
+
+def baseline(path: Path, cwd: Path) -> RunReport | None:
+    """The run to compare with; None where none is stored yet. Raises UsageError for one that cannot be used."""
+    _refuse_links_out(path, cwd)
+    folder, parts = (path, (RESULTS,)) if path.is_dir() else (path.parent, (path.name,))
+    named = _Named(folder=folder, parts=parts, shown=_shown(folder.joinpath(*parts), cwd))
+    if not folder.is_dir() or not _is_there(named):
+        return None
+    return restored(_results(named)[0], Path(named.shown))
+
+
+# --- which files ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Named:
+    """A results file: ``parts`` below a trusted folder; ``shown`` is how messages name it."""
+
+    folder: Path
+    parts: tuple[str, ...]
+    shown: str
+
+
+def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
+    """The results files of a directory, a file or a pattern."""
+    target = cwd / run
+    if confined and target.is_relative_to(cwd) and target != cwd and ".." not in target.parts:
+        folder, parts = cwd, target.relative_to(cwd).parts
+    elif any(map(_is_pattern, target.parts)):
+        folder = Path(*takewhile(lambda part: not _is_pattern(part), target.parts))
+        parts = target.relative_to(folder).parts
+    elif target.is_dir():
+        _refuse_links_out(target, cwd)
+        yield _Named(folder=target, parts=(RESULTS,), shown=_shown(target / RESULTS, cwd))
+        return
+    else:
+        folder, parts = target.parent, (target.name,)
+    for part in parts:
+        if "**" in part and part != "**":
+            raise UsageError(f"{run} is no pattern: {part}", remedy="** stands alone between slashes")
+    found = list(_matches(folder, parts, run, cwd))
+    if not found:
+        raise UsageError(f"no such run: {run}", remedy=f"{_WHAT_A_RUN_IS}, or a pattern that matches some")
+    if len(found) > MOST_RUNS:
+        raise UsageError(f"{run}: matches more than {MOST_RUNS:,} runs", remedy="name fewer")
+    yield from found
+
+
+def _matches(folder: Path, parts: tuple[str, ...], run: str, cwd: Path) -> Iterator[_Named]:
+    """What a name or a pattern leads to. Of a pattern only folders and files in JSON count."""
+    if not folder.is_dir():
+        return
+    pattern = any(map(_is_pattern, parts))
+    try:
+        for found in matching(folder, parts):
+            inner = (*found, RESULTS) if found[-1] != RESULTS and is_folder(folder, found) else found
+            if not pattern or inner != found or found[-1].endswith(".json"):
+                yield _Named(folder=folder, parts=inner, shown=_shown(folder.joinpath(*inner), cwd))
+    except OSError as error:
+        place = Path(error.filename or "")
+        raise _unusable(_shown(place, cwd) if place.is_absolute() else run, error) from error
+
+
+def _unusable(shown: str, error: OSError) -> UsageError:
+    remedy = "put a copy there in place of the link" if error.errno == ELOOP else _WHAT_A_RUN_IS
+    return UsageError(f"{shown}: {error.strerror}", remedy=remedy)
+
+
+def _refuse_links_out(path: Path, cwd: Path) -> None:
+    """A commit can put a link at any name below ``cwd``; one that leads out of there is not followed."""
+    checkout = Checkout(cwd)
+    if checkout.contains(cwd / path) and (refused := checkout.refusal(cwd / path, follow=True)):
+        raise UsageError(f"{_shown(path, cwd)}: {refused}", remedy=PLAIN_PATH)
+
+
+def _is_there(named: _Named) -> bool:
+    """Whether there is anything of that name, also a link."""
+    try:
+        return bool(matching(named.folder, named.parts))
+    except OSError:
+        return True
+
+
+def _is_pattern(part: str) -> bool:
+    return any(sign in part for sign in "*?[")
+
+
+def _shown(path: Path, cwd: Path) -> str:
+    return str(path.relative_to(cwd) if path.is_relative_to(cwd) else path)
+
+
+# --- what is in them --------------------------------------------------------------------------------
+
+
+def _results(named: _Named) -> tuple[Results, tuple[int, int]]:
+    """What a results file holds, and which file it is. Raises UsageError with the first few problems."""
+    shown = Path(named.shown)
+    try:
+        content, identity = read_file(named.folder, named.parts, LARGEST)
+    except OSError as error:
+        raise _unusable(named.shown, error) from error
+    try:
+        refuse_large(content, MOST)
+        text = content.decode()
+        del content  # it may be large, and so may each of the two values that are made of it, one after the other
+        refuse_doubled(text)
+        # Not at once: of JSON, each problem would keep a copy of what it is about, which may be the whole file.
+        return Results.model_validate(from_json(text)), identity
+    except NotationError as error:
+        raise UsageError(f"{shown}: {error.message}", remedy=error.remedy or "no run writes that") from error
+    except ValidationError as error:
+        if (count := error.error_count()) > MOST_TOLD:
+            raise UsageError(f"{shown}: {count:,} problems: no results of a run", remedy=_WHAT_A_RUN_IS) from error
+        refuse(shown, ((detail["loc"], in_our_words(detail)) for detail in error.errors(include_url=False)))
+        raise
+    except ValueError as error:
+        raise UsageError(f"{shown}: not JSON: {error}", remedy=_WHAT_A_RUN_IS) from error
+
+
+def in_our_words(detail: ErrorDetails) -> str:
+    """Pydantic's error in our words."""
+    kind, given = detail["type"], detail["input"]
+    if kind == "missing":
+        return "is missing"
+    if kind == "model_type":
+        return "must be an object"
+    if kind == "extra_forbidden":
+        return "is no key of a results file of this version"
+    if kind == "json_invalid":
+        return f"not JSON: {detail['ctx']['error']}"
+    told = detail["msg"]
+    if kind == "string_pattern_mismatch":
+        told = f"must be {MEANINGS[detail['ctx']['pattern']]}"
+    told = re.sub(r"^(?:\w+ )+should ", "must ", told).removeprefix("Value error, ")
+    given = given[: LONGEST_QUOTE + 1] if isinstance(given, str) else given
+    quoted = json.dumps(given, ensure_ascii=False) if isinstance(given, str | int | float | None) else ""
+    if not quoted:
+        return told
+    return f"{told}, not {quoted if len(quoted) <= LONGEST_QUOTE else quoted[:LONGEST_QUOTE] + '…'}"

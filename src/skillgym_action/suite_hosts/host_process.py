@@ -1,0 +1,142 @@
+"""One suite host: a child process that answers one call at a time, within a time limit or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action.documents.json_text import Extent, refuse_large
+from skillgym_action.documents.located_values import NotationError
+from skillgym_action.processes.outputs import OutputFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.cancellation import Cancellation
+    from skillgym_action.processes.child import Child
+
+MEMORY = 4 * 1024**3
+"""Bytes a suite host may have, on Linux; each of the programs that it starts, too."""
+REPLY_LIMIT = 16 * 1024 * 1024
+MOST_TOLD = Extent(containers=250_000, values=1_000_000, members=100_000)
+LOG_LIMIT = 64 * 1024 * 1024
+LOG_SHOWN = 4 * 1024
+CHUNK = 64 * 1024
+TICK = 0.2
+
+
+class HostLostError(Exception):
+    """A suite host that gave no answer. ``reason`` is a predicate, ``printed`` the end of what the suite printed."""
+
+    def __init__(self, reason: str, log: Path) -> None:
+        """Shown as ``the check did not answer within 60 s``."""
+        super().__init__(reason)
+        self.reason = reason
+        self.log = log
+
+    @property
+    def printed(self) -> str:
+        """Read when it is asked for: the log has been redacted by then."""
+        return OutputFile(self.log).tail(LOG_SHOWN)
+
+
+class HostProcess:
+    """A child with one suite file. Nothing it sends or fails to send holds us longer than the limit."""
+
+    def __init__(self, file: Path, child: Child, log: Path) -> None:
+        """``child`` has ``log`` as stderr."""
+        self.file = file
+        self.child = child
+        self.log = log
+        self._numbers = count(1)
+        for pipe in (child.stdin, child.stdout):
+            os.set_blocking(pipe, False)
+
+    def call(self, request: dict[str, Any], limit: float, cancelled: Cancellation) -> dict[str, Any]:
+        """The answer to a request; ``limit`` is in seconds. Raises HostLostError: then the host is of no more use."""
+        number = next(self._numbers)
+        sent = json.dumps({**request, "number": number}).encode() + b"\n"
+        line = self._exchange(sent, time.monotonic() + limit, cancelled)
+        if line is None:
+            raise self._lost(f"did not answer within {limit:g} s")
+        try:
+            refuse_large(line, MOST_TOLD)
+            reply = json.loads(line)
+        except (ValueError, RecursionError):
+            reply = None
+        except NotationError as error:
+            raise self._lost(f"answered with {error.message}") from error
+        if not isinstance(reply, dict) or reply.get("number") != number:
+            raise self._lost("wrote something of its own into the suite host's protocol")
+        return reply
+
+    def hang_up(self) -> None:
+        """Send nothing more."""
+        self.child.hang_up()
+
+    def close(self) -> None:
+        """Give the pipes back; the child has ended."""
+        self.child.close()
+
+    def _exchange(self, request: bytes, deadline: float, cancelled: Cancellation) -> bytes | None:
+        """Write the request, read one line; None at the deadline."""
+        stdin, stdout = self.child.stdin, self.child.stdout
+        unsent, reply = self._sent(memoryview(request)), bytearray()
+        poll = select.poll()
+        poll.register(stdout, select.POLLIN)
+        if unsent:
+            poll.register(stdin, select.POLLOUT)
+        while (left := deadline - time.monotonic()) > 0:
+            for descriptor, _ in poll.poll(min(left, TICK) * 1000):
+                if descriptor == stdin:
+                    unsent = self._sent(unsent)
+                    if not unsent:
+                        poll.unregister(stdin)
+                elif chunk := os.read(stdout, CHUNK):
+                    reply += chunk
+                else:
+                    raise self._lost(self._ending())
+            if reply.endswith(b"\n"):
+                return bytes(reply)
+            self._refuse_excess(reply)
+            if cancelled:
+                raise self._lost("was cancelled")
+        return None
+
+    def _sent(self, unsent: memoryview) -> memoryview:
+        try:
+            return unsent[os.write(self.child.stdin, unsent[:CHUNK]) :]
+        except BlockingIOError:
+            return unsent
+        except BrokenPipeError:
+            raise self._lost(self._ending()) from None
+
+    def _refuse_excess(self, reply: bytearray) -> None:
+        if len(reply) > REPLY_LIMIT:
+            raise self._lost(f"answered with more than {REPLY_LIMIT // 1024**2} MiB")
+        with suppress(FileNotFoundError):
+            self._refuse_log(self.log.stat().st_size)
+
+    def _refuse_log(self, size: int) -> None:
+        if size > LOG_LIMIT:
+            raise self._lost(f"printed more than {LOG_LIMIT // 1024**2} MiB")
+
+    def _ending(self) -> str:
+        with suppress(subprocess.TimeoutExpired):
+            code = self.child.wait(TICK)
+            if code is None:
+                return "was lost"
+            if code < 0:
+                return f"was ended by {signal.Signals(-code).name}"
+            return f"ended its process with exit code {code}"
+        return "closed its connection"
+
+    def _lost(self, reason: str) -> HostLostError:
+        return HostLostError(reason, self.log)

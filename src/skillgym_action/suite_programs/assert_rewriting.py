@@ -1,0 +1,163 @@
+"""Plain ``assert`` that explains itself: source line, and the values that made it fail.
+
+``assert answer == 42`` is compiled as if it were written
+
+    if not ((v0 := answer) == 42):
+        raise failed("answer == 42", None, (("answer", v0),))
+
+with names no program can write. Applied to the suite file and to the modules of its folder.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import decode_source
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action.model.session_report import SessionReport
+from skillgym_action.suite_programs.showing import cut, shown
+from skillgym_action.suite_programs.suite import Context
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import CodeType
+
+FAILED = "@skillgym_failed"
+UNSEEN = "@skillgym_unseen"
+SOURCE_SHOWN = 800
+# Their values say nothing about a failure, or everything about the session.
+UNTOLD = (ModuleType, FunctionType, type, Context, SessionReport)
+NEVER_EVALUATED = object()
+
+
+def failed(source: str, message: object, seen: tuple[tuple[str, object], ...]) -> AssertionError:
+    """The error a rewritten assert raises: the author's own message first."""
+    values = {label: value for label, value in seen if value is not NEVER_EVALUATED and not isinstance(value, UNTOLD)}
+    lines = [f"  {label}: {text}" for label, value in values.items() if (text := shown(value)) != label]
+    return AssertionError("\n".join([*([] if message is None else [str(message)]), f"assert {source}", *lines]))
+
+
+# What rewritten code finds among its globals.
+GLOBALS = {FAILED: failed, UNSEEN: NEVER_EVALUATED}
+
+
+def compiled(source: bytes, path: str) -> CodeType:
+    """A module's code, its asserts rewritten. Raises what ``compile`` raises, and UnicodeDecodeError."""
+    text = decode_source(source)
+    tree = ast.parse(text, path)
+    try:
+        _rewrite(tree, text)
+    except RecursionError:
+        tree = ast.parse(text, path)
+    return compile(tree, path, "exec", dont_inherit=True)
+
+
+def run_as(name: str, path: str) -> ModuleType:
+    """The module a suite file makes. Raises whatever the file raises."""
+    module = ModuleType(name)
+    module.__dict__.update(GLOBALS, __file__=path)
+    sys.modules[name] = module
+    exec(compiled(Path(path).read_bytes(), path), module.__dict__)  # noqa: S102 - the suite is a program
+    return module
+
+
+class RewritingFinder:
+    """A finder for ``sys.meta_path`` that rewrites the asserts of all modules below a folder."""
+
+    def __init__(self, folder: str) -> None:
+        """Packages installed below the folder are left alone."""
+        self.folder = folder
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """What the usual finder finds below the folder, with a loader that rewrites; None for all else."""
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or not isinstance(spec.loader, SourceFileLoader) or not self._covers(spec.loader.path):
+            return None
+        spec.loader = _RewritingLoader(spec.loader.name, spec.loader.path)
+        return spec
+
+    def _covers(self, path: str) -> bool:
+        return Path(path).is_relative_to(self.folder) and "site-packages" not in path
+
+
+class _RewritingLoader(SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType:
+        """Never from a cache: what is cached is not rewritten."""
+        path = self.get_filename(fullname)
+        return compiled(self.get_data(path), path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__.update(GLOBALS)
+        super().exec_module(module)
+
+
+def _rewrite(tree: ast.Module, text: str) -> None:
+    lines = text.encode().split(b"\n")
+    for node in ast.walk(tree):
+        for field in ("body", "orelse", "finalbody"):
+            if isinstance(statements := getattr(node, field, None), list):
+                statements[:] = [new for old in statements for new in _statements(old, lines)]
+
+
+def _statements(statement: ast.stmt, lines: list[bytes]) -> Iterator[ast.stmt]:
+    if not isinstance(statement, ast.Assert):
+        yield statement
+        return
+    source = cut(_source(statement.test, lines), SOURCE_SHOWN)
+    witness = _Witness(lines)
+    test = witness.test(statement.test)
+    seen = [ast.Tuple([ast.Constant(label), ast.Name(name, ast.Load())], ast.Load()) for name, label in witness.seen]
+    arguments = [ast.Constant(source), statement.msg or ast.Constant(None), ast.Tuple(list(seen), ast.Load())]
+    error = ast.Raise(ast.Call(ast.Name(FAILED, ast.Load()), arguments, []), None)
+    new: list[ast.stmt] = [ast.If(ast.UnaryOp(ast.Not(), test), [error], [])]
+    if witness.seen:
+        targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name, _ in witness.seen]
+        new.insert(0, ast.Assign(targets, ast.Name(UNSEEN, ast.Load())))
+    for made in new:
+        yield ast.fix_missing_locations(ast.copy_location(made, statement))
+
+
+class _Witness:
+    """Keeps the operands of a test in variables, in the order and only as far as they are evaluated."""
+
+    def __init__(self, lines: list[bytes]) -> None:
+        self.lines = lines
+        self.seen: list[tuple[str, str]] = []
+
+    def test(self, node: ast.expr) -> ast.expr:
+        match node:
+            case ast.BoolOp():
+                node.values = [self.test(value) for value in node.values]
+            case ast.UnaryOp(op=ast.Not()):
+                node.operand = self.test(node.operand)
+            case ast.Compare():
+                node.left = self.value(node.left)
+                node.comparators = [self.value(value) for value in node.comparators]
+            case ast.Call():
+                if isinstance(node.func, ast.Attribute):
+                    node.func.value = self.value(node.func.value)
+                node.args = [self.value(value) for value in node.args]
+                return self.value(node)
+            case _:
+                return self.value(node)
+        return node
+
+    def value(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, (ast.Constant, ast.Starred)):
+            return node
+        name = f"@skillgym_{len(self.seen)}"
+        self.seen.append((name, _source(node, self.lines)))
+        return ast.copy_location(ast.NamedExpr(ast.Name(name, ast.Store()), node), node)
+
+
+def _source(node: ast.expr, lines: list[bytes]) -> str:
+    """The expression as it is written, in one line."""
+    last = (node.end_lineno or node.lineno) - 1
+    text: list[Any] = lines[node.lineno - 1 : last + 1]
+    text[-1] = text[-1][: node.end_col_offset]
+    text[0] = text[0][node.col_offset :]
+    return " ".join(line.decode().strip() for line in text)

@@ -1,0 +1,154 @@
+"""What a suite program raised, as the suite host protocol tells it."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import sysconfig
+import traceback
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action.suite_programs.expectations import CLASS
+from skillgym_action.suite_programs.failure_messages import QUESTION
+from skillgym_action.suite_programs.showing import cut
+from skillgym_action.suite_programs.suite import BOOTSTRAP, SETTINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Json = dict[str, Any]
+
+MESSAGE_LIMIT = 16_000
+TRACE_LINES = 8
+PARTS = 100  # of an exception group
+OURS = str(Path(__file__).parent.parent) + os.sep
+LIBRARY = sysconfig.get_path("stdlib") + os.sep
+KNOWN = ("id", "prompt", "check", *SETTINGS, "mode", "template_dir", "cwd", *BOOTSTRAP)
+
+
+class Places:
+    """Tells where in the author's files something happened. Paths are relative to the repository root."""
+
+    def __init__(self, root: str) -> None:
+        """``root`` is absolute."""
+        self.root = root
+
+    def at(self, file: str, line: int | None = None, byte: int | None = None) -> Json:
+        """A location; ``line`` counts from 1, ``byte`` from 0 within the line."""
+        inside = file.startswith(self.root.rstrip(os.sep) + os.sep)
+        place: Json = {"path": os.path.relpath(file, self.root).replace(os.sep, "/") if inside else file}
+        if line is not None:
+            place["line"] = line
+            if byte is not None:
+                place["column"] = len(linecache.getline(file, line).encode()[:byte].decode(errors="replace")) + 1
+        return place
+
+    def of(self, error: BaseException) -> Json | None:
+        """The innermost line of the author's that was being run; for a SyntaxError the line that is wrong."""
+        if isinstance(error, SyntaxError) and error.filename and error.lineno and _is_authors(error.filename):
+            place = self.at(error.filename, error.lineno)
+            return {**place, "column": error.offset} if error.offset else place
+        frames = list(_frames(error))
+        return self.at(frames[-1].filename, frames[-1].lineno, frames[-1].colno) if frames else None
+
+    def failure(self, error: BaseException) -> Json:
+        """An AssertionError is a verdict, anything else a crash of the check; a group is told with its parts."""
+        if isinstance(error, BaseExceptionGroup):
+            whole = joined([self.failure(part) for part in error.exceptions[:PARTS]])
+            return {**whole, "message": f"{error.message}\n{whole['message']}".lstrip("\n"), **_class(error)}
+        verdict = isinstance(error, AssertionError)
+        location, question = self.of(error), getattr(error, QUESTION, None)
+        failure: Json = {
+            "kind": "assertion" if verdict else "crash",
+            "name": type(error).__name__,
+            "message": _message(error) or self._line(error),
+            "location": location,
+            "questions": [{"question": question, "location": location}] if question else [],
+            **_class(error),
+        }
+        if not verdict:
+            failure["trace"] = self.trace(error)
+        return failure
+
+    def load_error(self, error: BaseException) -> Json:
+        """Why the suite file could not be imported, and what to do about it."""
+        return {
+            "message": f"{type(error).__name__}: {_message(error)}".removesuffix(": "),
+            "location": self.of(error),
+            "remedy": _remedy(error),
+        }
+
+    def trace(self, error: BaseException) -> str:
+        """The author's frames, innermost last."""
+        lines = []
+        for frame in list(_frames(error))[-TRACE_LINES:]:
+            place = self.at(frame.filename, frame.lineno)
+            lines.append(f"{place['path']}:{frame.lineno} in {frame.name}: {frame.line}")
+        return "\n".join([*lines, f"{type(error).__name__}: {_message(error)}"])
+
+    def _line(self, error: BaseException) -> str:
+        """The source line, for an assert that says nothing."""
+        frames = list(_frames(error))
+        return (frames[-1].line or "") if frames else ""
+
+
+def joined(failures: list[Json]) -> Json:
+    """All failures as one: a verdict; or a crash, which tells of the others."""
+    if len(failures) == 1:
+        return failures[0]
+    for crash in filter(_is_crash, failures):
+        others = _collected([failure for failure in failures if failure is not crash])
+        return {**crash, "message": f"{crash['message']}\n{others}"}
+    classes = [{"failureClass": each["failureClass"]} for each in failures if "failureClass" in each]
+    questions = [question for each in failures for question in each["questions"]]
+    return {**failures[0], "message": _collected(failures), **(classes or [{}])[0], "questions": questions}
+
+
+def _collected(failures: list[Json]) -> str:
+    what = "failure" if any(map(_is_crash, failures)) else "assertion failure"
+    lines = [f"{len(failures)} {what}{'s' if len(failures) > 1 else ''} collected:"]
+    for number, failure in enumerate(failures, start=1):
+        place = failure["location"] or {}
+        where = ":".join(str(place[key]) for key in ("path", "line") if key in place)
+        name = failure["name"] if _is_crash(failure) else ""
+        told = ": ".join(filter(None, (where, name, failure["message"].replace("\n", "\n   "))))
+        lines.append(f"{number}. {told}")
+    return cut("\n".join(lines), MESSAGE_LIMIT)
+
+
+def _is_crash(failure: Json) -> bool:
+    return bool(failure["kind"] == "crash")
+
+
+def _class(error: BaseException) -> Json:
+    found = getattr(error, CLASS, None)
+    return {"failureClass": found} if found else {}
+
+
+def _frames(error: BaseException) -> Iterator[traceback.FrameSummary]:
+    return (frame for frame in traceback.extract_tb(error.__traceback__) if _is_authors(frame.filename))
+
+
+def _is_authors(file: str) -> bool:
+    return not (file.startswith((OURS, LIBRARY, "<")) or f"{os.sep}site-packages{os.sep}" in file)
+
+
+def _message(error: BaseException) -> str:
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+    except BaseException as trouble:  # noqa: BLE001 - a suite's own class may do anything
+        text = f"its message cannot be read: {type(trouble).__name__}"
+    return cut(text, MESSAGE_LIMIT)
+
+
+def _remedy(error: BaseException) -> str | None:
+    if isinstance(error, ModuleNotFoundError):
+        return f"install {error.name!r} for the interpreter that runs suites, or put it beside the suite file"
+    if isinstance(error, SystemExit):
+        return "a suite file only defines cases; put what must not run on import under `if __name__ == '__main__'`"
+    unexpected = re.search(r"unexpected keyword argument '(\w+)'", _message(error))
+    close = get_close_matches(unexpected[1], KNOWN, n=1) if unexpected else []
+    return f"did you mean {close[0]!r}?" if close else None

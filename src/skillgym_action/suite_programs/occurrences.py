@@ -1,0 +1,224 @@
+"""Expectations about what happened one after the other: commands, file reads, tool calls."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from skillgym_action.suite_programs.failure_messages import ExplainContext, Words
+from skillgym_action.suite_programs.matching import counted, list_of, listed, numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from skillgym_action.model.session_report import SessionReport
+    from skillgym_action.suite_programs.failure_messages import Explain, Failed
+
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A matcher as it is applied. ``reading`` tells how it understands an item."""
+
+    text: str
+    accepts: Callable[[Any], bool]
+    reading: Callable[[Any], str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind(Generic[M]):
+    """What the expectations are about: ``a command``, ``commands``, where they are, how they are shown and matched."""
+
+    one: str
+    many: str
+    of: Callable[[SessionReport], Sequence[Any]]
+    shown: Callable[[Any], str]
+    rule: Callable[[M], Rule]
+
+
+class Occurrences(Generic[M]):
+    """Each method takes the session report, what is expected of it, and ``message`` and ``explain``."""
+
+    def __init__(self, kind: Kind[M], failed: Failed) -> None:
+        """``failed`` takes the error."""
+        self._kind = kind
+        self._failed = failed
+
+    def includes(
+        self, report: SessionReport, matcher: M, message: str | None = None, *, explain: Explain | None = None
+    ) -> None:
+        """At least one matches."""
+        rule, items = self._kind.rule(matcher), self._kind.of(report)
+        if not any(map(rule.accepts, items)):
+            wanted = f"a {self._kind.one} matching {rule.text}"
+            self._fail(report, wanted, (rule,), (message, explain), expected=matcher)
+
+    def not_includes(
+        self, report: SessionReport, matcher: M, message: str | None = None, *, explain: Explain | None = None
+    ) -> None:
+        """None matches."""
+        rule, items = self._kind.rule(matcher), self._kind.of(report)
+        if found := numbers(map(rule.accepts, items)):
+            wanted = f"no {self._kind.one} matching {rule.text}; found: {found}"
+            self._fail(report, wanted, (rule,), (message, explain), expected=matcher)
+
+    def count(
+        self,
+        report: SessionReport,
+        matcher: M,
+        expected: int,
+        message: str | None = None,
+        *,
+        explain: Explain | None = None,
+    ) -> None:
+        """That many match."""
+        self._count(report, matcher, ("exactly", operator.eq, expected), (message, explain))
+
+    def exactly_one(
+        self, report: SessionReport, matcher: M, message: str | None = None, *, explain: Explain | None = None
+    ) -> None:
+        """One matches."""
+        self.count(report, matcher, 1, message, explain=explain)
+
+    def at_least(
+        self,
+        report: SessionReport,
+        matcher: M,
+        minimum: int,
+        message: str | None = None,
+        *,
+        explain: Explain | None = None,
+    ) -> None:
+        """That many match, or more."""
+        self._count(report, matcher, ("at least", operator.ge, minimum), (message, explain))
+
+    def at_most(
+        self,
+        report: SessionReport,
+        matcher: M,
+        maximum: int,
+        message: str | None = None,
+        *,
+        explain: Explain | None = None,
+    ) -> None:
+        """That many match, or fewer."""
+        self._count(report, matcher, ("at most", operator.le, maximum), (message, explain))
+
+    def before(
+        self,
+        report: SessionReport,
+        earlier: M,
+        later: M,
+        message: str | None = None,
+        *,
+        explain: Explain | None = None,
+    ) -> None:
+        """The first that matches ``earlier`` comes before the first that matches ``later``."""
+        rules, items = (self._kind.rule(earlier), self._kind.rule(later)), self._kind.of(report)
+        first, second = (next((at for at, item in enumerate(items) if rule.accepts(item)), None) for rule in rules)
+        if first is not None and second is not None and first < second:
+            return
+        wanted = f"a {self._kind.one} matching {rules[0].text} before one matching {rules[1].text}"
+        if first is None or second is None:
+            why = f"nothing matches {rules[0 if first is None else 1].text}"
+        else:
+            why = f"they come at {first + 1} and {second + 1}"
+        self._fail(report, f"{wanted}; {why}", rules, (message, explain), expected=[earlier, later])
+
+    def only(
+        self,
+        report: SessionReport,
+        matchers: Sequence[M],
+        message: str | None = None,
+        *,
+        explain: Explain | None = None,
+    ) -> None:
+        """Each matches one of these; not all of them need be matched."""
+        list_of(matchers, "matchers")
+        rules, items = tuple(map(self._kind.rule, matchers)), self._kind.of(report)
+        if others := numbers(not any(rule.accepts(item) for rule in rules) for item in items):
+            allowed = " or ".join(rule.text for rule in rules)
+            many = self._kind.many
+            wanted = f"only {many} matching {allowed}; others: {others}" if rules else f"no {many}"
+            self._fail(report, wanted, rules, (message, explain), expected=matchers)
+
+    def sequence(
+        self,
+        report: SessionReport,
+        matchers: Sequence[M],
+        message: str | None = None,
+        *,
+        explain: Explain | None = None,
+    ) -> None:
+        """Each of these is matched after the one before; others may come between."""
+        list_of(matchers, "matchers")
+        rules, reached = tuple(map(self._kind.rule, matchers)), 0
+        for item in self._kind.of(report):
+            if reached < len(rules) and rules[reached].accepts(item):
+                reached += 1
+        if reached < len(rules):
+            steps = ", then ".join(rule.text for rule in rules)
+            wanted = f"{self._kind.many} in this order: {steps}; number {reached + 1} of them is missing"
+            self._fail(report, wanted, rules, (message, explain), expected=matchers)
+
+    def size(
+        self, report: SessionReport, expected: int, message: str | None = None, *, explain: Explain | None = None
+    ) -> None:
+        """There are that many in all."""
+        if (actual := len(self._kind.of(report))) != expected:
+            wanted = f"exactly {counted(expected, self._kind.one, self._kind.many)}, found {actual}"
+            self._fail(report, wanted, (), (message, explain), expected=expected, actual=actual)
+
+    def first(
+        self, report: SessionReport, matcher: M, message: str | None = None, *, explain: Explain | None = None
+    ) -> None:
+        """The first one matches."""
+        self._at(0, report, matcher, (message, explain))
+
+    def last(
+        self, report: SessionReport, matcher: M, message: str | None = None, *, explain: Explain | None = None
+    ) -> None:
+        """The last one matches."""
+        self._at(-1, report, matcher, (message, explain))
+
+    def _count(
+        self,
+        report: SessionReport,
+        matcher: M,
+        wanted: tuple[str, Callable[[int, int], bool], int],
+        options: tuple[str | None, Explain | None],
+    ) -> None:
+        words, holds, expected = wanted
+        rule = self._kind.rule(matcher)
+        actual = sum(map(rule.accepts, self._kind.of(report)))
+        if not holds(actual, expected):
+            many = counted(expected, self._kind.one, self._kind.many)
+            text = f"{words} {many} matching {rule.text}, found {actual}"
+            self._fail(report, text, (rule,), options, expected=expected, actual=actual)
+
+    def _at(self, at: int, report: SessionReport, matcher: M, options: tuple[str | None, Explain | None]) -> None:
+        rule, items = self._kind.rule(matcher), self._kind.of(report)
+        actual = items[at] if items else None
+        if not items or not rule.accepts(actual):
+            word = "last" if at else "first"
+            wanted = f"the {word} {self._kind.one} to match {rule.text}"
+            self._fail(report, wanted, (rule,), options, expected=matcher, actual=actual)
+
+    def _fail(
+        self,
+        report: SessionReport,
+        expectation: str,
+        rules: Sequence[Rule],
+        options: tuple[str | None, Explain | None],
+        *,
+        expected: object,
+        actual: object = None,
+    ) -> None:
+        items = self._kind.of(report)
+        reading = next((rule.reading for rule in rules if rule.reading), None)
+        lines = [self._kind.shown(item) + (f" = {reading(item)}" if reading else "") for item in items]
+        words = Words(observed=listed(self._kind.many, lines), message=options[0], explain=options[1])
+        context = ExplainContext(report=report, expected=expected, actual=actual, observed=items)
+        words.fail(self._failed, f"expected {expectation}", context)

@@ -1,0 +1,168 @@
+"""The Python suite host: a child process in which one suite file runs. It speaks JSON lines.
+
+    {"call": "load", "file": "/repo/bench/login_suite.py", "root": "/repo"}
+        -> {"ok": true, "name": …, "cases": [{id, prompt, tags, timeoutMs, expectedFail, classify, location}],
+            "problems": [{case, message, remedy, location}],
+            "workspace": {mode, templateDir, cwd, bootstrap, limits} | null}
+    {"call": "judge", "case": "login", "report": {… a session report …}}
+        -> {"ok": true, "failures": [{kind: "assertion" | "crash", name, message, location, failureClass?, trace?,
+            questions: [{question, location}]}]}
+    {"call": "classify", "case": "login", "result": {status, failureOrigin, error: {name, message}, …}}
+        -> {"ok": true, "failureClass": {id, label} | null}
+    anything that cannot be answered
+        -> {"ok": false, "error": {message, location, remedy}}
+
+A reply repeats the request's ``number``. A location is ``{path, line, column}``. A question is what the agent can be
+asked about the failure. What the suite prints goes to stderr: the protocol has descriptors of its own. The Node suite
+host, node_host.mjs, speaks the same protocol.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action.model.json_codec import from_json
+from skillgym_action.model.session_report import SessionReport
+from skillgym_action.model.verdicts import FailureClass  # noqa: TC001 - from_json reads the annotation
+from skillgym_action.suite_programs.assert_rewriting import RewritingFinder, run_as
+from skillgym_action.suite_programs.expectations import expect, failure_class_of
+from skillgym_action.suite_programs.failures import Places, joined
+from skillgym_action.suite_programs.suite import Context
+from skillgym_action.suite_programs.suite_program import SuiteProgram, SuiteProgramError, arguments_taken
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import BinaryIO
+
+    from skillgym_action.suite_programs.failures import Json
+
+# The suite file's module name: one that no import statement of a suite can mean.
+MODULE = "suite file"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Why an execution did not pass: the error's type, and a paragraph."""
+
+    name: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnpassedResult:
+    """What a case's ``classify_failure`` is shown; ``failure_class`` is the one it may override."""
+
+    case_id: str = ""
+    runner_id: str = ""
+    status: str = ""
+    failure_origin: str = ""
+    failure_class: FailureClass | None = None
+    error: Failure = field(default_factory=Failure)
+    report: SessionReport | None = None
+
+
+class PythonHost:
+    """Answers calls about one suite file."""
+
+    def __init__(self) -> None:
+        """Nothing is loaded yet."""
+        self.program: SuiteProgram | None = None
+        self.places = Places("")
+
+    def answer(self, request: Json) -> Json:
+        """The reply to one request; whatever the suite does short of ending the process, there is one."""
+        calls: dict[str, Callable[[Json], Json]] = {"load": self.load, "judge": self.judge, "classify": self.classify}
+        try:
+            return {"ok": True, **calls[request["call"]](request)}
+        except SuiteProgramError as error:
+            place = self.places.at(request["file"])
+            return {"ok": False, "error": {"message": str(error), "location": place, "remedy": error.remedy}}
+        except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are the suite's, too
+            traceback.print_exc()
+            return {"ok": False, "error": self.places.load_error(error)}
+
+    def load(self, request: Json) -> Json:
+        """Import the suite file."""
+        file = request["file"]
+        self.places = Places(request["root"])
+        folder = str(Path(file).parent)
+        sys.path.insert(0, folder)
+        sys.meta_path.insert(sys.meta_path.index(PathFinder), RewritingFinder(folder))
+        self.program = SuiteProgram(run_as(MODULE, file), self.places)
+        return self.program.told()
+
+    def judge(self, request: Json) -> Json:
+        """Run the check of a case."""
+        check = self._case(request["case"]).check
+        report = from_json(SessionReport, request["report"])
+        hard: list[BaseException] = []
+        with expect.collected as collected:
+            try:
+                _call(check, report, Context(report))
+            except BaseException as error:  # noqa: BLE001 - whatever a check raises is its answer
+                hard.append(error)
+        failures = [self.places.failure(error) for error in (*collected, *hard)]
+        return {"failures": [joined(failures)] if failures else []}
+
+    def classify(self, request: Json) -> Json:
+        """Run the classifier of a case."""
+        classifier = self._case(request["case"]).classify_failure
+        known = {key: value for key, value in request["result"].items() if value is not None}
+        answer = classifier(from_json(UnpassedResult, known)) if classifier else None
+        return {"failureClass": None if answer is None else failure_class_of(answer)}
+
+    def _case(self, case_id: str) -> Any:
+        if self.program is None:
+            raise LookupError("no suite file is loaded")
+        return self.program.cases[case_id]
+
+
+def _call(check: Any, *arguments: object) -> None:
+    returned = check(*arguments[: arguments_taken(check)])
+    if inspect.isawaitable(returned):
+        import asyncio
+
+        asyncio.run(_awaited(returned))
+
+
+async def _awaited(value: Awaitable[object]) -> None:
+    await value
+
+
+def _private_channel() -> tuple[BinaryIO, BinaryIO]:
+    """Requests and replies, out of the suite's reach: its stdin is empty, what it prints goes to stderr."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
+    return requests, replies
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    requests, replies = _private_channel()
+    # Our package's folder came first while we were imported; from now on the suite's own modules do.
+    sys.path.append(sys.path.pop(0))
+    host, ourselves = PythonHost(), os.getpid()
+    for line in requests:
+        request = json.loads(line)
+        answer = json.dumps({**host.answer(request), "number": request["number"]}).encode() + b"\n"
+        if os.getpid() != ourselves:
+            break  # a check forked, and this is the copy
+        with suppress(Exception):  # the suite may have closed or replaced it
+            sys.stdout.flush()
+        replies.write(answer)
+        replies.flush()
+    os._exit(0)  # threads a suite left behind do not keep us

@@ -1,0 +1,210 @@
+"""What suite programs are made of: cases, suites, workspaces, and the second argument of a check.
+
+The command line imports this module with the package, so it costs nothing: no dataclasses, no typing, no regular
+expressions.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+
+from skillgym_action.suite_programs.expectations import expect
+
+__all__ = ["Case", "Context", "Suite", "Workspace", "expect"]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
+    from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack
+
+    from skillgym_action.model.session_report import SessionReport, SkillDetection, ToolCall
+
+    Check = Callable[..., Any]
+    Classifier = Callable[[Any], str | Mapping[str, str] | None]
+    AnyCheck = TypeVar("AnyCheck", bound=Check)
+
+    class Settings(TypedDict, total=False):
+        """What a case may say besides id, prompt and check."""
+
+        tags: Sequence[str]
+        timeout_ms: float
+        expected_fail: bool
+        classify_failure: Classifier
+
+    class Bootstrap(TypedDict, total=False):
+        """A command run in a workspace before the agent. ``./`` and ``../`` start paths from the suite file."""
+
+        command: Required[str]
+        args: Sequence[str]
+        timeout_ms: float
+        env: Mapping[str, str]
+
+    class Limits(TypedDict, total=False):
+        """What a session may use of the machine; sizes in bytes, or as text such as ``512MiB``."""
+
+        memory: int | str
+        disk: int | str
+        processes: int
+        file_size: int | str
+
+
+SETTINGS = ("tags", "timeout_ms", "expected_fail", "classify_failure")
+BOOTSTRAP = ("command", "args", "timeout_ms", "env")
+MODES = ("none", "shared", "isolated")
+
+
+class Case:
+    """A prompt, and the check that judges what the agent made of it.
+
+    ``check(report, ctx)``, sync or async, passes when it returns and fails when it raises AssertionError.
+    ``id`` is unique in its suite; in a dict of cases it defaults to the key. ``timeout_ms`` is the agent's time.
+    ``expected_fail``: a failure is what we expect, passing is not. ``classify_failure(result)`` answers with the
+    failure class (an id, or ``{"id", "label"}``) of an execution that did not pass, or None.
+    """
+
+    def __init__(
+        self,
+        id: str = "",  # noqa: A002 - the field's name in every format
+        *,
+        prompt: str = "",
+        check: Check | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        """Nothing is refused here: a case that cannot be used is reported where it is written, and its siblings run."""
+        self.id = id
+        self.prompt = prompt
+        self.check = check
+        self.tags = settings.get("tags", ())
+        self.timeout_ms = settings.get("timeout_ms")
+        self.expected_fail = settings.get("expected_fail", False)
+        self.classify_failure = settings.get("classify_failure")
+        self.unknown = tuple(name for name in settings if name not in SETTINGS)
+        self.written_at = _written_at()
+
+    def __repr__(self) -> str:
+        return f"Case({self.id!r})"
+
+
+class Suite:
+    """Cases, registered one by one.
+
+    ``@suite.case("id", prompt="...")`` makes the function below it the check of a new case.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        """``name`` defaults to the file's."""
+        self.name = name
+        self.cases: list[Case] = []
+
+    def case(
+        self,
+        id: str,  # noqa: A002 - the field's name in every format
+        *,
+        prompt: str,
+        **settings: Unpack[Settings],
+    ) -> Callable[[AnyCheck], AnyCheck]:
+        """A decorator that adds a case, and leaves the function as it is."""
+        case = Case(id, prompt=prompt, **settings)
+        self.cases.append(case)
+
+        def register(check: AnyCheck) -> AnyCheck:
+            case.check = check
+            return check
+
+        return register
+
+
+class Workspace:
+    """Where the agents of a suite work: ``workspace = Workspace(...)`` beside ``suite``.
+
+    ``isolated``: a fresh directory per session, empty or a copy of ``template_dir``. ``shared``: one for the suite.
+    ``none``, or ``shared`` with ``cwd``: the directory ``cwd`` itself. Relative paths belong to the suite file.
+    ``limits``: what a session may use of the machine; they can only lower the limits of the run.
+    """
+
+    def __init__(
+        self,
+        *,
+        mode: Literal["none", "shared", "isolated"] = "isolated",
+        template_dir: str | PathLike[str] | None = None,
+        cwd: str | PathLike[str] | None = None,
+        bootstrap: Bootstrap | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        """Raises ValueError for settings that contradict each other."""
+        if mode not in MODES:
+            raise ValueError(f"unknown workspace mode {mode!r}; known: {', '.join(MODES)}")
+        if mode == "isolated" and cwd is not None:
+            raise ValueError("an isolated workspace has no cwd; use mode 'shared' or 'none'")
+        if template_dir is not None and (mode == "none" or cwd is not None):
+            raise ValueError("a template is copied into a workspace of ours, not into a cwd; leave out one of the two")
+        if bootstrap is not None:
+            _refuse_bootstrap(bootstrap)
+        self.mode = mode
+        self.template_dir = template_dir
+        self.cwd = cwd
+        self.bootstrap = bootstrap
+        self.limits = None if limits is None else _limits(limits)
+
+
+class Context:
+    """The second argument of a check: shortcuts into the session report, which is the first."""
+
+    def __init__(self, report: SessionReport) -> None:
+        """One context per call of a check."""
+        self.report = report
+
+    def get_commands(self) -> list[str]:
+        """The shell commands the agent ran, in order."""
+        return [event.command for event in self.report.events if event.type == "command"]
+
+    def get_tool_calls(self, tool: str | None = None) -> list[ToolCall]:
+        """The tools the agent called, in order; those of one name if given."""
+        calls = [event for event in self.report.events if event.type == "toolCall"]
+        return [call for call in calls if tool is None or call.tool == tool]
+
+    def get_file_reads(self) -> list[str]:
+        """Absolute paths of the files the agent read."""
+        return list(self.report.files.observed_reads)
+
+    def detected_skills(self) -> list[SkillDetection]:
+        """The skills the session used."""
+        return list(self.report.detected_skills)
+
+    def final_output(self) -> str:
+        """The agent's last word."""
+        return self.report.final_output
+
+
+def _refuse_bootstrap(bootstrap: Bootstrap) -> None:
+    if not isinstance(bootstrap, dict) or not isinstance(bootstrap.get("command"), str):
+        raise TypeError('bootstrap is a dict such as {"command": "sh", "args": ["./prepare.sh"]}')
+    if unknown := [name for name in bootstrap if name not in BOOTSTRAP]:
+        raise ValueError(f"unknown bootstrap setting {unknown[0]!r}; known: {', '.join(BOOTSTRAP)}")
+    if isinstance(bootstrap.get("args", ()), str):
+        raise TypeError("bootstrap args are a list, one item per argument")
+
+
+def _limits(limits: Limits) -> dict[str, Any]:
+    """The limits with the keys that all formats have. Raises TypeError, and ValueError for one that cannot be used."""
+    from skillgym_action.model.resource_limits import KEYS, limits_given
+
+    if not isinstance(limits, dict):
+        raise TypeError('limits is a dict such as {"memory": "2GiB", "processes": 200}')
+    if unknown := [name for name in limits if name not in KEYS.values()]:
+        raise ValueError(f"unknown limit {unknown[0]!r}; known: {', '.join(KEYS.values())}")
+    keys = {name: key for key, name in KEYS.items()}
+    spelled = {keys[name]: limit for name, limit in limits.items()}
+    limits_given(spelled)
+    return spelled
+
+
+def _written_at() -> tuple[str, int | None, int | None]:
+    """File, line from 1 and byte column from 0 of the innermost call from outside this module."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the public way, inspect.stack, is slow and imports half the library
+    while frame.f_back and frame.f_globals is globals():
+        frame = frame.f_back
+    line, _, column, _ = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    return frame.f_code.co_filename, line, column

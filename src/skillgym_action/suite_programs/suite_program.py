@@ -1,0 +1,182 @@
+"""A suite file as the Python suite host holds it: imported, checked, and told as data."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action.suite_programs import MOST_CASES
+from skillgym_action.suite_programs.showing import shown
+from skillgym_action.suite_programs.suite import SETTINGS, Case, Suite, Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from skillgym_action.suite_programs.failures import Json, Places
+
+MISSING = object()
+
+
+class SuiteProgramError(Exception):
+    """The file ran, but is no suite. ``remedy`` says what to write."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        """Both are sentences without a full stop."""
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class SuiteProgram:
+    """The cases and the workspace of an imported suite file. ``problems`` tells of cases that cannot be used."""
+
+    def __init__(self, module: ModuleType, places: Places) -> None:
+        """Raises SuiteProgramError."""
+        self.file = str(module.__file__)
+        self.places = places
+        self.cases: dict[str, Case] = {}
+        self.problems: list[Json] = []
+        suite = getattr(module, "suite", MISSING)
+        self.name = str(suite.name) if isinstance(suite, Suite) else ""
+        self.workspace = _workspace(module)
+        items = _items(suite)
+        if len(items) > MOST_CASES:
+            raise SuiteProgramError(f"the suite has more than {MOST_CASES:,} cases", "split it into several files")
+        for number, (key, case) in enumerate(items, start=1):
+            self._add(case, key, number)
+
+    def told(self) -> Json:
+        """The answer to ``load``."""
+        return {
+            "name": self.name,
+            "cases": [self._case(case) for case in self.cases.values()],
+            "problems": self.problems,
+            "workspace": self.workspace,
+        }
+
+    def _add(self, case: object, key: str, number: int) -> None:
+        if not isinstance(case, Case):
+            problem = (f"this is a {type(case).__name__}, not a Case", "write Case(id=…, prompt=…, check=…)")
+            self._report(key or f"case {number}", [problem], self.places.at(self.file))
+            return
+        case.id = case.id or key
+        problems = list(_problems(case))
+        if twin := self.cases.get(case.id) if isinstance(case.id, str) else None:
+            first, second = (":".join(map(str, self._place(each).values())) for each in (twin, case))
+            message = f"the id {case.id!r} is used twice: {first} and {second}"
+            problems.append((message, "give each case an id of its own"))
+        if problems:
+            self._report(str(case.id or f"case {number}"), problems, self._place(case))
+        else:
+            self.cases[case.id] = case
+
+    def _report(self, name: str, problems: list[tuple[str, str]], location: Json) -> None:
+        message, remedy = ("; ".join(words) for words in zip(*problems, strict=True))
+        self.problems.append({"case": name, "message": message, "remedy": remedy, "location": location})
+
+    def _place(self, case: Case) -> Json:
+        return self.places.at(*case.written_at)
+
+    def _case(self, case: Case) -> Json:
+        return {
+            "id": case.id,
+            "prompt": case.prompt,
+            "tags": list(dict.fromkeys(case.tags)),
+            "timeoutMs": case.timeout_ms,
+            "expectedFail": case.expected_fail,
+            "classify": case.classify_failure is not None,
+            "location": self._place(case),
+        }
+
+
+def arguments_taken(check: Any) -> int | None:
+    """How many of report and ctx a check takes; None for a function that cannot be called with them."""
+    try:
+        signature = inspect.signature(check)
+    except ValueError:
+        return 2
+    for count in (2, 1, 0):
+        try:
+            signature.bind(*range(count))
+        except TypeError:
+            continue
+        return count
+    return None
+
+
+def _items(suite: Any) -> list[tuple[str, object]]:
+    """Key and case; the key is empty where there is none."""
+    match suite:
+        case Suite():
+            return [("", case) for case in suite.cases]
+        case Mapping():
+            return [(str(key), case) for key, case in suite.items()]
+        case list() | tuple():
+            return [("", case) for case in suite]
+    what = "no variable `suite`" if suite is MISSING else f"a variable `suite` that is a {type(suite).__name__}"
+    raise SuiteProgramError(f"the file has {what}", "write `suite = [Case(…)]`, a dict of cases, or a Suite()")
+
+
+def _problems(case: Any) -> Iterator[tuple[str, str]]:
+    """What is wrong with a case, whose fields may hold anything, and what to do about it."""
+    if not isinstance(case.id, str) or not case.id.strip():
+        yield "the case has no id", 'write Case(id="…")'
+    if not isinstance(case.prompt, str) or not case.prompt.strip():
+        yield "the case has no prompt", "write prompt=, the exact text given to the agent"
+    elif "\0" in case.prompt:
+        yield "the prompt holds a NUL character", "no program can be given one; take it out"
+    if problem := _check_problem(case.check):
+        yield problem, "write `def check(report, ctx): …`, sync or async"
+    tags = case.tags
+    if isinstance(tags, str) or not isinstance(tags, Sequence) or not all(map(_is_tag, tags)):
+        yield f"tags are {shown(tags)}", 'write tags=["smoke", "auth"]'
+    if case.timeout_ms is not None and not _is_positive(case.timeout_ms):
+        yield f"timeout_ms is {shown(case.timeout_ms)}", "write a positive number of milliseconds"
+    if not isinstance(case.expected_fail, bool):
+        yield f"expected_fail is {shown(case.expected_fail)}", "write True or False"
+    if case.classify_failure is not None and not callable(case.classify_failure):
+        yield "classify_failure is not a function", "write `def classify_failure(result): …`"
+    for name in case.unknown:
+        close = get_close_matches(name, ("id", "prompt", "check", *SETTINGS), n=1)
+        yield f"unknown field {name!r}", f"did you mean {close[0]!r}?" if close else f"known: {', '.join(SETTINGS)}"
+
+
+def _check_problem(check: object) -> str | None:
+    if not callable(check):
+        return "the case has no check"
+    if inspect.isgeneratorfunction(check) or inspect.isasyncgenfunction(check):
+        return "the check yields, so calling it would judge nothing"
+    return None if arguments_taken(check) is not None else "the check does not take (report, ctx)"
+
+
+def _is_tag(tag: object) -> bool:
+    return isinstance(tag, str) and bool(tag.strip())
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < float("inf")
+
+
+def _workspace(module: ModuleType) -> Json | None:
+    workspace = getattr(module, "workspace", None)
+    if workspace is None:
+        return None
+    if not isinstance(workspace, Workspace):
+        raise SuiteProgramError(f"`workspace` is a {type(workspace).__name__}", "write `workspace = Workspace(mode=…)`")
+    bootstrap = workspace.bootstrap
+    return {
+        "mode": workspace.mode,
+        "templateDir": None if workspace.template_dir is None else os.fspath(workspace.template_dir),
+        "cwd": None if workspace.cwd is None else os.fspath(workspace.cwd),
+        "bootstrap": bootstrap
+        and {
+            "command": bootstrap["command"],
+            "args": [str(argument) for argument in bootstrap.get("args", ())],
+            "timeoutMs": bootstrap.get("timeout_ms"),
+            "env": {str(name): str(value) for name, value in bootstrap.get("env", {}).items()},
+        },
+        "limits": workspace.limits,
+    }

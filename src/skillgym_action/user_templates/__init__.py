@@ -1,0 +1,1 @@
+"""Report templates of users, rendered in a process without rights."""

@@ -1,0 +1,296 @@
+"""Users' report templates, rendered in a process of their own: see ``report_program``, which is what it runs.
+
+What a template does wrong is an error with its place. A process that takes too long, or has ended, is not started again
+for the same report: whoever asks gets the same error at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action.model.errors import ConfigError, Location, Problem
+from skillgym_action.user_templates.protocol import (
+    CANCELLED_SECONDS,
+    ERROR,
+    HEAD,
+    LARGEST_TEXT,
+    READY,
+    REQUEST,
+    SECONDS,
+    TEXT,
+    TOO_LONG,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from skillgym_action.processes.processes import Processes
+    from skillgym_action.text.redaction import Redactor
+    from skillgym_action.user_templates.template_folder import TemplateSources
+
+PACKAGE = Path(__file__).parent.parent
+PROGRAM = "import sys; sys.path += sys.argv[1:]; from skillgym_action.user_templates.render_program import main; main()"
+REMEDY = "correct the report template; the built-in one is used instead"
+CHUNK = 64 * 1024
+TICK = 0.2  # seconds
+
+
+class ReportTemplates:
+    """Fulfils ``reporters.markdown.Templates``. Threads do not share processes."""
+
+    def __init__(self, sources: TemplateSources, processes: Processes, redactor: Redactor) -> None:
+        """``redactor``: a filter can turn what a view shows into a form that is not recognized as a secret."""
+        self._sources, self._processes, self._redactor = sources, processes, redactor
+        self._mine = threading.local()
+
+    def replaces(self, name: str) -> bool:
+        """Whether a template of the user's takes part in this report; else the packaged ones do without a process."""
+        return not self._sources.exists or self._sources.replaces(name)
+
+    @contextmanager
+    def stage(self) -> Iterator[None]:
+        """All that this thread renders meanwhile is rendered by one process, within one limit of time."""
+        self._mine.renderer = _Renderer(self._sources, self._processes, self._redactor)
+        try:
+            yield
+        finally:
+            self._mine.renderer.close()
+            self._mine.renderer = None
+
+    def rendered(self, name: str, view: object) -> str:
+        """The text that a template makes of a view, which consists of dataclasses, tuples and texts.
+
+        Raises ConfigError.
+        """
+        if not self._sources.exists:
+            message, remedy = "there is no such folder of report templates", "create it; the built-in ones are used"
+            location = Location(path=self._sources.folder)
+            raise ConfigError.of(Problem(message=message, location=location, remedy=remedy))
+        renderer: _Renderer | None = getattr(self._mine, "renderer", None)
+        if renderer:
+            return renderer.rendered(name, view)
+        with self.stage():
+            return self.rendered(name, view)
+
+
+class _Renderer:
+    """One process, started when it is needed first."""
+
+    def __init__(self, sources: TemplateSources, processes: Processes, redactor: Redactor) -> None:
+        self._sources, self._processes, self._redactor = sources, processes, redactor
+        self._child: _Child | None = None
+        self._left = float(SECONDS)
+        self._given_up: Problem | None = None
+
+    def rendered(self, name: str, view: object) -> str:
+        """Raises ConfigError."""
+        if self._given_up:
+            raise ConfigError.of(self._given_up)
+        began = time.monotonic()
+        if self._processes.cancelled:
+            self._left = min(self._left, CANCELLED_SECONDS)
+        try:
+            kind, content = self._answer(name, view, began + self._left)
+        except _LostError as lost:
+            raise ConfigError.of(self._final(self._problem(str(lost), name))) from None
+        finally:
+            self._left -= time.monotonic() - began
+        if kind == TEXT:
+            return content.decode("utf-8", "replace")
+        problem = self._problem(*_reported(content, name))
+        raise ConfigError.of(self._final(problem) if problem.message == TOO_LONG else problem)
+
+    def _final(self, problem: Problem) -> Problem:
+        """What holds for all that is still to be rendered: the time is used up, or the process is gone."""
+        self._given_up = problem
+        self.close()
+        return problem
+
+    def close(self) -> None:
+        """End the process."""
+        if self._child:
+            self._child.end()
+            self._child = None
+
+    def _answer(self, name: str, view: object, deadline: float) -> tuple[bytes, bytes]:
+        """Raises _LostError."""
+        if self._child is None:
+            self._child = _Child(self._processes, deadline)
+            self._child.send(json.dumps({"users": dict(self._sources.texts), "packaged": _packaged()}), deadline)
+        encoded = self._encoded(view)
+        # A little less than there is: a process that notices by itself knows the line.
+        seconds = 0.9 * (deadline - time.monotonic())
+        request = f'{{"name": {json.dumps(name)}, "seconds": {seconds:.3f}, "view": {encoded}}}'
+        return self._child.answer(request, deadline)
+
+    def _encoded(self, view: object) -> str:
+        """The view as JSON, without secrets. Nearly always there is none: then nothing is searched piece by piece."""
+        encoded = json.dumps(_plain(view, str), ensure_ascii=False)
+        if self._redactor.text(encoded) == encoded:
+            return encoded
+        return json.dumps(_plain(view, self._redactor.text), ensure_ascii=False)
+
+    def _problem(self, message: str, name: str | None, line: int | None = None) -> Problem:
+        """With the place, if it is in a file of the user's."""
+        folder, known = self._sources.folder, name in self._sources.texts
+        path = os.path.normpath(os.path.join(folder, name)) if name and known else folder
+        return Problem(message=message, location=Location(path=path, line=line if known else None), remedy=REMEDY)
+
+
+class _LostError(Exception):
+    """A process that is of no more use, and why."""
+
+
+class _Child:
+    """The process, and the pipes to it. Nothing it does or fails to do takes longer than the deadline."""
+
+    def __init__(self, processes: Processes, deadline: float) -> None:
+        """Raises _LostError."""
+        self._processes = processes
+        self._was_cancelled = bool(processes.cancelled)
+        try:
+            child = processes.spawn(
+                (sys.executable, "-I", "-S", "-B", "-c", PROGRAM, *_import_path()),
+                # Of the tool's own user at first: it gives up its rights itself, since it must import with them.
+                cwd="/",
+                env={},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            raise _LostError(f"the process that renders report templates cannot be started: {error}") from error
+        self._child = child
+        self._stdin, self._stdout = (pipe.fileno() for pipe in (child.stdin, child.stdout) if pipe)
+        for pipe in (self._stdin, self._stdout):
+            os.set_blocking(pipe, False)
+        try:
+            self._greeted(deadline)
+        # Also a cancellation: nobody else knows the process yet, and it would stay.
+        except BaseException:
+            self.end()
+            raise
+
+    def _greeted(self, deadline: float) -> None:
+        """It has given up its rights. Raises _LostError."""
+        kind, content = self._reply(b"", deadline)
+        if kind != READY:
+            raise _LostError(f"the process that renders report templates: {_reported(content, '')[0]}")
+
+    def send(self, text: str, deadline: float) -> None:
+        """A message without an answer. Raises _LostError."""
+        self._exchange(_message(text), 0, deadline)
+
+    def answer(self, request: str, deadline: float) -> tuple[bytes, bytes]:
+        """Kind and content of the answer. Raises _LostError."""
+        return self._reply(_message(request), deadline)
+
+    def end(self) -> None:
+        """It can have started nothing."""
+        self._child.kill()
+        self._child.wait()
+        for pipe in (self._child.stdin, self._child.stdout):
+            if pipe:
+                with suppress(OSError):
+                    pipe.close()
+
+    def _reply(self, unsent: bytes, deadline: float) -> tuple[bytes, bytes]:
+        kind, size = HEAD.unpack(self._exchange(unsent, HEAD.size, deadline))
+        if kind not in {READY, TEXT, ERROR} or size > LARGEST_TEXT:
+            raise _LostError("the process that renders report templates sent something else")
+        return kind, self._exchange(b"", size, deadline)
+
+    def _exchange(self, message: bytes, size: int, deadline: float) -> bytes:
+        """Send all of ``message``, and receive ``size`` bytes. Raises _LostError."""
+        unsent, received = memoryview(message), bytearray()
+        while unsent or len(received) < size:
+            for descriptor in self._ready(writing=bool(unsent), deadline=deadline):
+                if descriptor == self._stdin:
+                    unsent = self._sent(unsent)
+                elif descriptor == self._stdout:
+                    chunk = os.read(self._stdout, min(CHUNK, max(size - len(received), 1)))
+                    if not chunk:
+                        raise _LostError(self._ending())
+                    received += chunk
+        return bytes(received)
+
+    def _ready(self, *, writing: bool, deadline: float) -> Iterator[int]:
+        """The pipes on which something can be done. Raises _LostError at the deadline, or once cancelled."""
+        poll = select.poll()
+        poll.register(self._stdout, select.POLLIN)
+        if writing:
+            poll.register(self._stdin, select.POLLOUT)
+        if not self._was_cancelled:
+            poll.register(self._processes.cancelled, select.POLLIN)
+        left = deadline - time.monotonic()
+        ready = poll.poll(max(0.0, left) * 1000)
+        if self._processes.cancelled and not self._was_cancelled:
+            raise _LostError("the run was cancelled while report templates were rendered")
+        if left <= 0 or not ready:
+            raise _LostError(TOO_LONG)
+        return (descriptor for descriptor, _ in ready)
+
+    def _sent(self, unsent: memoryview) -> memoryview:
+        try:
+            return unsent[os.write(self._stdin, unsent[:CHUNK]) :]
+        except BlockingIOError:
+            return unsent
+        except BrokenPipeError:
+            raise _LostError(self._ending()) from None
+
+    def _ending(self) -> str:
+        """A process without its pipes has ended, or will be."""
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(TICK)
+        self._child.kill()
+        code = self._child.wait()
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        return f"the process that renders report templates ended {how}"
+
+
+def _message(text: str) -> bytes:
+    content = text.encode("utf-8", "surrogatepass")
+    return HEAD.pack(REQUEST, len(content)) + content
+
+
+def _plain(value: Any, text: Callable[[str], str]) -> Any:
+    """Dataclasses as dictionaries, tuples as lists, each string as ``text`` returns it."""
+    if isinstance(value, str):
+        return text(str(value))
+    if isinstance(value, tuple):
+        return [_plain(part, text) for part in value]
+    return {field.name: _plain(getattr(value, field.name), text) for field in fields(value)}
+
+
+def _reported(content: bytes, name: str) -> tuple[str, str | None, int | None]:
+    """Message, template and line of an error. Nothing is believed of what the process says."""
+    try:
+        error = json.loads(content)
+        message, named, line = error["message"], error.get("name"), error.get("line")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return "the process that renders report templates sent something else", name, None
+    found = isinstance(named, str)
+    return str(message), named if found else name, line if found and isinstance(line, int) else None
+
+
+def _packaged() -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in (PACKAGE / "templates").glob("*.j2")}
+
+
+def _import_path() -> tuple[str, ...]:
+    """Where the process finds what it imports; nothing of its environment or of ``.pth`` files counts there."""
+    specs = (find_spec(name) for name in ("jinja2", "markupsafe"))
+    places = (PACKAGE, *(Path(spec.origin).parent for spec in specs if spec and spec.origin))
+    return tuple(dict.fromkeys(str(place.parent) for place in places))

@@ -1,0 +1,1 @@
+"""The folders that sessions work in: created, compared, archived, restored, and what is hidden from agents."""

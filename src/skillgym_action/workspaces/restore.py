@@ -1,0 +1,62 @@
+"""The revival door: a session's home and workspace are put back where they were, for as long as it is asked.
+
+Agents find a session by the path of its workspace, and speak of files by theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillgym_action.filesystem.cleanup import remove
+from skillgym_action.model.errors import UsageError
+from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
+from skillgym_action.workspaces.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.processes.processes import Processes
+
+# Where ``Workspaces`` puts the homes of sessions.
+PLACE = re.compile(rf"skillgym-\w+/[0-9a-f]+/{HOME}")
+
+
+@contextmanager
+def revived(processes: Processes, home: Path, cwd: Path, *, records: Path, kept: Path | None) -> Iterator[Workspace]:
+    """A workspace at ``cwd`` with a home at ``home``; ``records`` and ``kept`` are copied there. Raises UsageError.
+
+    Nothing that exists is touched, but for a ``cwd`` that was no session's own.
+    """
+    temporary = Path(tempfile.gettempdir()).resolve()
+    if not home.is_relative_to(temporary) or not PLACE.fullmatch(home.relative_to(temporary).as_posix()):
+        message = f"the session's home was {home}, which is no place for one below {temporary}"
+        raise UsageError(message, remedy=f"set TMPDIR, if it was run with another one: {home.parents[2]}")
+    root, own = home.parents[1], home.with_name(WORKSPACE)
+    try:
+        root.mkdir(mode=0o700)
+    except FileExistsError:
+        raise UsageError(f"{root} exists: its run is going on, or was killed", remedy="remove it, if so") from None
+    try:
+        session = SessionFolder(home.parent, processes.keeper, None, None)
+        session.make(HOME)
+        session.make(SCRATCH)
+        if records.is_dir() and not records.is_symlink():
+            shutil.copytree(records, home, symlinks=True, dirs_exist_ok=True)
+        if cwd == own:
+            session.make(WORKSPACE)
+            if kept:
+                shutil.copytree(kept, cwd, symlinks=True, dirs_exist_ok=True)
+        elif cwd.is_dir():
+            session.adopt(WORKSPACE, os.open(cwd, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), cwd)
+        else:
+            raise UsageError(f"the session's working directory is not there: {cwd}")
+        yield Workspace(session, cwd, None)
+        session.close()
+    finally:
+        remove(root)
