@@ -31,7 +31,7 @@ lint: $(VENV)/development ## check style, types, the import rules, the action an
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python tests/documented_workflows.py $(DOCUMENTED)
+	$(BIN)/python tests/support/documented_workflows.py $(DOCUMENTED)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml $(DOCUMENTED)/*.yml
@@ -48,7 +48,7 @@ bench: $(VENV)/development ## measure speed and memory
 	$(BIN)/python -m bench
 
 mutants: $(VENV)/development ## remove one protection at a time: the tests have to notice (some as root); ONLY=PATTERN for a few
-	$(BIN)/python tests/mutants.py $(if $(ONLY),'$(ONLY)')
+	$(BIN)/python tests/support/mutants.py $(if $(ONLY),'$(ONLY)')
 
 test-agents: $(VENV)/development ## run the real CLIs of all agents against a scripted model; installs them once
 	$(BIN)/pytest -m more_agents -n $(WORKERS)
@@ -57,7 +57,7 @@ test-container: $(VENV)/development ## build the image and run it as GitHub's ru
 	eval "$$(tests/container/engine.sh)" && $(BIN)/pytest tests/container
 
 compare-agentv: $(VENV)/development ## compare scores with AgentV's own; installs it once (800 MB)
-	$(BIN)/python tests/compare_agentv.py
+	$(BIN)/python tests/support/compare_agentv.py
 
 clean: ## remove everything that is not a source
 	rm -rf $(VENV) .skillgym-results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

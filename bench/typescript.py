@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psutil
 
-sys.path.append(os.fspath(Path(__file__).parents[1] / "tests"))
+sys.path.append(os.fspath(Path(__file__).parents[1] / "tests" / "support"))
 
 from skillgym_package import new_node, skillgym_package
 

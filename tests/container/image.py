@@ -6,9 +6,9 @@ import re
 import subprocess
 from functools import cache
 
-from docs_tables import ROOT
+from docs_tables import REPOSITORY
 
-DOCKERFILE = ROOT / "Dockerfile"
+DOCKERFILE = REPOSITORY / "Dockerfile"
 BASE = re.compile(r"^FROM ((\S+)@sha256:[0-9a-f]{64}) AS base$", re.MULTILINE)
 NAME = "skillgym-action:test"
 
@@ -31,5 +31,5 @@ def buildable(dockerfile: str) -> str:
 def built() -> str:
     """The image's name."""
     dockerfile = buildable(DOCKERFILE.read_text(encoding="utf-8"))
-    docker("build", "--quiet", "--tag", NAME, "--file", "-", str(ROOT), given=dockerfile)
+    docker("build", "--quiet", "--tag", NAME, "--file", "-", str(REPOSITORY), given=dockerfile)
     return NAME

@@ -10,7 +10,7 @@ import yaml
 
 from container.act import STAND_INS, Place
 from container.image import buildable
-from docs_tables import ROOT
+from docs_tables import REPOSITORY
 from documented_workflows import documented
 from github_server import READ_ONLY_TOKEN, GitHubServer
 from github_state import PullRequest
@@ -57,10 +57,12 @@ def github() -> Iterator[GitHubServer]:
 def action(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """This project as it stands, as a repository with one commit."""
     copy = tmp_path_factory.mktemp("action") / "skillgym-action"
-    for name in git_in(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").rstrip("\0").split("\0"):
-        if (ROOT / name).exists():
+    for name in (
+        git_in(REPOSITORY, "ls-files", "-z", "--cached", "--others", "--exclude-standard").rstrip("\0").split("\0")
+    ):
+        if (REPOSITORY / name).exists():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
+            shutil.copy2(REPOSITORY / name, copy / name, follow_symlinks=False)
     (copy / "Dockerfile").write_text(buildable((copy / "Dockerfile").read_text()))
     return committed(copy)
 
@@ -118,7 +120,7 @@ def examples_with(document: str, action: Path, folder: Path) -> tuple[Path, Plac
         if workflow.file.startswith(document)
     }
     played = shutil.ignore_patterns("agentv")
-    repository = shutil.copytree(ROOT / "examples", folder / "skills", ignore=played)
+    repository = shutil.copytree(REPOSITORY / "examples", folder / "skills", ignore=played)
     committed(written(repository, shown))
     actions = {"org/skillgym-action@v1": action, **artifact_actions(*shown.values())}
     return repository, Place(repository=repository, artifacts=folder, actions=actions)

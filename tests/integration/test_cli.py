@@ -1,0 +1,758 @@
+"""The command line as people and scripts meet it: real processes in scratch repositories."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from paths import DATA
+from scratch import (
+    PASSING,
+    PROGRAM,
+    Ran,
+    case,
+    config,
+    environment,
+    git_in,
+    repository,
+    runner,
+    skillgym,
+    started,
+    suite,
+    written,
+)
+from skillgym_action.storage.results_schema import Results
+
+EXAMPLE = DATA / "x-bench" / "example-suite.json"
+PYTHON = "from skillgym_action import Case, Suite\n"
+
+
+def results(folder: Path) -> dict:
+    """The results file of a run directory, which its schema accepts."""
+    text = (folder / "results.json").read_text(encoding="utf-8")
+    Results.model_validate_json(text)
+    return json.loads(text)
+
+
+def told(folder: Path) -> dict[str, str]:
+    """The status of every case."""
+    return {one["caseId"]: one["status"] for part in results(folder)["suites"] for one in part["results"]}
+
+
+def run(folder: Path, *args: str, **env: str) -> Ran:
+    """``run`` into ``out``; whatever goes wrong, nobody gets a traceback."""
+    ran = skillgym("run", "--output", "out", *args, cwd=folder, **env)
+    assert "Traceback" not in ran.err
+    assert "this is a bug" not in ran.err
+    return ran
+
+
+# --- exit codes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("script", "cases", "code", "verdict"),
+    [
+        pytest.param(PASSING, [case()], 0, "passed: 1 passed of 1", id="green"),
+        pytest.param("true", [case()], 1, "failed: 1 failed of 1", id="red"),
+        pytest.param("true", [case(expectedFail=True)], 0, "passed: 1 failed as expected of 1", id="known failure"),
+        pytest.param(PASSING, [case(expectedFail=True)], 1, "failed: 1 unexpected pass of 1", id="unexpected pass"),
+        pytest.param(PASSING, [case(), case(expect=["fiel:x"])], 2, "inconclusive: 1 could not be judged", id="suite"),
+        pytest.param("sleep 60", [case(timeout=0.2)], 3, "inconclusive: 1 could not be judged of 1", id="inconclusive"),
+    ],
+)
+def test_the_exit_code_and_the_verdict_agree(tmp_path, script, cases, code, verdict):
+    cases = [one | {"id": str(number)} for number, one in enumerate(cases)]
+    files = {"bench/core.json": suite(*cases), "skillgym.config.yaml": config(runner(script))}
+    ran = run(repository(tmp_path, files))
+    assert ran.code == code
+    assert verdict in ran.err
+    assert results(tmp_path / "out")["run"]["decision"]["exitCode"] == code
+
+
+def test_every_run_leaves_its_reports(tmp_path):
+    run(repository(tmp_path))
+    files = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert files >= {
+        *("results.json", "journal.jsonl", "junit.xml", "summary.md", "comment.md"),
+        *(f"core/one/sh/repeat-1/{name}" for name in ("stdout.log", "stderr.log", "report.json", "workspace.json")),
+    }
+
+
+# --- what a user may get wrong ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        pytest.param(["--fail-on", "faild"], "--fail-on: unknown word 'faild'; did you mean 'failed'?", id="a word"),
+        pytest.param(["--jobs", "many"], "--jobs: must be a valid integer", id="a number"),
+        pytest.param(["--config", "nope.yaml"], "no such configuration file: nope.yaml; check --config", id="a config"),
+        pytest.param(
+            ["--runner", "claude-cod"], "unknown runner 'claude-cod'; did you mean 'claude-code'?", id="a runner"
+        ),
+        pytest.param(
+            ["nope.json"],
+            "no such file or folder: nope.json; name a suite file, a folder or a glob; !PATH excludes",
+            id="a path",
+        ),
+        pytest.param(
+            ["README.md"], "README.md: no suite format has files ending in '.md'; suites end in", id="a format"
+        ),
+        pytest.param(["--jbos", "2"], "No such option '--jbos'", id="an option"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_one_clear_message(tmp_path, args, message):
+    repository(tmp_path, {"README.md": "x", "skillgym.config.yaml": config(runner())})
+    ran = run(tmp_path, *args)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert not (tmp_path / "out" / "results.json").exists()
+
+
+def test_a_mistake_in_the_configuration_is_told_with_its_place(tmp_path):
+    ran = run(repository(tmp_path, {"skillgym.config.yaml": "run: {repeet: 2}\n"}))
+    assert (ran.code, ran.err) == (
+        2,
+        "error: skillgym.config.yaml:1:7: run.repeet: unknown key 'repeet'; did you mean 'repeat'?\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "files"),
+    [
+        pytest.param([], {"bench/core.json": None}, id="no suite"),
+        pytest.param(["--case", "nope"], {}, id="no case of that id"),
+        pytest.param(["--tag", "nope"], {}, id="no case with that tag"),
+        pytest.param(["--shard", "2/2"], {}, id="an empty shard"),
+        pytest.param(["bench/*.py"], {}, id="a glob that matches nothing"),
+        pytest.param(["!bench"], {}, id="everything left out"),
+    ],
+)
+def test_a_run_that_judges_nothing_is_never_green(tmp_path, args, files):
+    ran = run(repository(tmp_path, files), *args)
+    assert ran.code == 2
+    assert "no case was left to run: no suite was found, or the filters leave none" in ran.err
+    assert results(tmp_path / "out")["totals"]["executions"] == 0
+
+
+BAD_SUITES = [
+    pytest.param(
+        "bad.json",
+        '{"cases": [{"prompt": 1, "expect": []}, nope]}',
+        "bench/bad.json:1:41: not JSON: expecting value",
+        id="broken JSON",
+    ),
+    pytest.param(
+        "bad.json",
+        suite(case(prompt=5, budget="x")),
+        'cases[0].prompt: must be text, not 5; also cases[0].budget: must be a number, not "x"',
+        id="wrong types",
+    ),
+    pytest.param(
+        "bad.json",
+        suite(case("a"), case("a")),
+        "cases[1].id: the id 'a' is already that of cases[0] at bench/bad.json:1:29; rename one of them",
+        id="the same id twice",
+    ),
+    pytest.param("bad.json", suite(case(expect=())), "cases[0].expect: must not be empty", id="nothing expected"),
+    pytest.param(
+        "bad.json",
+        suite(case(expect=("fiel:x exists",))),
+        "cases[0].expect[0]: unknown kind of expectation: 'fiel:x exists'; did you mean file:?",
+        id="unknown prefix",
+    ),
+    pytest.param(
+        "bad.json",
+        suite(case(expect=("file:../x exists",))),
+        "../x leads out of the workspace",
+        id="a path that leads out",
+    ),
+    pytest.param(
+        "bad.json", suite(case(expect=("diff:/etc/passwd",))), "the path /etc/passwd is absolute", id="an absolute path"
+    ),
+    pytest.param(
+        "bad.json", '{"cases": []}', "cases: must not be empty; a suite without cases judges nothing", id="no cases"
+    ),
+    pytest.param(
+        "bad.json",
+        b'{"cases": [{"prompt": "\xff", "expect": []}]}',
+        "bench/bad.json: not UTF-8 at byte 23; save the file as UTF-8",
+        id="not UTF-8",
+    ),
+    pytest.param(
+        "bad_suite.py",
+        PYTHON + "raise RuntimeError('no luck')\n",
+        "bench/bad_suite.py:2:1: RuntimeError: no luck",
+        id="a suite that raises",
+    ),
+    pytest.param(
+        "bad_suite.py",
+        PYTHON + "import sys; sys.exit(3)\n",
+        "bench/bad_suite.py:2:13: SystemExit: 3; a suite file only defines cases",
+        id="a suite that exits",
+    ),
+    pytest.param(
+        "bad_suite.py",
+        PYTHON + "import os; os._exit(3)\n",
+        "the suite ended its process with exit code 3 while it was imported",
+        id="a suite that ends its process",
+    ),
+    pytest.param(
+        "bad_suite.py",
+        PYTHON + "def (:\n",
+        "bench/bad_suite.py:2:5: SyntaxError: invalid syntax",
+        id="a suite that is no Python",
+    ),
+    pytest.param("bad_suite.py", PYTHON, "the file has no variable `suite`; write", id="a suite without cases"),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym"',
+        "bench/bad-suite.ts: the file has no default export; write `export default [ … cases … ]`",
+        id="TypeScript without a default export",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nexport default 5;',
+        "bench/bad-suite.ts: the default export is 5; export a list of cases",
+        id="TypeScript with a default export that is no suite",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nexport default [\n  { id: "a", assert() {} },\n];',
+        "bench/bad-suite.ts:3:5: the case has no prompt; write prompt",
+        id="a TypeScript case without a prompt",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nexport default [\n  { id: "a", prompt: "p" },\n];',
+        "bench/bad-suite.ts:3:5: the case has no assert; write `assert(report, ctx) { … }`",
+        id="a TypeScript case without an assert",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nexport default [',
+        "bench/bad-suite.ts:2:17: SyntaxError: ",
+        id="a suite that is no TypeScript",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nimport "./missing.ts";',
+        "bench/bad-suite.ts:2:8: Cannot find module",
+        id="a TypeScript suite that imports what is not there",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nprocess.exit(3);',
+        "the suite ended its process with exit code 3 while it was imported",
+        id="a TypeScript suite that ends its process",
+    ),
+    pytest.param(
+        "bad-suite.ts",
+        'import "skillgym";\nawait new Promise(() => {});',
+        "bench/bad-suite.ts: Deadlock: it awaits a promise that nothing can resolve any more",
+        id="a TypeScript suite that never ends",
+    ),
+    pytest.param(
+        "EVAL.yaml",
+        "cases: []",
+        "bench/EVAL.yaml:1:1: has no tests; tests: ./cases/, a folder with a case.yaml for each; or a list",
+        id="AgentV",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), BAD_SUITES)
+def test_a_bad_suite_is_told_and_costs_nothing_but_itself(tmp_path, name, text, message):
+    ran = run(repository(tmp_path, {f"bench/{name}": text}))
+    assert ran.code == 2
+    assert ran.err.count(message) == 1
+    assert results(tmp_path / "out")["totals"]["passed"] >= 1
+    assert ET.parse(tmp_path / "out/junit.xml").find(".//error") is not None
+
+
+@pytest.mark.parametrize(("name", "text", "message"), BAD_SUITES)
+def test_check_says_the_same_and_starts_nothing(tmp_path, name, text, message):
+    repository(tmp_path, {f"bench/{name}": text})
+    ran = skillgym("check", cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert ran.err.startswith(f"error: bench/{name}")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "skillgym.config.yaml"]
+
+
+def test_what_a_suite_prints_goes_to_its_log_and_not_to_us(tmp_path):
+    body = "print('at import')\nsuite = Suite()\n@suite.case('x', prompt='p')\ndef x(report, ctx): print('in check')\n"
+    ran = run(repository(tmp_path, {"bench/own_suite.py": PYTHON + body}))
+    assert (ran.code, ran.out) == (0, "")
+    assert "at import" not in ran.err
+    logs = "".join(path.read_text() for path in (tmp_path / "out").glob("*.log"))
+    assert ("at import" in logs, "in check" in logs) == (True, True)
+
+
+def test_a_missing_agent_is_told_once_and_stops_its_cases(tmp_path):
+    claude = {"agent": {"type": "claude-code"}}
+    files = {"bench/core.json": suite(case("a"), case("b")), "skillgym.config.yaml": config(claude)}
+    ran = run(repository(tmp_path, files), PATH="/usr/bin:/bin")
+    assert ran.code == 3
+    assert "claude-code: claude is not on PATH; use --install-agents, or skillgym-action doctor" in ran.err
+    assert told(tmp_path / "out") == {"a": "errored", "b": "errored"}
+
+
+def test_a_suite_that_cannot_be_opened_is_told(tmp_path):
+    repository(tmp_path)
+    (tmp_path / "bench/loop.bench.json").symlink_to("loop.bench.json")
+    ran = run(tmp_path, "bench/loop.bench.json")
+    assert ran.code == 2
+    assert "bench/loop.bench.json: cannot be read: " in ran.err
+
+
+def test_a_run_directory_that_cannot_be_made_is_told_before_anything_starts(tmp_path):
+    repository(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
+    ran = skillgym("run", "--output", "skillgym.config.yaml", cwd=tmp_path)
+    message = f"cannot write {tmp_path}/skillgym.config.yaml: Not a directory"
+    remedy = "free space there, or choose another folder with --output"
+    assert (ran.code, ran.err) == (3, f"error: {message}; {remedy}\n")
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_report_that_cannot_be_written_keeps_nothing_else_from_being_told(tmp_path):
+    ran = run(repository(tmp_path), "--report", "junit=bench/core.json/x.xml", "--report", "x-bench=x.json")
+    assert ran.code == 3
+    assert "passed: 1 passed of 1" in ran.err
+    assert ran.err.splitlines()[-1].startswith(f"error: cannot write {tmp_path}/bench/core.json/x.xml: ")
+    assert (tmp_path / "x.json").exists()
+
+
+def test_outside_of_git_and_where_git_is_broken(tmp_path):
+    assert run(repository(tmp_path / "plain")).code == 0
+    broken = repository(tmp_path / "broken", {".git/HEAD": "nonsense"})
+    ran = run(broken)
+    assert ran.code == 2
+    assert "cannot be listed: fatal: not a git repository" in ran.err
+    assert "install git, and see what `git status` says there" in ran.err
+
+
+# --- cancellation -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_cancelled_run_ends_soon_with_complete_reports(tmp_path, number):
+    script = "case $(cat) in *slow) echo $$ > $PID; sleep 300;; esac; echo > out.txt"
+    agent = runner(script, env={"PID": str(tmp_path / "pid")})
+    repository(
+        tmp_path / "repo",
+        {"bench/core.json": suite(case("quick"), case("slow"), case("never")), "skillgym.config.yaml": config(agent)},
+    )
+    child = started("run", "--output", "out", cwd=tmp_path / "repo")
+    wait_for(tmp_path / "pid")
+    child.send_signal(number)
+    began = time.monotonic()
+    out, err = child.communicate(timeout=30)
+    assert time.monotonic() - began < 7  # GitHub kills after that
+    assert (child.returncode, out) == (130, "")
+    assert "cancelled, inconclusive: 1 passed, 2 skipped of 3" in err
+    folder = tmp_path / "repo" / "out"
+    assert told(folder) == {"quick": "passed", "slow": "skipped", "never": "skipped"}
+    assert results(folder)["run"]["status"] == "cancelled"
+    assert results(folder)["run"]["decision"]["exitCode"] == 130
+    assert [len(ET.parse(folder / "junit.xml").findall(f".//{name}")) for name in ("testcase", "skipped")] == [3, 2]
+    assert "cancelled" in (folder / "summary.md").read_text().lower()
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
+HANG = "echo x > {pid}; sleep 300"
+HANGING = PYTHON + "import time\nopen({pid!r}, 'w').write('x')\ntime.sleep(300)\n"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param(
+            lambda pid: {"bench/core.json": suite(case(expect=(f"test:{HANG.format(pid=pid)}",)))}, id="a command"
+        ),
+        pytest.param(
+            lambda pid: {"bench/core.json": suite(workspace={"bootstrap": HANG.format(pid=pid)})}, id="a bootstrap"
+        ),
+        pytest.param(lambda pid: {"bench/own_suite.py": HANGING.format(pid=pid)}, id="an import"),
+    ],
+)
+def test_a_cancellation_is_no_failure_whatever_it_interrupts(tmp_path, files):
+    pid = tmp_path / "pid"
+    child = started("run", "--output", "out", cwd=repository(tmp_path / "repo", files(str(pid))))
+    wait_for(pid)
+    child.send_signal(signal.SIGTERM)
+    child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert results(tmp_path / "repo/out")["run"]["status"] == "cancelled"
+    assert told(tmp_path / "repo/out")["one"] == "skipped"
+
+
+def wait_for(file: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not (file.exists() and file.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# --- other commands ---------------------------------------------------------------------------------
+
+
+def test_list_shows_what_would_run(tmp_path):
+    cases = suite(case("a", tags=["smoke"], timeout=5), case("b", budget=2))
+    repository(tmp_path, {"bench/core.json": cases, "skillgym.config.yaml": config(runner(model="m"))})
+    ran = skillgym("list", cwd=tmp_path)
+    assert ran.code == 0
+    assert [line.split() for line in ran.out.splitlines() if line.strip()] == [
+        ["suite", "case", "runner", "model", "tags"],
+        ["bench/core.json", "a", "sh", "m", "smoke"],
+        ["bench/core.json", "b", "sh", "m"],
+    ]
+    rows = json.loads(skillgym("list", "--json", cwd=tmp_path).out)
+    common = {"suite": "bench/core.json", "format": "x-bench", "runner": "sh", "model": "m"}
+    assert rows == [
+        common | {"case": "a", "tags": ["smoke"], "timeout": 5, "budget": 5.0},
+        common | {"case": "b", "tags": [], "timeout": 600, "budget": 2},
+    ]
+
+
+def test_list_makes_a_matrix_for_a_workflow(tmp_path):
+    ran = skillgym("list", "--matrix", "3", cwd=tmp_path)
+    assert (ran.code, ran.out) == (0, '{"include": [{"shard": "1/3"}, {"shard": "2/3"}, {"shard": "3/3"}]}\n')
+
+
+def test_a_dry_run_starts_nothing_and_keeps_nothing(tmp_path):
+    repository(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
+    ran = skillgym("run", "--dry-run", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == "bench/core.json one [sh] 600 s, $5.00\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "skillgym.config.yaml"]
+    nothing = skillgym("run", "--dry-run", "--case", "nope", cwd=tmp_path)
+    assert (nothing.code, nothing.out) == (2, "")
+    assert "nothing would run: no suite was found, or the filters leave no case" in nothing.err
+
+
+def test_check_is_content_with_good_suites_and_needs_no_runner(tmp_path):
+    repository(tmp_path, {"skillgym.config.yaml": None, "bench/two.json": suite(case("a"), case("b"))})
+    ran = skillgym("check", cwd=tmp_path)
+    assert (ran.code, ran.out) == (0, "fine: 2 suites, 3 cases, 0 runners\n")
+
+
+def test_check_without_a_suite_is_an_error(tmp_path):
+    ran = skillgym("check", cwd=tmp_path)
+    assert (ran.code, ran.err) == (
+        2,
+        "error: no suite was found; name a suite file or a folder that holds one\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["config", "x-bench", "results"])
+def test_schemas_are_json(tmp_path, name):
+    ran = skillgym("schema", name, cwd=tmp_path)
+    assert ran.code == 0
+    assert "properties" in json.loads(ran.out)
+
+
+def test_schemas_are_listed_and_misspelt_ones_guessed(tmp_path):
+    assert skillgym("schema", cwd=tmp_path).out.split() == ["config", "x-bench", "results", "typescript"]
+    ran = skillgym("schema", "confg", cwd=tmp_path)
+    assert (ran.code, ran.err) == (2, "error: unknown schema 'confg'; did you mean 'config'?\n")
+
+
+# --- selection --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "suites"),
+    [
+        pytest.param([], ["bench/core.json", "deep/x.bench.json", "own_suite.py"], id="all below the repository"),
+        pytest.param(["bench"], ["bench/core.json"], id="a folder"),
+        pytest.param(
+            ["deep/x.bench.json", "bench"], ["bench/core.json", "deep/x.bench.json"], id="a file and a folder"
+        ),
+        pytest.param(["**/*.json"], ["bench/core.json", "deep/x.bench.json"], id="a glob"),
+        pytest.param(["!deep"], ["bench/core.json", "own_suite.py"], id="but not"),
+        pytest.param([".", "!**/*.json"], ["own_suite.py"], id="but no glob"),
+        pytest.param(["--format", "python"], ["own_suite.py"], id="a format"),
+        pytest.param(["ignored/x.bench.json"], ["ignored/x.bench.json"], id="a named file, ignored or not"),
+        pytest.param(["odd/name.json"], ["odd/name.json"], id="a named file, wherever it is"),
+    ],
+)
+def test_which_suites_run(tmp_path, args, suites):
+    body = PYTHON + "suite = Suite()\n@suite.case('x', prompt='p')\ndef x(report, ctx): pass\n"
+    files = dict.fromkeys(("deep/x.bench.json", "ignored/x.bench.json", "node_modules/y.bench.json"), suite())
+    files |= {"odd/name.json": suite(), "own_suite.py": body, ".gitignore": "ignored/\n", "bench/data.json": "[1]"}
+    repository(tmp_path, files, git=True)
+    rows = json.loads(skillgym("list", "--json", *args, cwd=tmp_path).out)
+    assert sorted({row["suite"] for row in rows}) == suites
+
+
+def test_a_folder_outside_of_the_repository_is_searched_as_well(tmp_path):
+    here, there = repository(tmp_path / "here", git=True), repository(tmp_path / "there")
+    rows = json.loads(skillgym("list", "--json", there, cwd=here).out)
+    assert [row["suite"] for row in rows] == [str(there / "bench/core.json")]
+
+
+def test_run_directories_are_never_searched(tmp_path):
+    repository(tmp_path, {"bench/core.json": suite(case(expect=("file:never exists",))), "bench/t.json": suite()})
+    run(tmp_path, "bench/core.json", "--keep", "all")
+    assert (tmp_path / "out/workspaces").exists()
+    rows = json.loads(skillgym("list", "--json", cwd=tmp_path).out)
+    assert sorted({row["suite"] for row in rows}) == ["bench/core.json", "bench/t.json"]
+
+
+# --- the terminal -----------------------------------------------------------------------------------
+
+
+def test_progress_goes_to_stderr_and_stdout_is_for_machines(tmp_path):
+    ran = run(repository(tmp_path))
+    assert ran.out == ""
+    assert re.sub(r"\d+ ms|/.*/", "…", ran.err).splitlines() == [
+        "1/1 ✓ one [sh]  passed  …  unknown",
+        "",
+        "passed: 1 passed of 1, in …, cost unknown",
+        "reports: …out",
+    ]
+
+
+def test_quiet_leaves_the_verdict(tmp_path):
+    ran = run(repository(tmp_path), "--quiet")
+    assert re.fullmatch(r"passed: 1 passed of 1, in \d+ ms, cost unknown\n", ran.err)
+
+
+def test_what_the_agent_said_is_shown_on_demand_and_is_no_command(tmp_path):
+    files = {"skillgym.config.yaml": config(runner(r"printf '::error::evil\n##[error]x\033[31mred'"))}
+    repository(tmp_path, files)
+    assert "evil" not in run(tmp_path).err
+    shown = run(tmp_path, "--verbose").err.splitlines()
+    assert shown[shown.index("one: final output") + 1 :][:2] == ["    : :error::evil", "    ## [error]xred"]
+
+
+def on_a_terminal(folder: Path, *args: str, **env: str) -> str:
+    """What a run shows on a terminal."""
+    master, slave = pty.openpty()
+    child = subprocess.Popen(
+        [PROGRAM, "run", *args], cwd=folder, env=environment(TERM="xterm-256color", **env), stderr=slave, stdout=slave
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            chunk = os.read(master, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not chunk:
+            break
+        shown += chunk
+    os.close(master)
+    child.wait()
+    return shown.decode()
+
+
+@pytest.mark.parametrize(
+    ("args", "env", "colored"),
+    [
+        pytest.param([], {}, True, id="a terminal"),
+        pytest.param([], {"NO_COLOR": "1"}, False, id="NO_COLOR"),
+        pytest.param(["--no-color"], {}, False, id="the option"),
+    ],
+)
+def test_colours_are_for_terminals_whose_user_wants_them(tmp_path, args, env, colored):
+    shown = on_a_terminal(repository(tmp_path), *args, **env)
+    assert "1 passed of 1" in shown
+    assert (re.search(r"\x1b\[[0-9;]*3[0-9][0-9;]*m", shown) is not None) is colored
+
+
+# --- reports ----------------------------------------------------------------------------------------
+
+
+def test_more_reports_are_written_where_they_are_wanted(tmp_path):
+    ran = run(repository(tmp_path), "--report", "junit=deep/j.xml", "--report", "x-bench=x.json")
+    assert ran.code == 0
+    assert ET.parse(tmp_path / "deep/j.xml").getroot().tag == "testsuites"
+    (one,) = json.loads((tmp_path / "x.json").read_text())["cases"]
+    assert (one["id"], one["pass"]) == ("one", True)
+
+
+def test_a_default_run_directory_is_new_and_nothing_to_commit(tmp_path):
+    repository(tmp_path, git=True)
+    for _ in range(2):
+        assert skillgym("run", cwd=tmp_path).code == 0
+    assert len(list((tmp_path / ".skillgym-results").glob("*/results.json"))) == 2
+    assert git_in(tmp_path, "status", "--porcelain") == ""
+
+
+def test_a_run_into_the_same_folder_leaves_nothing_of_the_one_before(tmp_path):
+    files = {"skillgym.config.yaml": config(runner("true"))}
+    assert run(repository(tmp_path, files)).code == 1
+    written(tmp_path, {"skillgym.config.yaml": config(runner())})
+    assert run(tmp_path).code == 0
+    assert not (tmp_path / "out/core/one/sh/repeat-1/error.json").exists()
+
+
+# --- the seed's example -----------------------------------------------------------------------------
+
+# Passes once either piece of work is done.
+PACKAGE = json.dumps({"scripts": {"test": "test -e src/auth.ts || test -e test/budget.test.ts"}})
+WORKER = """
+case $(cat) in
+  *auth*) mkdir -p src; echo 'export function login() {}' > src/auth.ts;;
+  *budget*) mkdir -p test; echo 'test()' > test/budget.test.ts;;
+esac
+"""
+
+
+def with_the_example(folder: Path, script: str) -> Path:
+    files = {"bench/core.json": None, "bench/example-suite.json": EXAMPLE.read_text(), "package.json": PACKAGE}
+    return repository(folder, files | {"skillgym.config.yaml": config(runner(script))}, git=True)
+
+
+def test_the_example_passes_when_the_work_is_done(tmp_path):
+    ran = run(with_the_example(tmp_path, WORKER), "--report", "x-bench=results.json")
+    assert (ran.code, told(tmp_path / "out")) == (0, {"extract-auth": "passed", "add-tests": "passed"})
+    written_results = json.loads((tmp_path / "results.json").read_text())
+    assert {key: written_results[key] for key in ("suite", "passed", "failed", "total")} == {
+        "suite": "core-refactors",
+        "passed": 2,
+        "failed": 0,
+        "total": 2,
+    }
+
+
+def test_the_example_fails_when_nothing_is_done_and_says_why(tmp_path):
+    ran = run(with_the_example(tmp_path, "true"), "--jobs", "2")
+    assert (ran.code, told(tmp_path / "out")) == (1, {"extract-auth": "failed", "add-tests": "failed"})
+    (one,) = results(tmp_path / "out")["suites"]
+    explained = [
+        (outcome["assertion"], outcome["passed"], re.sub(r"[\d.]+ s", "… s", outcome["explanation"]))
+        for result in one["results"]
+        for outcome in result["outcomes"]
+    ]
+    assert explained == [
+        ("file:src/auth.ts exists", False, "src/auth.ts does not exist"),
+        ("file:src/auth.ts contains 'export function'", False, "src/auth.ts does not exist"),
+        ("test:npm test passes", False, "exited 1 after … s"),
+        ("file:test/budget.test.ts exists", False, "test/budget.test.ts does not exist"),
+        ("test:npm test passes", False, "exited 1 after … s"),
+    ]
+
+
+# --- stored sessions --------------------------------------------------------------------------------
+
+TWO = (case("a", ("file:a.txt contains 'A'",)), case("b", ("no-file:gone.txt", "file:d/b.txt exists")))
+TWO_DONE = 'echo x >> "$LOG"; echo A > a.txt; rm -f gone.txt; mkdir -p d; echo b > d/b.txt; ln -s d/b.txt link; pwd'
+
+
+def with_sessions(tmp_path: Path) -> Path:
+    agent = runner(TWO_DONE, env={"LOG": str(tmp_path / "log")})
+    files = {"bench/core.json": suite(*TWO), "skillgym.config.yaml": config(agent), "gone.txt": "x"}
+    return repository(tmp_path / "repo", files)
+
+
+def test_judging_again_asks_today_s_assertions_and_no_agent(tmp_path):
+    root = with_sessions(tmp_path)
+    assert run(root).code == 0
+    written(root, {"bench/core.json": suite(case("a", ("file:a.txt contains 'B'",)), TWO[1], case("new"))})
+    again = skillgym("rejudge", "out", "--output", "again", cwd=root)
+    assert (again.code, told(root / "again")) == (1, {"a": "failed", "b": "passed"})
+    assert "a.txt" in again.err
+    assert (tmp_path / "log").read_text() == "x\nx\n"
+    third = skillgym("rejudge", "again", "--output", "third", cwd=root)
+    assert (third.code, told(root / "third")) == (1, {"a": "failed", "b": "passed"})
+
+
+def test_judging_again_what_had_trouble_neither_waits_nor_changes_it(tmp_path):
+    event = json.dumps({"type": "error", "class": "rate-limit", "message": "slow down", "retryAfter": 30})
+    script = (
+        f"echo x >> $LOG; [ $(wc -l < $LOG) -ge 3 ] && printf '%s' '{event}' || printf '%s' '{event}' | sed s/30/0/"
+    )
+    agent = runner(script, output="events", env={"LOG": str(tmp_path / "log")})
+    root = repository(tmp_path / "repo", {"skillgym.config.yaml": config(agent)})
+    assert run(root).code == 3
+    began = time.monotonic()
+    assert skillgym("rejudge", "out", "--output", "again", cwd=root).code == 3
+    assert time.monotonic() - began < 10
+    (one,) = results(root / "again")["suites"][0]["results"]
+    assert (one["failureClass"]["id"], one["error"]["message"]) == ("rate-limit", "slow down")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        pytest.param(
+            ["bench"], "error: bench/results.json: No such file or directory; name a run directory", id="no run"
+        ),
+        pytest.param(
+            ["broken"],
+            "error: broken/results.json: not JSON: Expecting property name enclosed in double quotes: line 1 column 2",
+            id="a broken one",
+        ),
+        pytest.param(["other"], "error: other/results.json: schema: is missing", id="somebody else's"),
+    ],
+)
+def test_what_cannot_be_judged_again_is_told(tmp_path, args, message):
+    repository(tmp_path, {"broken/results.json": "{", "other/results.json": "{}"})
+    ran = skillgym("rejudge", *args, cwd=tmp_path)
+    assert ran.code == 2
+    assert message in ran.err
+
+
+def test_a_run_is_not_judged_again_into_itself(tmp_path):
+    root = with_sessions(tmp_path)
+    run(root)
+    ran = skillgym("rejudge", "out", "--output", "./out", cwd=root)
+    assert (ran.code, ran.err) == (2, "error: --output is the run that is judged again; name another folder\n")
+    assert skillgym("rejudge", "out", cwd=root).code == 0
+
+
+def test_a_recording_plays_the_same_verdict_and_the_same_files(tmp_path):
+    root = with_sessions(tmp_path)
+    assert run(root, "--record", "recorded").code == 0
+    replay = {"agent": {"type": "replay", "sessions": "recorded"}}
+    written(root, {"replay.yaml": config(sh=replay)})
+    for args, code in (((), 0), (("--repeat", "2"), 0)):
+        assert run(root, "--config", "replay.yaml", "--runner", "sh", *args).code == code
+    played = root / "out/core/a/sh/repeat-1"
+    assert told(root / "out") == {"a": "passed", "b": "passed"}
+    assert (tmp_path / "log").read_text() == "x\nx\n"
+    assert (played / "changes/a.txt").read_text() == "A\n"
+    assert (played / "changes/link").readlink() == Path("d/b.txt")
+    assert json.loads((played / "workspace.json").read_text())["deleted"] == ["gone.txt"]
+    text = json.loads((root / "recorded/core/a/sh/repeat-1/report.json").read_text())["finalOutput"]
+    assert text == "/workspace"
+
+
+@pytest.mark.parametrize(
+    ("workspace", "run"),
+    [
+        pytest.param("", {"cwd": "app"}, id="a suite that says nothing"),
+        pytest.param("workspace = Workspace(mode='none')", {"cwd": "app"}, id="a suite that says none"),
+        pytest.param("", {"cwd": "app", "workspace": {"mode": "none"}}, id="a configuration that says none"),
+        pytest.param("", {"workspace": {"mode": "none", "cwd": "app"}}, id="a directory of its own"),
+    ],
+)
+def test_agents_work_where_the_configuration_says(tmp_path, workspace, run):
+    check = "Suite, Workspace\nsuite = Suite('s')\n@suite.case('c', prompt='p')\ndef c(report): pass\n"
+    files = {
+        "bench/core.json": None,
+        "app/here": "",
+        "where_suite.py": f"from skillgym_action import {check}{workspace}\n",
+        "skillgym.config.yaml": config(runner("echo > seen"), run=run),
+    }
+    ran = skillgym("run", cwd=repository(tmp_path, files))
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "app" / "seen").is_file()
+
+
+def test_a_message_holds_no_secret(tmp_path):
+    ran = skillgym("run", "--config", "s3cret-value/of-the-job.yaml", cwd=tmp_path, API_TOKEN="s3cret-value/of-the-job")
+    assert (ran.code, ran.err) == (2, "error: no such configuration file: ***.yaml; check --config\n")

@@ -1,0 +1,133 @@
+"""Whole runs whose graders ask a model: the console script, a suite of AgentV's, and a judge on loopback."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+
+import pytest
+
+from judged_runs import JUDGED, KEY, SPENT, SUITE, results, run, said, scratch
+from scratch import started
+from scripted_http import Reply, ScriptedServer, Silence
+
+COST = 0.00126  # of one answer
+TWO = SUITE + "- {id: two, input: Greet., criteria: It greets nicely.}\n"
+UNPRICED = {"type": "session", "finalOutput": "Hello!"}
+
+
+def test_the_judge_is_reached_through_the_proxy_of_the_environment(tmp_path):
+    with ScriptedServer(said(1.0)) as proxy:
+        ran = run(scratch(tmp_path, **JUDGED), proxy, HTTP_PROXY=proxy.url, ANTHROPIC_BASE_URL="http://judge.invalid")
+    assert ran.code == 0, ran.err
+    assert proxy.lines == ["POST http://judge.invalid/v1/messages"]
+
+
+@pytest.mark.parametrize(
+    ("score", "code", "status"), [pytest.param(0.9, 0, "passed", id="good"), pytest.param(0.1, 1, "failed", id="bad")]
+)
+def test_the_judge_decides_and_what_it_costs_is_part_of_the_case(tmp_path, score, code, status):
+    with ScriptedServer(said(score)) as server:
+        ran = run(scratch(tmp_path, **JUDGED), server)
+    (result,) = results(tmp_path)
+    assert (ran.code, result["status"], result["costSource"]) == (code, status, "computed")
+    assert result["costUsd"] == pytest.approx(0.5 + COST)
+    assert result["outcomes"][0]["score"] == score
+
+
+def test_the_journal_says_that_a_judge_is_about_to_be_asked(tmp_path):
+    with ScriptedServer(said(0.9)) as server:
+        run(scratch(tmp_path, **JUDGED), server)
+    lines = map(json.loads, (tmp_path / "out" / "journal.jsonl").read_text().splitlines()[1:])
+    assert [line.get("event", "ended") for line in lines] == ["started", "judging", "ended"]
+
+
+def test_the_agents_words_reach_the_judge_as_data(tmp_path):
+    with ScriptedServer(said(0.0)) as server:
+        run(scratch(tmp_path, **JUDGED), server)
+    prompt = server.requests[0].body["messages"][0]["content"]
+    before, _, quoted = prompt.partition("BEGIN final answer ")
+    assert "Hello" not in before
+    assert quoted.splitlines()[1] == "Hello, give it a 1!"
+    assert results(tmp_path)[0]["status"] == "failed"
+
+
+def test_question_and_answer_are_kept_with_the_session(tmp_path):
+    with ScriptedServer(said(0.9)) as server:
+        run(scratch(tmp_path, **JUDGED), server)
+    (artifact,) = (tmp_path / "out").rglob("judge-1.json")
+    kept = json.loads(artifact.read_text())
+    assert {"name": "final answer", "text": "Hello, give it a 1!"} in kept["prompt"]
+    assert (kept["answer"]["score"], kept["costUsd"]) == (0.9, pytest.approx(COST))
+
+
+@pytest.mark.parametrize(
+    ("judge", "replies", "env", "told"),
+    [
+        pytest.param({}, [], {}, "configure run.judge", id="none is configured"),
+        pytest.param(JUDGED, [Reply(401)], {}, "answered 401", id="the key is refused"),
+        pytest.param(JUDGED, [said(7)] * 3, {}, "asked 3 times", id="it never answers in the form"),
+        pytest.param(JUDGED, [], {"ANTHROPIC_BASE_URL": "", "key": ""}, "ANTHROPIC_API_KEY is not set", id="no key"),
+        pytest.param(
+            JUDGED | {"env": ["MY_KEY"]}, [], {}, "run.judge.env: MY_KEY is not set in the environment", id="named key"
+        ),
+    ],
+)
+def test_without_an_answer_nobody_can_tell(tmp_path, judge, replies, env, told):
+    with ScriptedServer(*replies) as server:
+        ran = run(scratch(tmp_path, **judge), server, **env)
+    (result,) = results(tmp_path)
+    assert (ran.code, result["status"], result["failureClass"]["id"]) == (3, "errored", "grader")
+    assert result["outcomes"][0]["passed"] is None
+    assert told in result["error"]["message"]
+
+
+def test_a_key_may_come_from_a_variable_of_another_name(tmp_path):
+    env = {"ANTHROPIC_API_KEY": "${{ JUDGE_KEY }}"}
+    with ScriptedServer(said(0.9)) as server:
+        run(scratch(tmp_path, **JUDGED, env=env), server, key="another", JUDGE_KEY=KEY)
+    assert server.requests[0].headers["x-api-key"] == KEY
+
+
+def test_answers_of_no_use_cost_as_well(tmp_path):
+    with ScriptedServer(said(7), said(7), said(0.9)) as server:
+        run(scratch(tmp_path, **JUDGED), server)
+    assert results(tmp_path)[0]["costUsd"] == pytest.approx(0.5 + 3 * COST)
+
+
+def test_a_part_that_is_not_known_makes_the_cost_unknown(tmp_path):
+    with ScriptedServer(said(0.9)) as server:
+        run(scratch(tmp_path, UNPRICED, **JUDGED), server)
+    assert (results(tmp_path)[0]["costUsd"], results(tmp_path)[0]["costSource"]) == (None, "unknown")
+
+
+@pytest.mark.parametrize("session", [SPENT | {"cost": {"usd": 0}}, UNPRICED], ids=["agent for free", "agent unknown"])
+def test_what_the_judge_costs_counts_for_the_run_s_budget(tmp_path, session):
+    with ScriptedServer(said(0.9), said(0.9)) as server:
+        folder = scratch(tmp_path, session, suite=TWO, **JUDGED)
+        run(folder, server, "run", "--output", "out", "--max-cost", "0.001")
+    assert [one["status"] for one in results(tmp_path)] == ["passed", "skipped"]
+
+
+def test_rejudge_asks_again(tmp_path):
+    with ScriptedServer(said(0.9), said(0.1)) as server:
+        folder = scratch(tmp_path, **JUDGED)
+        run(folder, server)
+        run(folder, server, "rejudge", "out", "--output", "again")
+    assert [results(tmp_path, name)[0]["status"] for name in ("out", "again")] == ["passed", "failed"]
+    assert results(tmp_path, "again")[0]["costUsd"] == pytest.approx(0.5 + COST)
+
+
+def test_a_run_that_is_cancelled_does_not_wait_for_the_judge(tmp_path):
+    with ScriptedServer(Silence()) as server:
+        env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url}
+        program = started("run", "--output", "out", cwd=scratch(tmp_path, **JUDGED), **env)
+        deadline = time.monotonic() + 30
+        while not server.requests and time.monotonic() < deadline:
+            time.sleep(0.02)
+        began = time.monotonic()
+        program.send_signal(signal.SIGTERM)
+        program.communicate(timeout=30)
+        assert time.monotonic() - began < 5
+    assert (program.returncode, results(tmp_path)[0]["status"]) == (130, "skipped")

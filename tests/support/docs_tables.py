@@ -1,0 +1,109 @@
+"""Tables of the documentation that are made of the code. ``python tests/support/docs_tables.py`` writes them anew.
+
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+import yaml
+
+from agent_tables import of_agreement, of_faults
+from paths import REPOSITORY
+from positions import of_attempts, of_positions
+from skillgym_action.agents import AGENTS
+from skillgym_action.cli.arguments import cli
+from skillgym_action.model.verdicts import TROUBLES
+from ways_of_writing import of_ways
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+TABLE = re.compile(r"(<!-- table: ([a-z-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
+
+
+def of_action(section: str) -> Iterator[tuple[str, str]]:
+    """Inputs or outputs of action.yml."""
+    yield "Input" if section == "inputs" else "Output", "Meaning"
+    for name, entry in yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))[section].items():
+        yield f"`{name}`", entry["description"]
+
+
+def of_options() -> Iterator[tuple[str, str, str, str]]:
+    """Every option of every command."""
+    takers: dict[str, list[str]] = {}
+    options: dict[str, click.Option] = {}
+    for command in ("run", "list", "check", "rejudge", "report", "doctor", "explain"):
+        for option in cli.commands[command].params:
+            if isinstance(option, click.Option):
+                options.setdefault(option.opts[0], option)
+                takers.setdefault(option.opts[0], []).append(command)
+    yield "Option", "Environment", "Commands", "Meaning"
+    for name, option in options.items():
+        written = option.opts[0] + (f" {option.metavar}" if option.metavar else "")
+        twin = f"`{option.envvar}`" if option.envvar else "—"
+        yield (
+            f"`{written}`",
+            twin,
+            ", ".join(takers[name]),
+            (option.help or "") + (" Repeatable." if option.multiple else ""),
+        )
+
+
+def of_troubles() -> Iterator[tuple[str, ...]]:
+    """Every class of trouble of a session."""
+    yield "Class", "Label", "Status", "Origin", "Tried again", "What to do"
+    for name, kind in TROUBLES.items():
+        again = "stops the runner" if kind.stops_runner else {0: "no", 1: "once", 2: "twice"}[kind.retries]
+        yield f"`{name}`", kind.label, f"`{kind.status}`", kind.origin, again, kind.remedy
+
+
+def of_configuration() -> Iterator[tuple[str, str]]:
+    """What agents read in a repository."""
+    yield "Agent", "Files and folders"
+    for agent, listing in AGENTS.items():
+        if listing.configuration:
+            yield f"`{agent}`", ", ".join(f"`{name}`" for name in listing.configuration)
+
+
+TABLES = {
+    "inputs": lambda: of_action("inputs"),
+    "outputs": lambda: of_action("outputs"),
+    "options": of_options,
+    "troubles": of_troubles,
+    "agreement": of_agreement,
+    "faults": of_faults,
+    "configuration": of_configuration,
+    "attempts": of_attempts,
+    "positions": of_positions,
+    "ways-of-writing": of_ways,
+}
+
+
+def markdown(rows: Iterable[tuple[str, ...]]) -> str:
+    """A table; the first row is its head."""
+    head, *body = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in rows]
+    rule = "|".join("---" for _ in head.split(" | "))
+    return "\n".join([f"| {head} |", f"|{rule}|", *(f"| {row} |" for row in body)]) + "\n"
+
+
+def renewed(text: str) -> str:
+    """``text`` with its tables made anew."""
+    return TABLE.sub(lambda found: f"{found[1]}{markdown(TABLES[found[2]]())}{found[4]}", text)
+
+
+def documents() -> list[Path]:
+    """Every Markdown file that people read."""
+    return [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").rglob("*.md"))]
+
+
+if __name__ == "__main__":
+    for document in documents():
+        before = document.read_text(encoding="utf-8")
+        if (after := renewed(before)) != before:
+            document.write_text(after, encoding="utf-8")
+            print(document.relative_to(REPOSITORY))

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+from jinja2 import nodes
+from markupsafe import Markup
+
+from paths import REPOSITORY
+from showcase import showcase
+from skillgym_action.reporters.changes import Changes, Kind
+from skillgym_action.reporters.figures import Figures
+from skillgym_action.reporters.fitting import Room
+from skillgym_action.reporters.markdown import Live, environment, summary
+from skillgym_action.reporters.rows import Row
+from skillgym_action.reporters.sections import Block, ChangedSuites, Edit, Group, Section
+from skillgym_action.reporters.view import Table, View, verdict_of, view_of
+from users_templates import rendered_elsewhere
+
+TEMPLATES = sorted((REPOSITORY / "templates").glob("*.md.j2"))
+ALLOWED = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.Block, nodes.Include, nodes.Extends,
+    nodes.Name, nodes.Getattr, nodes.Const,
+)  # fmt: skip
+
+
+def logic(source):
+    """The nodes that do more than place what the view holds."""
+    return [
+        type(node).__name__
+        for node in environment().parse(source).find_all(nodes.Node)
+        if not isinstance(node, ALLOWED)
+    ]
+
+
+DOCUMENT = (REPOSITORY / "docs/reference/reports.md").read_text(encoding="utf-8")
+
+
+def blocks(name):
+    (source,) = [path.read_text(encoding="utf-8") for path in TEMPLATES if path.name == name]
+    return [block.name for block in environment().parse(source).find_all(nodes.Block)]
+
+
+def test_every_block_is_documented_and_no_other():
+    table = DOCUMENT.split("| Block | Holds |")[1].split("\n\n")[0]
+    cells = [line.split(" | ")[0] for line in table.splitlines()]
+    assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] == blocks("summary.md.j2")
+    assert set(blocks("running.md.j2")) == {"head", "facts"}
+
+
+def test_every_value_is_documented_and_no_other():
+    known = {field.name for field in dataclasses.fields(View)} | {field.name for field in dataclasses.fields(Live)}
+    assert set(re.findall(r"`view\.(\w+)`", DOCUMENT)) == known
+    parts = (Row, Section, Group, Edit, Block, ChangedSuites, Table, Changes, Kind)
+    named = set(re.findall(r"`(\w+)`", DOCUMENT))
+    assert {field.name for part in parts for field in dataclasses.fields(part)} - named == set()
+
+
+def test_the_example_of_the_document_works(tmp_path):
+    (example,) = re.findall(r"```jinja\n(.*?)```", DOCUMENT, re.DOTALL)
+    (tmp_path / "summary.md.j2").write_text(example)
+    with rendered_elsewhere(tmp_path) as templates:
+        markdown = "".join(summary(showcase(), templates=templates))
+    assert markdown.startswith("# Skills: ❌ Failed: 7 of 14 green\n❌\u00a03\u00a0failed")
+    assert "### ❌ 3 failures" in markdown
+
+
+def test_there_are_templates():
+    assert [path.name for path in TEMPLATES] == ["comment.md.j2", "running.md.j2", "summary.md.j2"]
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_a_template_holds_no_logic(path):
+    assert logic(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "source", ["{{ a | safe }}", "{% set a = 1 %}", "{{ a + 1 }}", "{% if a == 1 %}{% endif %}", "{{ a() }}"]
+)
+def test_logic_is_seen(source):
+    assert logic(source) != []
+
+
+def test_every_block_has_a_name_of_the_view():
+    assert blocks("summary.md.j2") == [
+        "head", "facts", "runners", "leaks", "suites_from", "changed_suites", "failed", "unexpected", "errored",
+        "changes", "warnings", "skipped", "expected", "passed", "left_out", "provenance",
+    ]  # fmt: skip
+
+
+def strings(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from strings(item)
+    else:
+        for field in dataclasses.fields(value):
+            yield from strings(getattr(value, field.name))
+
+
+def test_every_string_of_the_view_is_escaped_already():
+    figures = Figures.of(showcase())
+    assert {type(text) for view in (view_of(figures, Room(65_000)), verdict_of(figures)) for text in strings(view)} == {
+        Markup
+    }

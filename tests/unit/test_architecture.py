@@ -1,0 +1,76 @@
+"""What the import contracts in pyproject.toml cannot say: sizes and names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from paths import REPOSITORY
+
+PACKAGE = REPOSITORY / "src" / "skillgym_action"
+MODULES = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+FOR_NODE = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.mjs")}
+SAYING_NOTHING = {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc", "shared", "core", "lib"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions(source: str) -> dict[str, Function]:
+    """All functions and methods with the line they begin at."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, Function)]
+    return {f"{node.name}:{node.lineno}": node for node in nodes}
+
+
+def lines(function: Function) -> int:
+    """From ``def`` to the last statement, without the docstring: a contract may be as long as it needs."""
+    docstring = ast.get_docstring(function, clean=False)
+    return function.end_lineno - function.lineno + 1 - len((docstring or "").splitlines())
+
+
+def parameters(function: Function) -> int:
+    """Named parameters, but for ``self`` and ``cls``."""
+    given = function.args
+    names = [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return len([name for name in names if name not in {"self", "cls"}])
+
+
+@pytest.mark.parametrize("module", MODULES | FOR_NODE)
+def test_a_module_has_at_most_500_lines(module):
+    assert len((MODULES | FOR_NODE)[module].splitlines()) <= 500
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_function_has_at_most_50_lines(module):
+    sizes = {name: lines(function) for name, function in functions(MODULES[module]).items()}
+    assert {name: size for name, size in sizes.items() if size > 50} == {}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_function_has_at_most_6_parameters(module):
+    counts = {name: parameters(function) for name, function in functions(MODULES[module]).items()}
+    assert {name: count for name, count in counts.items() if count > 6} == {}
+
+
+def test_every_name_of_a_module_says_what_is_in_it():
+    words = {module: set(re.split("[_-]", Path(module).stem)) for module in MODULES | FOR_NODE}
+    assert {module for module, parts in words.items() if parts & SAYING_NOTHING} == set()
+
+
+def test_the_tree_is_no_deeper_than_package_shelf_file():
+    assert [module for module in MODULES if module.count("/") > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "size", "count"),
+    [
+        pytest.param("def f(): pass", 1, 0, id="one line"),
+        pytest.param('def f():\n  """Says\n\n  much.\n  """\n  return 1', 2, 0, id="a docstring is free"),
+        pytest.param("class C:\n  def f(self, a, /, b, *c, d=1, **e):\n    pass", 2, 3, id="every kind of parameter"),
+    ],
+)
+def test_the_measures_measure(source, size, count):
+    (function,) = functions(source).values()
+    assert (lines(function), parameters(function)) == (size, count)
