@@ -183,8 +183,8 @@ def isolation() -> list[bool]:
                     met.append(ratio(f"{name}, against {what}", taken["now"], taken[other], most))
     added = found["starts"]["bare"] - found["starts"]["python"]
     met.append(row("start with an empty environment, added", f"{added:.0f} ms", "at most 60 ms", met=added <= 60))
-    keeper = found["keeper"]
-    met.append(row("memory of the keeper", f"{keeper:.1f} MB", "at most 16 MB", met=keeper <= 16))
+    supervisor = found["supervisor"]
+    met.append(row("memory of the supervisor", f"{supervisor:.1f} MB", "at most 16 MB", met=supervisor <= 16))
     copies = found["copies"]
     met.append(ratio(f"a copy of {FILES:,} files, CPU, against cp -a", copies["now"], copies["floor"], 1.3))
     return met

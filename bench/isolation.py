@@ -1,7 +1,7 @@
 """What it costs to keep sessions apart: ``python -m bench.isolation [ANOTHER TOOL]``.
 
 Prints CPU seconds of many trivial sessions (of this tool, of the other one, and of a bare thread pool), milliseconds of
-the start with an empty environment, the keeper's resident memory, and CPU seconds for the copy of a large template.
+the start with an empty environment, the supervisor's resident memory, and CPU seconds for the copy of a large template.
 CPU seconds are compared since other programs of the machine change them less than wall time.
 """
 
@@ -24,7 +24,7 @@ from bench.__main__ import CASES, FLOOR, JOBS, TOOL, suite, template
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.processes.processes import Processes
-from skillgym_action.processes.supervisor_client import Keeper
+from skillgym_action.processes.supervisor_client import Supervisor
 from skillgym_action.processes.users import agent_user
 from skillgym_action.repository.repository import Repository
 from skillgym_action.workspaces.workspaces import Workspaces
@@ -79,18 +79,18 @@ def of_starts() -> dict[str, float]:
 
 
 def of_keeper() -> float:
-    """Megabytes that the keeper has in memory, with a process that it has started."""
-    keeper = Keeper()
+    """Megabytes that the supervisor has in memory, with a process that it has started."""
+    supervisor = Supervisor()
     try:
         with Path(os.devnull).open() as nothing:
             request = {"argv": ["sleep", "60"], "env": {}, "cwd": "/", "umask": None, "rlimits": ()}
-            running = keeper.start(request, (nothing.fileno(),) * 3, None)
-        used = psutil.Process(keeper.pid).memory_info().rss / 1024**2
+            running = supervisor.start(request, (nothing.fileno(),) * 3, None)
+        used = psutil.Process(supervisor.pid).memory_info().rss / 1024**2
         running.end(0.0)
         running.exit_code()
         return used
     finally:
-        keeper.close()
+        supervisor.close()
 
 
 def of_copies(folder: Path) -> dict[str, float]:
@@ -108,15 +108,15 @@ def of_copies(folder: Path) -> dict[str, float]:
             subprocess.run(["cp", "-a", source, copy], check=True)
             taken["floor"].append(cpu_seconds() - began)
             shutil.rmtree(copy)
-            began = cpu_seconds(*_all_of(processes.keeper.pid))
+            began = cpu_seconds(*_all_of(processes.supervisor.pid))
             workspace = workspaces.fresh(spec)
-            taken["now"].append(cpu_seconds(*_all_of(processes.keeper.pid)) - began)
+            taken["now"].append(cpu_seconds(*_all_of(processes.supervisor.pid)) - began)
             workspaces.discard(workspace)
     return {name: statistics.median(times[1:]) for name, times in taken.items()}
 
 
-def _all_of(keeper: int) -> list[int]:
-    return [keeper, *(process.pid for process in psutil.Process(keeper).children())]
+def _all_of(supervisor: int) -> list[int]:
+    return [supervisor, *(process.pid for process in psutil.Process(supervisor).children())]
 
 
 def measured(before: str | None) -> dict[str, object]:
@@ -126,7 +126,7 @@ def measured(before: str | None) -> dict[str, object]:
         folder.chmod(0o711)
         tempfile.tempdir = os.environ["TMPDIR"] = temporary
         sessions = of_sessions(folder, before)
-        return {"sessions": sessions, "starts": of_starts(), "keeper": of_keeper(), "copies": of_copies(folder)}
+        return {"sessions": sessions, "starts": of_starts(), "supervisor": of_keeper(), "copies": of_copies(folder)}
 
 
 if __name__ == "__main__":

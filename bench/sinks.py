@@ -23,7 +23,7 @@ from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import Suite
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 from skillgym_action.reporters import REPORTERS, reporter_named
-from skillgym_action.settings.options import DeliverOptions, GateOptions
+from skillgym_action.settings.options import GateOptions, PublishOptions
 from skillgym_action.stages.gate import gate
 from skillgym_action.stages.publish import outputs
 from skillgym_action.storage.run_directory import RunDirectory
@@ -110,7 +110,7 @@ def write(report: RunReport, folder: Path) -> dict[str, float]:
         directory.write_whole(folder / kind, reporter_named(kind)(report))
         taken[kind] = time.perf_counter() - began
     began = time.perf_counter()
-    outputs(report, directory, DeliverOptions())
+    outputs(report, directory, PublishOptions())
     return taken | {"outputs": time.perf_counter() - began}
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.clock import Clock
-    from skillgym_action.github.publisher import Conversation
+    from skillgym_action.github.publisher import Publisher
     from skillgym_action.judge.client import Judge
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.links import Links
@@ -56,15 +56,15 @@ class Observer(Protocol):
 class Observers:
     """Two that watch a run: the terminal, which also speaks, and the pull request."""
 
-    def __init__(self, terminal: Observer, conversation: Conversation) -> None:
+    def __init__(self, terminal: Observer, publisher: Publisher) -> None:
         """Both are told of everything."""
-        self._terminal, self._conversation = terminal, conversation
+        self._terminal, self._publisher = terminal, publisher
         self.progress, self.say = terminal.progress, terminal.say
 
     def planned(self, total: int) -> None:
         """That many results will come."""
         self._terminal.planned(total)
-        self._conversation.planned(total)
+        self._publisher.planned(total)
 
     def started(self, execution: Execution) -> None:
         """An execution has begun."""
@@ -73,12 +73,12 @@ class Observers:
     def finished(self, result: Result) -> None:
         """An execution has a result."""
         self._terminal.finished(result)
-        self._conversation.finished(result)
+        self._publisher.finished(result)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class World:
-    """What stages may reach. ``cwd`` is absolute; ``links`` and ``conversation`` are there on GitHub.
+class Services:
+    """What stages may reach. ``cwd`` is absolute; ``links`` and ``publisher`` are there on GitHub.
 
     ``suites``: what suites are read from: ``repository``, or the folder of ``origin`` that stands for it.
     ``judge``: the model that graders ask, ``snapshots``: the tokens executions used, ``prices``: of a million tokens,
@@ -99,7 +99,7 @@ class World:
     cancelled: Cancellation
     observer: Observer
     links: Links | None = None
-    conversation: Conversation | None = None
+    publisher: Publisher | None = None
     judge: Judge | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     snapshots: SnapshotFile | None = None

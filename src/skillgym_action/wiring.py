@@ -29,7 +29,7 @@ from skillgym_action.repository.suite_source import (
     named_folder,
     refuse_committed,
 )
-from skillgym_action.services import Observers, World
+from skillgym_action.services import Observers, Services
 from skillgym_action.settings.configuration_file import Config, read_configuration
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.github.api import GitHubApi
     from skillgym_action.github.event import GitHubEvent
-    from skillgym_action.github.publisher import Conversation
+    from skillgym_action.github.publisher import Publisher
     from skillgym_action.judge.client import Judge
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.links import Links
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from skillgym_action.processes.users import AgentUser
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.services import Observer
-    from skillgym_action.settings.context import Place
+    from skillgym_action.settings.context import Context
     from skillgym_action.settings.options import Options, Settings
     from skillgym_action.storage.snapshot_file import SnapshotFile
     from skillgym_action.user_templates.renderer import ReportTemplates
@@ -60,29 +60,29 @@ YOUNG = 10_000  # objects between two looks for garbage in cycles, of which sess
 
 
 @contextmanager
-def with_origin(given: Settings, here: Place) -> Iterator[Place]:
-    """The place with the folder that ``given`` names for suites and configuration. Raises UsageError.
+def with_origin(settings: Settings, context: Context) -> Iterator[Context]:
+    """The place with the folder that ``settings`` names for suites and configuration. Raises UsageError.
 
     In a job the word ``base`` is the commit that the pull request is to be merged into: its files are there as long as
     the context lasts.
     """
-    if not given.suites_from or here.apart:
-        yield here
+    if not settings.suites_from or context.apart:
+        yield context
         return
     with ExitStack() as stack:
-        with _processes(here) as processes:
-            origin = _origin(given.suites_from, here, processes, stack)
-        yield replace(here, apart=origin)
+        with _processes(context) as processes:
+            origin = _origin(settings.suites_from, context, processes, stack)
+        yield replace(context, apart=origin)
 
 
-def _origin(named: str, here: Place, processes: Processes, stack: ExitStack) -> Origin:
+def _origin(named: str, context: Context, processes: Processes, stack: ExitStack) -> Origin:
     """Raises UsageError, also for a folder that does not hold what it is meant to hold."""
-    head = Repository(here.root, processes, here.checkout)
-    event = here.job.event if here.job else None
-    if here.job and named == WORD:
-        origin = _base_commit(event, here, processes, stack)
+    head = Repository(context.root, processes, context.checkout)
+    event = context.job.event if context.job else None
+    if context.job and named == WORD:
+        origin = _base_commit(event, context, processes, stack)
     else:
-        origin = named_folder(named, here.cwd, here.checkout)
+        origin = named_folder(named, context.cwd, context.checkout)
         refuse_committed(origin, head)
         origin = replace(origin, commit=Repository(origin.root, processes, origin.checkout).commit())
     if origin.commit and event and event.base and origin.commit == head.commit():
@@ -91,19 +91,19 @@ def _origin(named: str, here: Place, processes: Processes, stack: ExitStack) -> 
     return origin
 
 
-def _base_commit(event: GitHubEvent | None, here: Place, processes: Processes, stack: ExitStack) -> Origin:
+def _base_commit(event: GitHubEvent | None, context: Context, processes: Processes, stack: ExitStack) -> Origin:
     """The files of the base commit in a temporary folder. Raises UsageError."""
     if event is None or event.base is None:
         what = f"the event {event.name}" if event else "this job"
         remedy = "use it under pull_request, or name a folder with suites; ./base is a folder called base"
         raise UsageError(f"{NAMED}: {what} has no base commit", remedy=remedy)
     deeper = f"give actions/checkout fetch-depth: 0; or {CHECK_OUT}, and name that folder"
-    if not (here.root / ".git").exists():
-        raise UsageError(f"{NAMED}: {here.root} is no checkout of git", remedy=deeper)
+    if not (context.root / ".git").exists():
+        raise UsageError(f"{NAMED}: {context.root} is no checkout of git", remedy=deeper)
     folder = Path(os.path.realpath(stack.enter_context(TemporaryDirectory(prefix="skillgym-"))))
     folder.chmod(0o711)
     try:
-        CommittedTree(here.root, processes, event.base).write(folder / WORD)
+        CommittedTree(context.root, processes, event.base).write(folder / WORD)
     except MissingObjectError as error:
         message = f"{NAMED}: the base commit {event.base[:12]} is not in the checkout: {error.strerror}"
         raise UsageError(message, remedy=deeper) from error
@@ -111,43 +111,43 @@ def _base_commit(event: GitHubEvent | None, here: Place, processes: Processes, s
         raise UsageError(
             f"{NAMED}: the base commit {event.base[:12]} cannot be read: {error}", remedy=deeper
         ) from error
-    return counterpart(folder / WORD, here.cwd, here.root, named=WORD, commit=event.base)
+    return counterpart(folder / WORD, context.cwd, context.root, named=WORD, commit=event.base)
 
 
 @contextmanager
-def _processes(here: Place) -> Iterator[Processes]:
+def _processes(context: Context) -> Iterator[Processes]:
     """A door of its own, before the run has any."""
     with ExitStack() as stack:
         cancelled = Cancellation()
         stack.callback(cancelled.close)
         stack.enter_context(_signals(cancelled))
         try:
-            yield stack.enter_context(Processes(environment=here.environment, cancelled=cancelled))
+            yield stack.enter_context(Processes(environment=context.environment, cancelled=cancelled))
         except InterruptedError:
             raise KeyboardInterrupt from None
 
 
-def configuration(given: Settings, here: Place) -> Config:
+def configuration(settings: Settings, context: Context) -> Config:
     """The configuration; one that is a program is run, with adapters of its own. Raises ConfigError, UsageError."""
-    return read_configuration(given, here, _program_runner(given, here))
+    return read_configuration(settings, context, _program_runner(settings, context))
 
 
-def _program_runner(given: Settings, here: Place) -> Callable[[Path], object]:
+def _program_runner(settings: Settings, context: Context) -> Callable[[Path], object]:
     """What runs a configuration that is a program: with doors of its own, since those of the run depend on it."""
 
     def run(file: Path) -> object:
-        if here.job and not here.job.programs:
+        if context.job and not context.job.programs:
             message = f"{file.name} is a program, and mode report runs nothing of the repository"
             raise ConfigError(message, remedy="write it as YAML, JSON or TOML")
         with ExitStack() as stack:
             cancelled = Cancellation()
             stack.callback(cancelled.close)
             stack.enter_context(_signals(cancelled))
-            user = _user(here, given.agent_user, stack)
+            user = _user(context, settings.agent_user, stack)
             logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
-            processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
-            hosts = stack.enter_context(SuiteHosts(processes, root=here.origin.root, logs=logs, node=here.node))
-            hosts.apart = here.origin.apart_from
+            processes = stack.enter_context(Processes(environment=context.environment, cancelled=cancelled, user=user))
+            hosts = stack.enter_context(SuiteHosts(processes, root=context.origin.root, logs=logs, node=context.node))
+            hosts.apart = context.origin.apart_from
             try:
                 return hosts.configuration(file)
             except ConfigError:
@@ -160,8 +160,13 @@ def _program_runner(given: Settings, here: Place) -> Callable[[Path], object]:
 
 @contextmanager
 def opened(
-    here: Place, directory: Path, observer: Observer, options: Options | None = None, *, user_name: str | None = None
-) -> Iterator[World]:
+    context: Context,
+    directory: Path,
+    observer: Observer,
+    options: Options | None = None,
+    *,
+    user_name: str | None = None,
+) -> Iterator[Services]:
     """All doors, and SIGINT and SIGTERM turned into a cancellation, as long as the context lasts.
 
     Without ``options`` nothing is said on a pull request, and agents run as ``user_name``; None: as the caller.
@@ -173,56 +178,56 @@ def opened(
         cancelled = Cancellation()
         stack.callback(cancelled.close)
         stack.enter_context(_signals(cancelled))
-        user = _user(here, options.execute.agent_user if options else user_name, stack)
-        processes = stack.enter_context(Processes(environment=here.environment, cancelled=cancelled, user=user))
-        repository, origin = Repository(here.root, processes, here.checkout), here.origin
+        user = _user(context, options.execute.agent_user if options else user_name, stack)
+        processes = stack.enter_context(Processes(environment=context.environment, cancelled=cancelled, user=user))
+        repository, origin = Repository(context.root, processes, context.checkout), context.origin
         workspaces = stack.enter_context(Workspaces(repository, processes))
-        ours = {directory, origin.root} - {here.root}
-        workspaces.hide(path.relative_to(here.root).as_posix() for path in ours if path.is_relative_to(here.root))
-        logs = _logs(here, directory, user, stack)
-        hosts = stack.enter_context(SuiteHosts(processes, root=origin.root, logs=logs.place, node=here.node))
+        ours = {directory, origin.root} - {context.root}
+        workspaces.hide(path.relative_to(context.root).as_posix() for path in ours if path.is_relative_to(context.root))
+        logs = _logs(context, directory, user, stack)
+        hosts = stack.enter_context(SuiteHosts(processes, root=origin.root, logs=logs.place, node=context.node))
         hosts.apart = origin.apart_from
         hosts.log_ended = logs.redact
-        clock, event = Clock(), here.job.event if here.job else None
-        templates = _templates(options, processes, here)
-        conversation = None
-        if options and event and here.job and here.job.token:
-            api = stack.enter_context(closing(_github_api(event, here, clock, cancelled)))
-            conversation = _conversation(api, event, options, here, observer, templates)
-            stack.callback(conversation.close)
-        yield World(
-            cwd=here.cwd,
+        clock, event = Clock(), context.job.event if context.job else None
+        templates = _templates(options, processes, context)
+        publisher = None
+        if options and event and context.job and context.job.token:
+            api = stack.enter_context(closing(_github_api(event, context, clock, cancelled)))
+            publisher = _publisher(api, event, options, context, observer, templates)
+            stack.callback(publisher.close)
+        yield Services(
+            cwd=context.cwd,
             repository=repository,
             origin=origin,
             suites=Repository(origin.root, processes, origin.checkout),
             processes=processes,
             workspaces=workspaces,
             hosts=hosts,
-            installs=AgentInstalls(processes, here.environment),
+            installs=AgentInstalls(processes, context.environment),
             directory=logs,
             clock=clock,
             cancelled=cancelled,
-            observer=Observers(observer, conversation) if conversation else observer,
+            observer=Observers(observer, publisher) if publisher else observer,
             links=_links(event, origin) if event else None,
-            conversation=conversation,
-            judge=_judge(options.judge, clock, cancelled, here) if options and options.judge else None,
+            publisher=publisher,
+            judge=_judge(options.judge, clock, cancelled, context) if options and options.judge else None,
             prices=options.execute.prices if options else {},
             snapshots=_snapshots(options.execute.snapshots if options else None, origin.checkout),
-            strangers=StrangersConfiguration(here.job.stranger) if here.job and here.job.stranger else None,
+            strangers=StrangersConfiguration(context.job.stranger) if context.job and context.job.stranger else None,
             templates=templates,
         )
 
 
-def _logs(here: Place, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
+def _logs(context: Context, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
     """The run directory, closed to agents that have a user of their own."""
-    logs = RunDirectory(directory, here.redactor, here.checkout, by_descriptor=user is not None)
+    logs = RunDirectory(directory, context.redactor, context.checkout, by_descriptor=user is not None)
     stack.enter_context(logs)
     if user:
-        stack.enter_context(closed_to_others([directory], here.root))
+        stack.enter_context(closed_to_others([directory], context.root))
     return logs
 
 
-def _user(here: Place, name: str | None, stack: ExitStack) -> AgentUser | None:
+def _user(context: Context, name: str | None, stack: ExitStack) -> AgentUser | None:
     """The user of that name, with the group that other runs use; private paths are closed to it until ``stack`` ends.
 
     Raises UsageError for who is not root, and for a name that no user has.
@@ -231,18 +236,18 @@ def _user(here: Place, name: str | None, stack: ExitStack) -> AgentUser | None:
         return None
     user = agent_user(name)
     stack.enter_context(reopened())
-    suites = stack.enter_context(group_of_suites(here.root, user.readers))
-    stack.enter_context(closed_to_others(_private(here), here.root))
+    suites = stack.enter_context(group_of_suites(context.root, user.readers))
+    stack.enter_context(closed_to_others(_private(context), context.root))
     user.ids.exclude(suites)
     return replace(user, readers=suites)
 
 
-def _private(here: Place) -> list[Path]:
+def _private(context: Context) -> list[Path]:
     """What agents with a user of their own must not find: credentials, and what the runner mounts."""
     mounted = [Path("/github") / name for name in ("file_commands", "home", "runner_temp", "workflow")]
-    home = Path(here.environment.get("HOME") or "/root")
-    checkouts = {here.root / ".git", here.origin.root / ".git"}
-    return [*sorted(checkouts), *(home / name for name in CREDENTIALS), *(mounted if here.job else [])]
+    home = Path(context.environment.get("HOME") or "/root")
+    checkouts = {context.root / ".git", context.origin.root / ".git"}
+    return [*sorted(checkouts), *(home / name for name in CREDENTIALS), *(mounted if context.job else [])]
 
 
 def _links(event: GitHubEvent, origin: Origin) -> Links:
@@ -251,10 +256,10 @@ def _links(event: GitHubEvent, origin: Origin) -> Links:
     return replace(links, commit=origin.commit) if origin.is_apart and origin.commit else links
 
 
-def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, here: Place) -> Judge:
+def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, context: Context) -> Judge:
     from skillgym_action.judge.client import Judge
 
-    return Judge(config, clock=clock, cancelled=cancelled, network=network(here.environment))
+    return Judge(config, clock=clock, cancelled=cancelled, network=network(context.environment))
 
 
 def _snapshots(options: SnapshotConfig | None, checkout: Checkout) -> SnapshotFile | None:
@@ -265,34 +270,34 @@ def _snapshots(options: SnapshotConfig | None, checkout: Checkout) -> SnapshotFi
     return SnapshotFile(options.path, options.named, checkout)
 
 
-def _github_api(event: GitHubEvent, here: Place, clock: Clock, cancelled: Cancellation) -> GitHubApi:
+def _github_api(event: GitHubEvent, context: Context, clock: Clock, cancelled: Cancellation) -> GitHubApi:
     from skillgym_action.github.api import GitHubApi
 
-    token = (here.job and here.job.token) or ""
+    token = (context.job and context.job.token) or ""
     api = GitHubApi(url=event.api_url, token=token, graphql_url=event.graphql_url, clock=clock, cancelled=cancelled)
-    api.network = network(here.environment)
+    api.network = network(context.environment)
     return api
 
 
-def _templates(options: Options | None, processes: Processes, here: Place) -> ReportTemplates | None:
+def _templates(options: Options | None, processes: Processes, context: Context) -> ReportTemplates | None:
     if options is None or options.templates is None:
         return None
     from skillgym_action.user_templates.renderer import ReportTemplates
 
-    return ReportTemplates(options.templates, processes, here.redactor)
+    return ReportTemplates(options.templates, processes, context.redactor)
 
 
-def _conversation(
+def _publisher(
     api: GitHubApi,
     event: GitHubEvent,
     options: Options,
-    here: Place,
+    context: Context,
     observer: Observer,
     templates: ReportTemplates | None,
-) -> Conversation:
-    from skillgym_action.github.publisher import Conversation
+) -> Publisher:
+    from skillgym_action.github.publisher import Publisher
 
-    return Conversation(api, event, options.conversation, here.redactor, observer.progress, templates)
+    return Publisher(api, event, options.publisher, context.redactor, observer.progress, templates)
 
 
 @contextmanager

@@ -250,7 +250,7 @@ def test_programs_of_suites_reach_suites_and_every_session_but_no_session_reache
         return
     user = processes.user
     first, second = (
-        SessionFolder(checkout / name, processes.keeper, user, user.session()) for name in ("first", "second")
+        SessionFolder(checkout / name, processes.supervisor, user, user.session()) for name in ("first", "second")
     )
     for folder in (first, second):
         folder.make("workspace")

@@ -59,10 +59,10 @@ def claude(path: str, version: str = "2.1.197") -> None:
     program(path, "claude", stand_in("claude-code", version).files["cli.sh"])
 
 
-def line(ran: Ran, subject: str) -> str:
+def line(ran: Ran, context: str) -> str:
     """What is said of a subject: sign and text."""
-    (found,) = [text for text in ran.out.splitlines() if re.match(rf". {re.escape(subject)} {{2,}}|. {subject}$", text)]
-    return f"{found[0]} {found[2:].removeprefix(subject).strip()}"
+    (found,) = [text for text in ran.out.splitlines() if re.match(rf". {re.escape(context)} {{2,}}|. {context}$", text)]
+    return f"{found[0]} {found[2:].removeprefix(context).strip()}"
 
 
 # --- the machine ------------------------------------------------------------------------------------

@@ -77,12 +77,12 @@ def test_all_patterns_of_a_session_have_a_time_of_their_own(proved: Proved):
 
 
 def test_a_pattern_in_very_many_files_has_one_time_for_all(tmp_path, proved: Proved):
-    subject = subject_of(tmp_path, {f"{number}.txt": OUTPUT for number in range(40)})
-    subject.patience = Patience(0.2, 0.5)
+    context = subject_of(tmp_path, {f"{number}.txt": OUTPUT for number in range(40)})
+    context.patience = Patience(0.2, 0.5)
     section = ExpectationSection(file="*.txt", glob=True, matches=".(a+)+!$(?!)")
     assertion = Expectations().reading(section, "cases[3].expect[1]").assertion
     began = time.process_time()
-    (outcome,) = assertion.judge(subject)
+    (outcome,) = assertion.judge(context)
     assert time.process_time() - began < 2
     assert (outcome.passed, outcome.trouble) == (None, "grader")
     assert outcome.explanation == "cases[3].expect[1]: the pattern was searched for more than 0.2 s, last in 0.txt"

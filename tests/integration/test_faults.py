@@ -26,7 +26,7 @@ from scripted_http import ScriptedServer, Silence
 from skillgym_action import pipeline, wiring
 from skillgym_action.clock import Clock
 from skillgym_action.settings import resolve
-from skillgym_action.settings.context import place
+from skillgym_action.settings.context import current_context
 from skillgym_action.settings.options import settings
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.storage.results_schema import Results
@@ -300,13 +300,13 @@ class SetBack(Clock):
 def test_a_clock_that_is_set_back_makes_nothing_shorter_than_nothing(tmp_path, proved):
     root = repository(tmp_path, {"bench/core.json": suite(case("a"), case("b", ("no-file:out.txt",)))})
     given = settings({"retry": 1}, str)
-    here = place(root, environment())
-    told = wiring.configuration(given, here)
-    runners = configured_runners(given, told, here)
-    options = resolve.options(given, told, here, runners=1)
-    with world_in(root) as world:
+    context = current_context(root, environment())
+    told = wiring.configuration(given, context)
+    runners = configured_runners(given, told, context)
+    options = resolve.options(given, told, context, runners=1)
+    with world_in(root) as services:
         clock = SetBack()
-        report = pipeline.run(replace(world, clock=clock), runners, options, command="run", show=lambda _: None)
+        report = pipeline.run(replace(services, clock=clock), runners, options, command="run", show=lambda _: None)
     assert clock.now() < datetime.now(UTC) - timedelta(hours=3)
     results = json.loads((root / "results/results.json").read_text())
     Results.model_validate(results)

@@ -305,7 +305,7 @@ def test_what_the_tool_starts_gains_no_rights_and_gets_its_signals(tmp_path):
 
 LOOKS_UP = """\
 above=$PPID
-for name in reaper keeper tool; do
+for name in subreaper supervisor tool; do
   if readlink /proc/$above/cwd >/dev/null; then echo "$name read"; else echo "$name refused"; fi
   above=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$above/status)
 done >out.txt
@@ -321,7 +321,7 @@ def test_a_session_of_the_caller_does_not_look_into_the_processes_that_started_i
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     (told,) = (root / "results").rglob("changes/out.txt")
-    assert told.read_text().splitlines() == ["reaper refused", "keeper refused", "tool refused"]
+    assert told.read_text().splitlines() == ["subreaper refused", "supervisor refused", "tool refused"]
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"])

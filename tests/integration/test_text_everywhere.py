@@ -37,15 +37,15 @@ from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.execution import Execution, Plan
 from skillgym_action.model.findings import Finding
 from skillgym_action.model.links import Links
-from skillgym_action.model.result import Attempted
+from skillgym_action.model.result import SessionResult
 from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.model.session_report import Cost
 from skillgym_action.model.suite import Case
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.reporters.review import review_text
 from skillgym_action.reporters.terminal import finished_line, render
-from skillgym_action.settings.options import DeliverOptions
-from skillgym_action.stages.publish import deliver
+from skillgym_action.settings.options import PublishOptions
+from skillgym_action.stages.publish import publish
 from skillgym_action.storage.journal import session_line
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.text.escaping import plain
@@ -116,7 +116,7 @@ def delivered(report: RunReport) -> dict[str, str]:
     watched = Watched()
     with TemporaryDirectory() as temporary:
         folder = written(Path(temporary), {"summary": "", "outputs": ""})
-        options = DeliverOptions(
+        options = PublishOptions(
             reports=tuple((kind, folder / "more" / name) for kind, name in MORE),
             annotations=True,
             step_summary=folder / "summary",
@@ -124,7 +124,7 @@ def delivered(report: RunReport) -> dict[str, str]:
             cwd=folder,
         )
         with RunDirectory(folder / "run", Redactor()) as directory:
-            deliver(directory, report, options, watched)
+            publish(directory, report, options, watched)
         files = [path for path in folder.rglob("*") if path.is_file() and path.name != ".gitignore"]
         left = {path.relative_to(folder).as_posix(): path.read_bytes().decode() for path in files}
     return left | {"the log": "".join(f"{line}\n" for line in watched.said), "the terminal": "\n".join(watched.lines)}
@@ -302,7 +302,7 @@ def test_no_text_becomes_markup_in_comments_and_notes(proved):
 def test_no_text_breaks_a_line_of_the_journal(proved):
     def holds(text: str) -> int:
         for result in report_of(text).results:
-            line = session_line("d" * 64, Attempted(result=result, agent_cost=Cost()))
+            line = session_line("d" * 64, SessionResult(result=result, agent_cost=Cost()))
             assert "\n" not in line
             assert json.loads(line)["result"]["status"] == result.status
         return 1

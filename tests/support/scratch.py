@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillgym_action import pipeline, wiring
 from skillgym_action.settings import resolve
-from skillgym_action.settings.context import place
+from skillgym_action.settings.context import current_context
 from skillgym_action.settings.options import settings
 from skillgym_action.settings.runners import configured_runners
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.services import World
+    from skillgym_action.services import Services
 
 PROGRAM = Path(sys.executable).with_name("skillgym-action")
 PASSING = "echo done > out.txt"
@@ -137,7 +137,7 @@ def started(*args: str, cwd: Path, **env: str) -> subprocess.Popen[str]:
 
 @dataclass
 class Watched:
-    """Watches a run; fulfils ``world.Observer``."""
+    """Watches a run; fulfils ``services.Observer``."""
 
     total: int = 0
     begun: list[str] = field(default_factory=list)
@@ -162,20 +162,20 @@ class Watched:
 
 
 @contextmanager
-def world_in(root: Path, observer: Watched | None = None, output: str = "results", **env: str) -> Iterator[World]:
+def world_in(root: Path, observer: Watched | None = None, output: str = "results", **env: str) -> Iterator[Services]:
     """All doors, open in a repository."""
-    here = place(root, environment(**env))
-    with wiring.opened(here, here.cwd / output, observer or Watched()) as world:
-        yield world
+    context = current_context(root, environment(**env))
+    with wiring.opened(context, context.cwd / output, observer or Watched()) as services:
+        yield services
 
 
 def run_in(root: Path, observer: Watched | None = None, **given: Any) -> RunReport:
     """A whole run with those settings, as ``run`` does it; its directory is ``results``."""
     chosen = settings(given, str)
-    here = place(root, environment())
-    told = wiring.configuration(chosen, here)
-    runners = configured_runners(chosen, told, here)
-    options = resolve.options(chosen, told, here, runners=len(runners))
-    directory = here.cwd / (chosen.output or "results")
-    with wiring.opened(here, directory, observer or Watched(), options) as world:
-        return pipeline.run(world, runners, options, command="run", show=lambda _: None)
+    context = current_context(root, environment())
+    told = wiring.configuration(chosen, context)
+    runners = configured_runners(chosen, told, context)
+    options = resolve.options(chosen, told, context, runners=len(runners))
+    directory = context.cwd / (chosen.output or "results")
+    with wiring.opened(context, directory, observer or Watched(), options) as services:
+        return pipeline.run(services, runners, options, command="run", show=lambda _: None)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skillgym_action.agentv.judge_forms import FreeForm
     from skillgym_action.assertions.grades import Grade
     from skillgym_action.documents.entries import Entry
-    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.assertion import AssertionContext
 
 AGGREGATORS = ("weighted_average", "threshold", "code-grader", "llm-grader")
 RESULTS = "{{EVALUATOR_RESULTS_JSON}}"
@@ -41,7 +41,7 @@ class Member(Protocol):
         """As a grader's."""
         ...
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """As a grader's."""
         ...
 
@@ -57,7 +57,7 @@ class Aggregator(Protocol):
         """As a grader's."""
         ...
 
-    def aggregate(self, grades: Graded, subject: Subject) -> Grade:
+    def aggregate(self, grades: Graded, context: AssertionContext) -> Grade:
         """The one grade."""
         ...
 
@@ -74,13 +74,13 @@ class Composite:
         """Whether all of them are."""
         return self.aggregator.diagnostic and all(member.diagnostic for member in self.members)
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """Cannot tell as soon as a member cannot."""
-        grades = tuple((member.name, member.grade(subject)) for member in self.members)
+        grades = tuple((member.name, member.grade(context)) for member in self.members)
         for name, grade in grades:
             if grade.passed is None:
                 return cannot_tell(f"{name}: {grade.explanation}", score=grade.score, evidence=grade.shown)
-        return self.aggregator.aggregate(grades, subject)
+        return self.aggregator.aggregate(grades, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class WeightedAverage:
     weights: dict[str, float]
     diagnostic: ClassVar[bool] = True
 
-    def aggregate(self, grades: Graded, _: Subject) -> Grade:
+    def aggregate(self, grades: Graded, _: AssertionContext) -> Grade:
         """A check for each of the members'."""
         score = weighted_mean((grade.score or 0.0, self.weights.get(name, 1.0)) for name, grade in grades)
         return graded(*_checks(grades), score=clamped(score))
@@ -103,7 +103,7 @@ class Share:
     needed: float
     diagnostic: ClassVar[bool] = True
 
-    def aggregate(self, grades: Graded, _: Subject) -> Grade:
+    def aggregate(self, grades: Graded, _: AssertionContext) -> Grade:
         """The share is the score, whether it is enough or not."""
         passed = sum(grade.passed is True for _, grade in grades)
         score = passed / len(grades)
@@ -120,12 +120,12 @@ class ByProgram:
     folder: Path
     diagnostic: ClassVar[bool] = False
 
-    def aggregate(self, grades: Graded, subject: Subject) -> Grade:
+    def aggregate(self, grades: Graded, context: AssertionContext) -> Grade:
         """Cannot tell, with a score of 0, when the program fails or prints no JSON object."""
-        limit = max(SHORTEST_LIMIT, subject.timeout)
+        limit = max(SHORTEST_LIMIT, context.timeout)
         stdin = stringified({"results": _results(grades)}, indent=2)
         argv = ("sh", "-c", self.command)
-        capture = subject.execute(Invocation(argv=argv, cwd=self.folder, timeout=limit, stdin=stdin))
+        capture = context.execute(Invocation(argv=argv, cwd=self.folder, timeout=limit, stdin=stdin))
         complaint = trimmed(capture.stderr.tail(TAIL)) or None
         if capture.ending is not Ending.EXITED or capture.exit_code:
             why = capture.error or f"{capture.ending}, exit code {capture.exit_code}"
@@ -149,14 +149,14 @@ class ByJudge:
     prompt: str
     diagnostic: ClassVar[bool] = False
 
-    def aggregate(self, grades: Graded, subject: Subject) -> Grade:
+    def aggregate(self, grades: Graded, context: AssertionContext) -> Grade:
         """What the judge says; cannot tell without one."""
         from skillgym_action.agentv.judge_forms import FreeForm
 
         before, found, after = self.prompt.partition(RESULTS)
         results = (Quoted("the graders' results", stringified(_results(grades), indent=2)),) if found else ()
         parts = (before.strip(), *results, after.replace(RESULTS, "").strip())
-        return asked(subject, tuple(part for part in parts if part), FreeForm, _decided)
+        return asked(context, tuple(part for part in parts if part), FreeForm, _decided)
 
 
 def _decided(said: FreeForm) -> Grade:

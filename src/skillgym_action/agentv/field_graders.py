@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.assertions.grades import Grade
     from skillgym_action.documents.entries import Entry
-    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.assertion import AssertionContext
 
 MATCHES = ("exact", "numeric_tolerance", "date")
 AGGREGATIONS = ("weighted_average", "all_or_nothing")
@@ -88,10 +88,10 @@ class FieldAccuracy:
 
     diagnostic: ClassVar[bool] = True
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """The weighted mean of the fields; with ``whole``, 1 only if none is wrong."""
         try:
-            answered = _object_in(subject.report.final_output if subject.report else "")
+            answered = _object_in(context.report.final_output if context.report else "")
         except ValueError as error:
             return all_or_nothing(Check(f"the answer holds no JSON: {error}", passed=False))
         if not is_true(self.expected):

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from skillgym_action.agentv.assertions import Task
-    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.assertion import AssertionContext
     from skillgym_action.model.session_report import SessionReport, Usage
     from skillgym_action.transcripts.tool_calls import Call
 
 _CAPITAL = re.compile("[A-Z]")
 
 
-def payload(task: Task, subject: Subject, config: Mapping[str, object], *, legacy: bool = False) -> str:
+def payload(task: Task, context: AssertionContext, config: Mapping[str, object], *, legacy: bool = False) -> str:
     """One JSON object. ``legacy``: ``output`` is the list of messages, as AgentV had it before 4.38."""
-    report = subject.report
+    report = context.report
     if report is None:
         raise ValueError("graders are asked about sessions that gave a report")
     calls = calls_of(report)
@@ -56,7 +56,7 @@ def payload(task: Task, subject: Subject, config: Mapping[str, object], *, legac
         "token_usage": usage,
         "cost_usd": report.cost.usd,
         **timing,
-        "file_changes": subject.file_changes(),
+        "file_changes": context.file_changes(),
         "workspace_path": report.cwd,
         "case_dir": str(task.folder) if task.folder else None,
         "config": dict(config) or None,

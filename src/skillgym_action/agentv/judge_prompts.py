@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from skillgym_action.agentv.assertions import Task
     from skillgym_action.agentv.rubrics import Rubric
     from skillgym_action.assertions.grades import Grade
-    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.assertion import AssertionContext
 
     T = TypeVar("T", bound=BaseModel)
 
@@ -35,7 +35,7 @@ Parts = tuple[str | Quoted, ...]
 class Prompt(Protocol):
     """Whatever writes the question about a session; a grade instead says why there is none."""
 
-    def parts(self, subject: Subject, rubrics: tuple[Rubric, ...]) -> Parts | Grade:
+    def parts(self, context: AssertionContext, rubrics: tuple[Rubric, ...]) -> Parts | Grade:
         """The parts of the question."""
         ...
 
@@ -48,19 +48,19 @@ class Asking:
     criteria: str
     template: str | None = None
 
-    def parts(self, subject: Subject, rubrics: tuple[Rubric, ...]) -> Parts:
+    def parts(self, context: AssertionContext, rubrics: tuple[Rubric, ...]) -> Parts:
         """What the suite says as it is; what the agent did and said is quoted."""
         if self.template is not None:
             return tuple(
-                _filled(self.template, {**self._asked(subject), **_as_json(self.task, rubrics)}, _did(subject))
+                _filled(self.template, {**self._asked(context), **_as_json(self.task, rubrics)}, _did(context))
             )
-        asked = {name: text for name, text in self._asked(subject).items() if text.strip()}
-        done = [Quoted(_TITLES[name], text) for name, text in _did(subject).items() if text.strip() or name == "output"]
+        asked = {name: text for name, text in self._asked(context).items() if text.strip()}
+        done = [Quoted(_TITLES[name], text) for name, text in _did(context).items() if text.strip() or name == "output"]
         last = "\n".join(["Decide each of these rubrics:", *map(str, rubrics)]) if rubrics else _WITHOUT_RUBRICS
         return (*(f"{_TITLES[name]}:\n{text}" for name, text in asked.items()), *done, last)
 
-    def _asked(self, subject: Subject) -> dict[str, str]:
-        report = subject.report
+    def _asked(self, context: AssertionContext) -> dict[str, str]:
+        report = context.report
         return {
             "input": report.prompt if report else "",
             "criteria": self.criteria,
@@ -80,10 +80,10 @@ _TITLES = {
 
 
 def asked(
-    subject: Subject, parts: Parts, form: type[T], read: Callable[[T], Grade], instructions: str = INSTRUCTIONS
+    context: AssertionContext, parts: Parts, form: type[T], read: Callable[[T], Grade], instructions: str = INSTRUCTIONS
 ) -> Grade:
     """What ``read`` makes of the judge's answer; cannot tell without a judge, or without an answer."""
-    answer = subject.ask_judge(Question(instructions=instructions, prompt=parts, form=form))
+    answer = context.ask_judge(Question(instructions=instructions, prompt=parts, form=form))
     if answer is None:
         return cannot_tell(NO_JUDGE)
     if answer.content is None:
@@ -101,12 +101,12 @@ def reference(messages: Sequence[object]) -> str:
     return stringified(list(messages), indent=2) if messages else ""
 
 
-def _did(subject: Subject) -> dict[str, str]:
+def _did(context: AssertionContext) -> dict[str, str]:
     """What the agent said and did."""
-    report = subject.report
+    report = context.report
     return {
         "output": report.final_output if report else "",
-        "file_changes": subject.file_changes() or "",
+        "file_changes": context.file_changes() or "",
         "tool_calls": told(calls_of(report)) if report else "",
     }
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.assertions.grades import Grade
     from skillgym_action.documents.entries import Entry
-    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.assertion import AssertionContext
     from skillgym_action.model.session_report import SessionReport
 
 EXPLORING = frozenset(["read", "grep", "glob", "search", "list", "Read", "Grep", "Glob", "WebSearch", "WebFetch"])
@@ -60,9 +60,9 @@ class Within:
 
     diagnostic: ClassVar[bool] = True
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """A check for each limit."""
-        report = subject.report
+        report = context.report
         if report is None:
             return all_or_nothing(Check("nothing is known of the session", passed=False))
         checks = [limit.check(report) for limit in self.limits]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from skillgym_action.agentv.judge_forms import Checklist, FreeForm, Points
     from skillgym_action.agentv.judge_prompts import Prompt
     from skillgym_action.assertions.grades import Grade
-    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.assertion import AssertionContext
 
 _POINTS = re.compile(r"[0-9]{1,2}")
 MOST_CHECKS = 8
@@ -37,19 +37,19 @@ class Judged:
 
     diagnostic: ClassVar[bool] = False
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """Cannot tell without a judge, or without a prompt."""
         from skillgym_action.agentv.judge_forms import FreeForm, checklist_of, points_of
 
-        parts = self.prompt.parts(subject, self.rubrics)
+        parts = self.prompt.parts(context, self.rubrics)
         if not isinstance(parts, tuple):
             return parts
         ids = tuple(rubric.id for rubric in self.rubrics)
         if not ids:
-            return asked(subject, parts, FreeForm, free_grade)
+            return asked(context, parts, FreeForm, free_grade)
         if any(rubric.ranges for rubric in self.rubrics):
-            return asked(subject, parts, points_of(ids), self._points)
-        return asked(subject, parts, checklist_of(ids), self._checklist)
+            return asked(context, parts, points_of(ids), self._points)
+        return asked(context, parts, checklist_of(ids), self._checklist)
 
     def _checklist(self, said: Checklist) -> Grade:
         """The weight of what is satisfied, of all. A required rubric that is not fails the grade, not the score."""

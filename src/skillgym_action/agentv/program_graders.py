@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from skillgym_action.agentv.rubrics import Rubric
     from skillgym_action.assertions.grades import Grade
     from skillgym_action.documents.entries import Entry
-    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.assertion import AssertionContext
     from skillgym_action.model.session import Capture
 
 SHORTEST_LIMIT = 300.0
@@ -67,11 +67,11 @@ class Program:
 
     diagnostic: ClassVar[bool] = False
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """What the program says; cannot tell, with a score of 0, when it does not come to say anything."""
-        limit = max(SHORTEST_LIMIT, subject.timeout)
-        invocation = self.invocation(subject, limit)
-        capture = subject.execute(invocation)
+        limit = max(SHORTEST_LIMIT, context.timeout)
+        invocation = self.invocation(context, limit)
+        capture = context.execute(invocation)
         if self.compat:
             return answer_to_agentv(capture, limit)
         scripts = (part for part in self.argv if _is_file_name(part) and _SCRIPT.search(part))
@@ -80,23 +80,23 @@ class Program:
             return cannot_tell(f"the grader failed: there is no file {script}", score=0.0)
         return answer(capture, limit)
 
-    def invocation(self, subject: Subject, limit: float) -> Invocation:
+    def invocation(self, context: AssertionContext, limit: float) -> Invocation:
         """The process that is wanted."""
-        root = subject.report.cwd if subject.report else "."
+        root = context.report.cwd if context.report else "."
         env = {"AGENTV_WORKSPACE_PATH": root}
         if self.task.folder:
             env["AGENTV_CASE_DIR"] = str(self.task.folder)
         cwd = self.cwd or self.folder
-        if self.cwd is None and any(self._is_of_workspace(part, subject) for part in self.argv):
+        if self.cwd is None and any(self._is_of_workspace(part, context) for part in self.argv):
             cwd = Path(root)
-        stdin = payload(self.task, subject, self.config, legacy=self.legacy)
+        stdin = payload(self.task, context, self.config, legacy=self.legacy)
         return Invocation(argv=self.argv, cwd=cwd, timeout=limit, env=env, stdin=stdin)
 
-    def _is_of_workspace(self, part: str, subject: Subject) -> bool:
+    def _is_of_workspace(self, part: str, context: AssertionContext) -> bool:
         """Whether the suite has no such file, but the workspace had before the agent came."""
         if not _is_file_name(part) or (self.folder / part).exists():
             return False
-        return subject.files.existed(part.removeprefix("./"))
+        return context.files.existed(part.removeprefix("./"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +106,16 @@ class WrittenByProgram:
     program: Program
     asking: Asking
 
-    def parts(self, subject: Subject, rubrics: tuple[Rubric, ...]) -> Parts | Grade:
+    def parts(self, context: AssertionContext, rubrics: tuple[Rubric, ...]) -> Parts | Grade:
         """What the program prints, its variables filled in; no grade when it fails."""
-        limit = max(SHORTEST_LIMIT, subject.timeout)
-        capture = subject.execute(self.program.invocation(subject, limit))
+        limit = max(SHORTEST_LIMIT, context.timeout)
+        capture = context.execute(self.program.invocation(context, limit))
         printed = trimmed(capture.stdout.tail(LARGEST))
         if capture.ending is not Ending.EXITED or capture.exit_code or not printed:
             why = capture.error or f"{capture.ending}, exit code {capture.exit_code}"
             evidence = trimmed(capture.stderr.tail(TAIL)) or None
             return cannot_tell(f"the program that writes the prompt failed: {why}", evidence=evidence)
-        return replace(self.asking, template=printed).parts(subject, rubrics)
+        return replace(self.asking, template=printed).parts(context, rubrics)
 
 
 # --- answers ----------------------------------------------------------------------------------------

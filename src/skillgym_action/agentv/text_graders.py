@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from skillgym_action.assertions.grades import Grade
     from skillgym_action.documents.entries import Entry
     from skillgym_action.javascript.regex import Patterns
-    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.assertion import AssertionContext
 
 FLAGS = "imsugy"
 LISTS = frozenset({"contains-any", "contains-all", "icontains-any", "icontains-all"})
@@ -34,9 +34,9 @@ class Contains:
 
     diagnostic: ClassVar[bool] = True
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """1 or 0."""
-        answer = answer_of(subject)
+        answer = answer_of(context)
         found = [text for text in self.texts if self._has(answer, text)]
         passed = len(found) == len(self.texts) if self.every else bool(found)
         if passed:
@@ -59,9 +59,9 @@ class Compares:
 
     diagnostic: ClassVar[bool] = True
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """1 or 0."""
-        answer = answer_of(subject)
+        answer = answer_of(context)
         holds, yes, no = _COMPARISONS[self.how]
         passed = holds(trimmed(answer), trimmed(self.text))
         check = Check(f"the answer {yes if passed else no} {self.text!r}", passed)
@@ -79,11 +79,11 @@ class Matches:
 
     diagnostic: ClassVar[bool] = True
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """1 or 0; cannot tell when the search takes too long."""
-        answer = answer_of(subject)
+        answer = answer_of(context)
         try:
-            passed = subject.search(self.pattern, answer, at_start=self.sticky) is not None
+            passed = context.search(self.pattern, answer, at_start=self.sticky) is not None
         except SearchError as error:
             return cannot_tell(f"{self.key_path}: {self.written} {error}", score=0.0)
         text = f"the answer {'matches' if passed else 'does not match'} {self.written}"
@@ -96,9 +96,9 @@ class IsJson:
 
     diagnostic: ClassVar[bool] = True
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """1 or 0."""
-        answer = answer_of(subject)
+        answer = answer_of(context)
         try:
             parsed(answer)
         except ValueError as error:
@@ -144,9 +144,9 @@ def is_json(_: Entry, __: str) -> IsJson:
     return IsJson()
 
 
-def answer_of(subject: Subject) -> str:
+def answer_of(context: AssertionContext) -> str:
     """The agent's final answer."""
-    return subject.report.final_output if subject.report else ""
+    return context.report.final_output if context.report else ""
 
 
 def _beginning(answer: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.assertions.grades import Grade
     from skillgym_action.documents.entries import Entry
-    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.assertion import AssertionContext
     from skillgym_action.model.session_report import SessionReport
     from skillgym_action.transcripts.tool_calls import Call
 
@@ -70,9 +70,9 @@ class Trajectory:
 
     diagnostic: ClassVar[bool] = True
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """The share of what is expected that is there; for ``subset``, of the calls that are expected."""
-        calls = calls_of(subject.report) if subject.report else ()
+        calls = calls_of(context.report) if context.report else ()
         if self.mode == "any_order":
             checks = [_counted(tool, least, calls) for tool, least in self.minimums]
         elif self.mode == "subset":
@@ -100,9 +100,9 @@ class SkillTrigger:
 
     diagnostic: ClassVar[bool] = True
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """1 or 0."""
-        sign = next(self._signs(subject.report), None) if subject.report else None
+        sign = next(self._signs(context.report), None) if context.report else None
         text = f"skill {self.skill!r} was {'used' if sign else 'not used'}"
         return all_or_nothing(Check(text, (sign is not None) is self.should_trigger, sign))
 

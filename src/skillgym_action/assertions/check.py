@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.assertion import AssertionContext
     from skillgym_action.model.result import Outcome
 
 
@@ -20,6 +20,6 @@ class Check:
     diagnostic: bool = False
     fail_fast: bool = False
 
-    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """One outcome that passed, or one per collected failure."""
-        return subject.check(self.case_id)
+        return context.check(self.case_id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from skillgym_action.model.result import Outcome
 
 if TYPE_CHECKING:
-    from skillgym_action.model.assertion import CommandResult, Subject
+    from skillgym_action.model.assertion import AssertionContext, CommandResult
 
 SHORTEST_LIMIT = 300.0
 """Seconds that a command without a limit of its own has at least."""
@@ -30,10 +30,10 @@ class CommandPasses:
     type: ClassVar[str] = "command-passes"
     diagnostic: ClassVar[bool] = False
 
-    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """Failed also when the command does not end in time; cannot tell when the shell does not find it."""
-        limit = self.timeout or max(SHORTEST_LIMIT, subject.timeout)
-        result = subject.run(self.command, limit)
+        limit = self.timeout or max(SHORTEST_LIMIT, context.timeout)
+        result = context.run(self.command, limit)
         missing = result.exit_code == NOT_FOUND != self.exits
         explanation = _explanation(result, limit) + ("" if self.exits == 0 else f"; wanted: {self._wanted()}")
         outcome = Outcome(

@@ -14,7 +14,7 @@ from skillgym_action.model.result import Outcome
 if TYPE_CHECKING:
     import regex
 
-    from skillgym_action.model.assertion import Assertion, Files, Subject
+    from skillgym_action.model.assertion import Assertion, AssertionContext, Files
 
 LARGEST = 8 * 1024 * 1024
 """Bytes of a file that are searched."""
@@ -41,12 +41,12 @@ class FileExists:
     type: ClassVar[str] = "file-exists"
     diagnostic: ClassVar[bool] = True
 
-    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """Passed also if it was there before; the explanation then says that this measures nothing."""
-        paths = _candidates(subject.files, self.path, glob=self.glob)
-        if missing := _why_missing(subject.files, self.path, paths):
+        paths = _candidates(context.files, self.path, glob=self.glob)
+        if missing := _why_missing(context.files, self.path, paths):
             return _failed(self, missing)
-        if any(_is_new(subject.files, path) for path in paths):
+        if any(_is_new(context.files, path) for path in paths):
             return _passed(self, f"{paths[0]} exists")
         warning = "preexisting: it was there, unchanged, before the agent started, so this measures nothing"
         return _passed(self, f"{paths[0]} exists ({warning})")
@@ -65,12 +65,12 @@ class FileContains:
     type: ClassVar[str] = "file-contains"
     diagnostic: ClassVar[bool] = True
 
-    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """Failed also for a file that is missing or too large."""
-        paths = _candidates(subject.files, self.path, glob=self.glob)
-        if missing := _why_missing(subject.files, self.path, paths):
+        paths = _candidates(context.files, self.path, glob=self.glob)
+        if missing := _why_missing(context.files, self.path, paths):
             return _failed(self, missing)
-        found: list[tuple[str, str | None]] = [(path, subject.files.text(path, LARGEST)) for path in paths]
+        found: list[tuple[str, str | None]] = [(path, context.files.text(path, LARGEST)) for path in paths]
         for path, content in found:
             if content is not None and (at := content.find(self.text)) >= 0:
                 return _passed(self, f"{path} contains it in line {_line(content, at)}")
@@ -97,23 +97,23 @@ class FileMatches:
     type: ClassVar[str] = "file-matches"
     diagnostic: ClassVar[bool] = True
 
-    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """Failed also for a file that is missing or too large; cannot tell when the search takes too long."""
-        paths = _candidates(subject.files, self.path, glob=self.glob)
-        if missing := _why_missing(subject.files, self.path, paths):
+        paths = _candidates(context.files, self.path, glob=self.glob)
+        if missing := _why_missing(context.files, self.path, paths):
             return _failed(self, missing)
         for path in paths:
-            if (content := subject.files.text(path, LARGEST)) is None:
+            if (content := context.files.text(path, LARGEST)) is None:
                 return _failed(self, _unreadable(path))
             try:
-                match = subject.search(self.pattern, content)
+                match = context.search(self.pattern, content)
             except SearchError as error:
                 why = f"{self.key_path or self.name}: the pattern {error}, last in {path}"
                 return (Outcome(assertion=self.name, type=self.type, passed=None, explanation=why, trouble="grader"),)
             if match:
                 return _passed(self, f"{path} matches in line {_line(content, match.start())}")
         explanation = f"no match in {_shown(paths)}"
-        return _failed(self, explanation, evidence=_beginning(subject.files.text(paths[0], LARGEST) or ""))
+        return _failed(self, explanation, evidence=_beginning(context.files.text(paths[0], LARGEST) or ""))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,9 +128,9 @@ class FileChanged:
     type: ClassVar[str] = "file-changed"
     diagnostic: ClassVar[bool] = True
 
-    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """Permissions and times do not count."""
-        files = subject.files
+        files = context.files
         paths = files.glob(self.path) if self.glob else (self.path.rstrip("/"),)
         for path in paths:
             if files.changed(path) and files.kind(path) in {"file", "directory"}:
@@ -152,18 +152,18 @@ class FileAbsent:
     type: ClassVar[str] = "file-absent"
     diagnostic: ClassVar[bool] = True
 
-    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """Passed also if it was never there; the explanation then says that this measures nothing."""
         if self.glob:
-            if paths := subject.files.glob(self.path):
+            if paths := context.files.glob(self.path):
                 return _failed(self, f"still there: {_shown(paths)}")
             return _passed(self, f"no file matches {self.path}")
         path = self.path.rstrip("/")
-        kind = subject.files.kind(path)
+        kind = context.files.kind(path)
         if kind is not None and not (kind == "file" and path != self.path):
             what = {"symlink": "symbolic link", "outside": "symbolic link", "other": "special file"}.get(kind, kind)
             return _failed(self, f"{self.path} is still there: a {what}")
-        if subject.files.existed(path):
+        if context.files.existed(path):
             return _passed(self, f"{self.path} was deleted")
         warning = "vacuous: it was not there before the agent started either, so this measures nothing"
         return _passed(self, f"{self.path} does not exist ({warning})")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from skillgym_action.javascript.values import is_true
 
 if TYPE_CHECKING:
-    from skillgym_action.model.assertion import Subject
+    from skillgym_action.model.assertion import AssertionContext
 
 GOOD = 0.8
 """The score from which on a grader counts as passed, unless it says so itself."""
@@ -60,7 +60,7 @@ class Grader(Protocol):
         """Whether it costs nothing, so that it is worth asking after trouble."""
         ...
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """The degree to which the session fulfils it."""
         ...
 

@@ -10,7 +10,7 @@ from skillgym_action.model.result import Outcome
 
 if TYPE_CHECKING:
     from skillgym_action.assertions.grades import Grade, Grader
-    from skillgym_action.model.assertion import Assertion, Subject
+    from skillgym_action.model.assertion import Assertion, AssertionContext
     from skillgym_action.model.errors import Location
 
 
@@ -37,14 +37,14 @@ class Scored:
         """The grader's."""
         return self.grader.diagnostic
 
-    def grade(self, subject: Subject) -> Grade:
+    def grade(self, context: AssertionContext) -> Grade:
         """The grader's grade, or its opposite."""
-        grade = self.grader.grade(subject)
+        grade = self.grader.grade(context)
         return negated(grade) if self.negate else grade
 
-    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """One outcome, with a score unless nobody can tell."""
-        grade = self.grade(subject)
+        grade = self.grade(context)
         passed = grade.passed
         if passed is not None and self.min_score is not None and grade.score is not None:
             passed = grade.score >= self.min_score
@@ -77,6 +77,6 @@ class Several:
         """Whether all of them are."""
         return all(assertion.diagnostic for assertion in self.assertions)
 
-    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """The outcomes of all."""
-        return tuple(outcome for assertion in self.assertions for outcome in assertion.judge(subject))
+        return tuple(outcome for assertion in self.assertions for outcome in assertion.judge(context))

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError, did_you_mean
-from skillgym_action.settings.context import place
+from skillgym_action.settings.context import current_context
 from skillgym_action.settings.resolve import run_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from skillgym_action.github.event import GitHubEvent
-    from skillgym_action.settings.context import Job, Place
+    from skillgym_action.settings.context import Context, Job
     from skillgym_action.settings.options import Settings
 
 PREFIX = "INPUT_"
@@ -114,34 +114,34 @@ def run_action(environment: Mapping[str, str]) -> int:
     mode = _mode(given)
     job = _job(given, environment, mode)
     folder = working_directory(Path(given.get("working-directory", ".")))
-    here = place(folder, environment, job)
+    context = current_context(folder, environment, job)
     settings = settings.model_copy(update={"agent_user": images_own_user()})
     if mode == "report" and settings.suites_from:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
         raise UsageError("mode report has no use for the input suites-from", remedy=remedy)
-    with wiring.with_origin(settings, here) as here:
-        return _run_in(here, settings, given, mode)
+    with wiring.with_origin(settings, context) as context:
+        return _run_in(context, settings, given, mode)
 
 
-def _run_in(here: Place, settings: Settings, given: Mapping[str, str], mode: str) -> int:
+def _run_in(context: Context, settings: Settings, given: Mapping[str, str], mode: str) -> int:
     from skillgym_action import wiring
     from skillgym_action.cli import commands
     from skillgym_action.clock import Clock
     from skillgym_action.github.step_files import hand_over
     from skillgym_action.text.escaping import log_line
 
-    config = wiring.configuration(settings, here)
-    directory = run_directory(settings, config, here, Clock())
+    config = wiring.configuration(settings, context)
+    directory = run_directory(settings, config, context, Clock())
     settings = settings.model_copy(update={"output": str(directory)})
     try:
         if mode == "report":
             settings = settings.model_copy(update={"compare_suites": True})
-            return commands.report(_lines(given, "results"), settings, here)
-        return commands.run(settings, here, command="action")
+            return commands.report(_lines(given, "results"), settings, context)
+        return commands.run(settings, context, command="action")
     finally:
         try:
-            written = (directory, *(here.cwd / path for _, path in settings.report))
-            hand_over([path for path in written if here.checkout.takes(path)], here.root)
+            written = (directory, *(context.cwd / path for _, path in settings.report))
+            hand_over([path for path in written if context.checkout.takes(path)], context.root)
         except OSError as error:  # no verdict depends on that
             note = log_line(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
             print(note, file=sys.stderr)  # noqa: T201

@@ -240,9 +240,9 @@ def _settings(given: dict[str, Any]) -> Any:
 
 
 def _here() -> Any:
-    from skillgym_action.settings.context import place
+    from skillgym_action.settings.context import current_context
 
-    return place(Path.cwd(), _environment(click.get_current_context()))
+    return current_context(Path.cwd(), _environment(click.get_current_context()))
 
 
 def _environment(ctx: click.Context) -> Mapping[str, str]:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from skillgym_action.model.execution import Runner
-    from skillgym_action.services import World
-    from skillgym_action.settings.context import Place
+    from skillgym_action.services import Services
     from skillgym_action.settings.options import Settings
+    from skillgym_action.settings.context import Context
 
 PROBE = "Reply with the one word: ready"
 PROBE_LIMIT = 60.0  # seconds
@@ -60,24 +60,30 @@ class Finding:
     remedy: str | None = None
 
 
-def findings(world: World, given: Settings, here: Place, *, install: tuple[str, ...], probe: bool) -> Iterator[Finding]:
+def findings(
+    services: Services, settings: Settings, context: Context, *, install: tuple[str, ...], probe: bool
+) -> Iterator[Finding]:
     """Everything that can be looked at, as soon as it is known. Raises UsageError for an unknown agent."""
     wanted = [_agent_and_version(text) for text in install]
     yield Finding(subject="skillgym-action", text=f"{__version__} on Python {platform.python_version()}")
-    yield _git(world)
-    yield _node(world, here.environment)
-    yield from (_installed(world, agent, version) for agent, version in wanted)
-    config = _config(given, here)
-    yield _config_finding(config, given, here)
-    usable = config if isinstance(config, Config) else Config(folder=here.cwd)
-    for found in _runners(world, given, here, usable):
-        yield found if isinstance(found, Finding) else _runner(world, found, configured=_is_configured(given, usable))
+    yield _git(services)
+    yield _node(services, context.environment)
+    yield from (_installed(services, agent, version) for agent, version in wanted)
+    config = _config(settings, context)
+    yield _config_finding(config, settings, context)
+    usable = config if isinstance(config, Config) else Config(folder=context.cwd)
+    for found in _runners(services, settings, context, usable):
+        yield (
+            found
+            if isinstance(found, Finding)
+            else _runner(services, found, configured=_is_configured(settings, usable))
+        )
         if probe and not isinstance(found, Finding) and not found.agent.sessions:
-            yield _probed(world, found)
-    yield _who(world)
-    yield _sessions(world)
+            yield _probed(services, found)
+    yield _who(services)
+    yield _sessions(services)
     yield _own_process()
-    yield from _github(here.environment)
+    yield from _github(context.environment)
 
 
 def _agent_and_version(text: str) -> tuple[str, str | None]:
@@ -91,20 +97,20 @@ def _agent_and_version(text: str) -> tuple[str, str | None]:
 # --- the machine ------------------------------------------------------------------------------------
 
 
-def _git(world: World) -> Finding:
-    version = world.installs.version("git")
+def _git(services: Services) -> Finding:
+    version = services.installs.version("git")
     if version:
         return Finding(subject="git", text=version)
     what = "not found; copies of the repository need it"
     return Finding(subject="git", text=what, state=State.PROBLEM, remedy="install git")
 
 
-def _node(world: World, environment: Mapping[str, str]) -> Finding:
+def _node(services: Services, environment: Mapping[str, str]) -> Finding:
     finding = partial(Finding, subject="Node.js")
-    told = {name: world.installs.version(name) or "not found" for name in ("node", "npm")}
+    told = {name: services.installs.version(name) or "not found" for name in ("node", "npm")}
     text = f"{told['node']}, npm {told['npm']}"
     try:
-        Node(world.processes, environment.get("SKILLGYM_NODE")).program  # noqa: B018 -- raises when there is none
+        Node(services.processes, environment.get("SKILLGYM_NODE")).program  # noqa: B018 -- raises when there is none
     except SkillgymError as error:
         return finding(text=f"{text}; {error}", state=State.WARNING)
     if told["npm"] == "not found":
@@ -112,29 +118,29 @@ def _node(world: World, environment: Mapping[str, str]) -> Finding:
     return finding(text=text)
 
 
-def _installed(world: World, agent: str, version: str | None) -> Finding:
+def _installed(services: Services, agent: str, version: str | None) -> Finding:
     try:
-        made = world.installs.install(agent, version)
+        made = services.installs.install(agent, version)
     except SkillgymError as error:
         return Finding(subject="install", text=str(error), state=State.PROBLEM)
     how = "was there" if made.seconds is None else f"installed in {made.seconds:.1f} s"
     return Finding(subject="install", text=f"{agent} {made.version} {how}: {made.program}")
 
 
-def _who(world: World) -> Finding:
+def _who(services: Services) -> Finding:
     subject = "agents"
-    if world.processes.user:
-        return Finding(subject=subject, text=f"run as the user {world.processes.user.name}")
+    if services.processes.user:
+        return Finding(subject=subject, text=f"run as the user {services.processes.user.name}")
     if os.geteuid() == 0:
         remedy = "use --agent-user, unless this machine is thrown away"
         return Finding(subject=subject, text="run as the caller, root", state=State.WARNING, remedy=remedy)
     return Finding(subject=subject, text="run as the caller", state=State.NOTE)
 
 
-def _sessions(world: World) -> Finding:
+def _sessions(services: Services) -> Finding:
     """What keeps sessions apart from each other and from the job."""
     finding = partial(Finding, subject="sessions")
-    if user := world.processes.user:
+    if user := services.processes.user:
         apart = f"each has a user id of its own, {IDS.start} to {IDS.stop - 1}, and reaches no other session"
         if user.have_names:
             return finding(text=apart)
@@ -179,78 +185,78 @@ def _github(environment: Mapping[str, str]) -> Iterator[Finding]:
 # --- what is configured -----------------------------------------------------------------------------
 
 
-def _config(given: Settings, here: Place) -> Config | SkillgymError:
+def _config(settings: Settings, context: Context) -> Config | SkillgymError:
     try:
-        return wiring.configuration(given, here)
+        return wiring.configuration(settings, context)
     except SkillgymError as error:
         return error
 
 
-def _config_finding(config: Config | SkillgymError, given: Settings, here: Place) -> Finding:
+def _config_finding(config: Config | SkillgymError, settings: Settings, context: Context) -> Finding:
     subject = "configuration"
     if isinstance(config, SkillgymError):
         return Finding(subject=subject, text=str(config), state=State.PROBLEM)
-    file = given.config or find_config(here.cwd, here.root)
+    file = settings.config or find_config(context.cwd, context.root)
     if file is None:
         return Finding(subject=subject, text="no skillgym.config.* here or above", state=State.NOTE)
-    return Finding(subject=subject, text=os.path.relpath(here.cwd / file, here.cwd))
+    return Finding(subject=subject, text=os.path.relpath(context.cwd / file, context.cwd))
 
 
-def _is_configured(given: Settings, config: Config) -> bool:
-    return bool(given.runner or config.file.runners)
+def _is_configured(settings: Settings, config: Config) -> bool:
+    return bool(settings.runner or config.file.runners)
 
 
-def _runners(world: World, given: Settings, here: Place, config: Config) -> Iterator[Runner | Finding]:
+def _runners(services: Services, settings: Settings, context: Context, config: Config) -> Iterator[Runner | Finding]:
     """Those of the configuration, or those named, or the agents there are; with the programs that a run would start."""
     found = [
         name
         for name, listing in AGENTS.items()
         if listing.executable and listing.format is None
-        if world.installs.on_path(listing.executable) or (listing.package and world.installs.there(name))
+        if services.installs.on_path(listing.executable) or (listing.package and services.installs.there(name))
     ]
     known = tuple(config.file.runners or ())
-    ids = given.runner or known or tuple(found)
+    ids = settings.runner or known or tuple(found)
     if not ids:
         text = "none is configured, and no agent's CLI was found"
         remedy = "skillgym-action doctor --install claude-code"
         yield Finding(subject="runners", text=text, state=State.PROBLEM, remedy=remedy)
     for name in ids:
         try:
-            runners = configured_runners(given.model_copy(update={"runner": (name,)}), config, here)
+            runners = configured_runners(settings.model_copy(update={"runner": (name,)}), config, context)
             if not runners:
                 raise unknown_runner(name, known)
         except SkillgymError as error:
             yield Finding(subject=name, text=str(error), state=State.PROBLEM)
         else:
-            yield from (_equipped(world, runner) for runner in runners)
+            yield from (_equipped(services, runner) for runner in runners)
 
 
 # --- a runner ---------------------------------------------------------------------------------------
 
 
-def _equipped(world: World, runner: Runner) -> Runner:
+def _equipped(services: Services, runner: Runner) -> Runner:
     """With the program that a run would start."""
     agent, listing = runner.agent, AGENTS[runner.agent.type]
-    on_path = listing.executable and not agent.version and world.installs.on_path(listing.executable)
+    on_path = listing.executable and not agent.version and services.installs.on_path(listing.executable)
     if agent.command or on_path or not listing.package:
         return runner
-    there = world.installs.there(agent.type, agent.version)
+    there = services.installs.there(agent.type, agent.version)
     return replace(runner, agent=replace(agent, command=(str(there),))) if there else runner
 
 
-def _runner(world: World, runner: Runner, *, configured: bool) -> Finding:
+def _runner(services: Services, runner: Runner, *, configured: bool) -> Finding:
     agent, listing = runner.agent, AGENTS[runner.agent.type]
     if listing.executable is None:
-        return _stand_in(world, runner)
+        return _stand_in(services, runner)
     command = agent.command or (listing.executable,)
-    program = world.installs.on_path(command[0], agent.env.get("PATH"))
+    program = services.installs.on_path(command[0], agent.env.get("PATH"))
     finding = partial(Finding, subject=runner.id)
     if program is None or (agent.version and not agent.command):
         wanted = f"{agent.type}@{agent.version}" if agent.version else agent.type
         how = f"skillgym-action doctor --install {wanted}" if listing.package else "install it, where PATH finds it"
         missing = f"version {agent.version} is not installed" if agent.version else f"{command[0]} was not found"
         return finding(text=f"{agent.type}: {missing}", state=State.PROBLEM, remedy=how)
-    version = world.installs.version(program, *command[1:])
+    version = services.installs.version(program, *command[1:])
     if version is None:
         how = f"start it yourself: {program} --version"
         return finding(text=f"{agent.type}: {program} tells no version", state=State.PROBLEM, remedy=how)
@@ -271,7 +277,7 @@ def _key(runner: Runner, *, configured: bool) -> tuple[str, State, str | None]:
     return "no key", state, f"set {known}" if known else "name its key in agent.env"
 
 
-def _stand_in(world: World, runner: Runner) -> Finding:
+def _stand_in(services: Services, runner: Runner) -> Finding:
     agent = runner.agent
     finding = partial(Finding, subject=runner.id)
     if agent.sessions:
@@ -284,14 +290,14 @@ def _stand_in(world: World, runner: Runner) -> Finding:
         )
     if agent.shell or not agent.command:
         return finding(text=f"{agent.type}: {clipped(one_line(' '.join(agent.command)), TOLD)}")
-    program = world.installs.on_path(agent.command[0], agent.env.get("PATH"))
+    program = services.installs.on_path(agent.command[0], agent.env.get("PATH"))
     if program:
         return finding(text=f"{agent.type}: {program}")
     missing = f"{agent.type}: {agent.command[0]} was not found"
     return finding(text=missing, state=State.PROBLEM, remedy="install it, or correct agent.command")
 
 
-def _probed(world: World, runner: Runner) -> Finding:
+def _probed(services: Services, runner: Runner) -> Finding:
     """One real session in an empty workspace."""
     case = Case(id="probe", prompt=PROBE, location=Location(path="doctor"), assertions=())
     suite = Suite(
@@ -307,7 +313,7 @@ def _probed(world: World, runner: Runner) -> Finding:
         budget=None,
         model=runner.agent.model,
     )
-    tried = attempt(world, execution, 1, 1, ExecuteOptions())
+    tried = attempt(services, execution, 1, 1, ExecuteOptions())
     finding = partial(Finding, subject=f"{runner.id}, probed")
     if tried.trouble:
         kind = TROUBLES[tried.trouble.kind]

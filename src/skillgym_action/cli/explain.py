@@ -23,15 +23,15 @@ from skillgym_action.sessions.assertion_context import runner_reference
 from skillgym_action.sessions.follow_up import EXPLAIN, HOME
 from skillgym_action.sessions.normalise import session_report
 from skillgym_action.sessions.run_session import trouble_of_ending
-from skillgym_action.settings.options import EquipOptions
-from skillgym_action.stages.install_agents import equip
+from skillgym_action.settings.options import InstallAgentsOptions
+from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.storage.run_files import read_file
 from skillgym_action.workspaces.restore import revived
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.session_report import Trouble
-    from skillgym_action.services import World
+    from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import Workspace
 
 EXPLANATIONS = "explanations.json"
@@ -106,7 +106,7 @@ def questions_in(directory: Path, *, rerun: bool) -> Questions:
     return found
 
 
-def explanations(world: World, asked: Questions, runner: Runner, directory: Path) -> tuple[Answer, ...]:
+def explanations(services: Services, asked: Questions, runner: Runner, directory: Path) -> tuple[Answer, ...]:
     """The answers, one after the other in one conversation; written beside the questions. Raises UsageError."""
     if runner.agent.type != asked.agent_type:
         told = f"the runner {runner.id} is {runner.agent.type} now, and was {asked.agent_type}"
@@ -116,23 +116,23 @@ def explanations(world: World, asked: Questions, runner: Runner, directory: Path
         raise UsageError(f"{asked.agent_type} left no record of the session that it could resume")
     execution = _execution(asked, runner)
     plan = Plan(suites=(), runners=(runner,), executions=(execution,), unrunnable=())
-    (equipped,) = equip(world, plan, EquipOptions()).executions
+    (equipped,) = install_agents(services, plan, InstallAgentsOptions()).executions
     if equipped.runner.trouble:
         raise UsageError(equipped.runner.trouble.message)
-    with revived(world.processes, Path(asked.home), Path(asked.cwd), records=records, kept=kept) as workspace:
+    with revived(services.processes, Path(asked.home), Path(asked.cwd), records=records, kept=kept) as workspace:
         answers: list[Answer] = []
         for number, question in enumerate(asked.questions, start=1):
             session_id = answers[-1].session_id if answers else asked.session_id or ""
-            conversation = _Conversation(world, equipped, workspace, directory)
-            answers.append(conversation.answer(question, session_id, f"explanation-{number}"))
-    written = json.dumps(_document(asked, answers, iso(world.clock.now())), indent=1, ensure_ascii=False)
-    world.directory.write_whole(directory / EXPLANATIONS, [written])
+            publisher = _Conversation(services, equipped, workspace, directory)
+            answers.append(publisher.answer(question, session_id, f"explanation-{number}"))
+    written = json.dumps(_document(asked, answers, iso(services.clock.now())), indent=1, ensure_ascii=False)
+    services.directory.write_whole(directory / EXPLANATIONS, [written])
     return tuple(answers)
 
 
 @dataclass(frozen=True, slots=True)
 class _Conversation:
-    world: World
+    services: Services
     execution: Execution
     workspace: Workspace
     directory: Path
@@ -154,17 +154,17 @@ class _Conversation:
         invocation = agent.resume(session, session_id)
         env = {**workspace.agent_env(), **session.agent.env, **invocation.env}
         logs = f"{name}.stdout.log", f"{name}.stderr.log"
-        began = self.world.clock.now()
+        began = self.services.clock.now()
         workspace.write(invocation.files)
         stdout, stderr = (self.directory / log for log in logs)
-        capture = self.world.processes.run(replace(invocation, env=env), stdout=stdout, stderr=stderr)
+        capture = self.services.processes.run(replace(invocation, env=env), stdout=stdout, stderr=stderr)
         ended = began + timedelta(seconds=capture.seconds)
-        collected = tuple(map(OutputFile, workspace.collected(invocation.collect, self.world.workspaces.records())))
+        collected = tuple(map(OutputFile, workspace.collected(invocation.collect, self.services.workspaces.records())))
         capture = replace(capture, collected=collected)
         transcript = agent.transcript(capture, session)
         times = {"started_at": iso(began), "ended_at": iso(ended)}
         report = session_report(transcript, capture, session, runner_reference(execution), **times)
-        self.world.directory.redact(stdout, stderr)
+        self.services.directory.redact(stdout, stderr)
         return Answer(
             asked=asked,
             answer=report.final_output,

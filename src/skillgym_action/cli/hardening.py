@@ -59,14 +59,14 @@ def begin() -> Callable[[], dict[str, str]]:
     passed_on = os.environ.pop(PASSED_ON, None)
     prevented = _execute_again() if passed_on is None and sys.executable and sys.gettrace() is None else None
     _close_to_others()
-    given = dict(os.environ)
-    for name in given:
+    settings = dict(os.environ)
+    for name in settings:
         if not _is_lasting(name):
             del os.environ[name]
     for name, value in OWN.items():
         os.environ.setdefault(name, value)
     os.environ.update(_found_anywhere(os.environ))
-    return lambda: _environment(given, passed_on, prevented)
+    return lambda: _environment(settings, passed_on, prevented)
 
 
 def heed_signals() -> None:
@@ -118,7 +118,7 @@ def _memory_file() -> int:
             return os.dup(file.fileno())
 
 
-def _environment(given: dict[str, str], passed_on: str | None, prevented: OSError | None) -> dict[str, str]:
+def _environment(settings: dict[str, str], passed_on: str | None, prevented: OSError | None) -> dict[str, str]:
     """The environment of the first start. Raises UsageError, OutputError."""
     if passed_on is not None:
         received = _received(passed_on)
@@ -129,7 +129,7 @@ def _environment(given: dict[str, str], passed_on: str | None, prevented: OSErro
         what = f"cannot start without secrets in the environment: {prevented}"
         kind = OutputError if prevented.errno in NO_ROOM else UsageError
         raise kind(what, remedy="check the Python installation and the space in the temporary folder")
-    return {**given, **_found_anywhere(given)}
+    return {**settings, **_found_anywhere(settings)}
 
 
 def _found_anywhere(environment: Mapping[str, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ StatusMode = Literal["auto", "on", "off"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ConversationOptions:
+class PublisherOptions:
     """What is said on the pull request, and when a comment is begun; one that exists is always kept up to date.
 
     While the run goes on, the comment is edited at most every ``period`` seconds; ``budget``: dollars it may spend.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.github.api import GitHubApi
     from skillgym_action.github.event import GitHubEvent
-    from skillgym_action.github.publish_options import ConversationOptions
+    from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 TWO_PHASES = "let a second workflow report what this one ran (mode: report)"
 
 
-class Conversation:
-    """Watches a run (``world.Observer``), and tells how it ended."""
+class Publisher:
+    """Watches a run (``services.Observer``), and tells how it ended."""
 
     def __init__(
         self,
         api: GitHubApi,
         event: GitHubEvent,
-        options: ConversationOptions,
+        options: PublisherOptions,
         redactor: Redactor,
         say: Callable[[str], None],
         templates: markdown.Templates | None = None,
@@ -197,11 +197,11 @@ class Conversation:
             self._say("\n".join(filter(None, (f"note: {plain(str(note))}", remedy))))
 
 
-def _wants_status(options: ConversationOptions, event: GitHubEvent) -> bool:
+def _wants_status(options: PublisherOptions, event: GitHubEvent) -> bool:
     return options.status == "on" or (options.status == "auto" and event.detached)
 
 
-def permissions(options: ConversationOptions, event: GitHubEvent) -> str:
+def permissions(options: PublisherOptions, event: GitHubEvent) -> str:
     """What a job that reports in this way must be allowed, as YAML to copy into its workflow."""
     lines = ["permissions:", "  contents: read"]
     if event.detached:

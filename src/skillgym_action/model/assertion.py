@@ -59,7 +59,7 @@ class Classifier(Protocol):
         ...
 
 
-class Subject(Classifier, Protocol):
+class AssertionContext(Classifier, Protocol):
     """What an assertion may look at."""
 
     @property
@@ -114,6 +114,6 @@ class Assertion(Protocol):
         """Whether the assertions after it are not evaluated once it has failed."""
         ...
 
-    def judge(self, subject: Subject) -> tuple[Outcome, ...]:
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """One outcome, or for a check one per collected failure."""
         ...

@@ -122,7 +122,7 @@ class Result:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Attempted:
+class SessionResult:
     """What one session came to. ``result`` is that of its execution, if no other session follows.
 
     ``agent_cost`` is the agent's part of its cost. ``trouble`` stands beside it, since retries depend on it.

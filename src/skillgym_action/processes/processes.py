@@ -1,7 +1,7 @@
 """The process door: the only place that starts programs.
 
 A program gets its own session, an allow-listed environment, /dev/null or a given text as stdin, and files for its
-output. However it ends, everything that it started ends with it: see ``keeper``.
+output. However it ends, everything that it started ends with it: see ``supervisor``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from skillgym_action.processes.child import Child
 from skillgym_action.processes.outputs import LARGEST, OutputFile, Tail, cut, is_too_much
 from skillgym_action.processes.resource_usage import ResourceWatch
 from skillgym_action.processes.rlimits import rlimits
-from skillgym_action.processes.supervisor_client import Keeper
+from skillgym_action.processes.supervisor_client import SupervisorClient
 from skillgym_action.processes.turns import Turns
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ class Processes:
     ) -> None:
         """``environment`` is ours; programs see the allow-listed part of it. ``user``: who they run as; None: we."""
         self.user = user
-        self.keeper = Keeper()
+        self.supervisor = SupervisorClient()
         if user:
-            self.keeper.hold(user.ids.file, user.ids.take())
+            self.supervisor.hold(user.ids.file, user.ids.take())
         self.linger = LINGER
         self.environment = {name: value for name, value in environment.items() if name in ALLOWED}
         self.cancelled = cancelled
@@ -94,7 +94,7 @@ class Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.keeper.close()
+        self.supervisor.close()
 
     def spawn(self, argv: Iterable[str], **settings: Any) -> subprocess.Popen[bytes]:
         """A child of our own that follows no text of suites or agents, in its own session."""
@@ -149,7 +149,7 @@ class Processes:
             stdout, write = os.pipe()
             stack.callback(os.close, write)
             try:
-                running = self.keeper.start(
+                running = self.supervisor.start(
                     _request(argv, self.environment, cwd, identity, rlimits(NO_LIMITS, own_user=False, data=memory)),
                     (theirs, write, stderr),
                     identity,
@@ -199,7 +199,7 @@ class Processes:
         code = running.exit_code()
         if identity and identity.is_own:
             try:
-                self.keeper.end_all(identity)
+                self.supervisor.end_all(identity)
             except OSError:
                 return None
         return code
@@ -223,7 +223,7 @@ class Processes:
                 stack.enter_context(open(stdout, "wb", buffering=0, opener=_no_link)).fileno(),
                 stack.enter_context(open(stderr, "wb", buffering=0, opener=_no_link)).fileno(),
             )
-            return self.keeper.start(request, descriptors, invocation.identity)
+            return self.supervisor.start(request, descriptors, invocation.identity)
 
     def _wait(
         self, running: Running, deadline: float, tail: Tail | None, looks: Looks
@@ -275,7 +275,7 @@ def _request(
     identity: Identity | None,
     wanted: tuple[tuple[int, int], ...],
 ) -> dict[str, Any]:
-    """What the keeper is to start (see ``supervisor.program.become``)."""
+    """What the supervisor is to start (see ``supervisor.program.become``)."""
     return {
         "argv": argv,
         "env": dict(env),

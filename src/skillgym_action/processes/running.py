@@ -1,4 +1,4 @@
-"""Programs that the keeper has started: waited for, ended, and the processes that run them."""
+"""Programs that the supervisor has started: waited for, ended, and the processes that run them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENDED = 15.0  # seconds that a process has to end that must end
 
 
 class LostError(OSError):
-    """The process that looked after a session is gone: it was killed, or the keeper was."""
+    """The process that looked after a session is gone: it was killed, or the supervisor was."""
 
     def __init__(self) -> None:
         """Shown like any other error of the system."""
@@ -116,15 +116,15 @@ class Worker:
         return os.waitstatus_to_exitcode(STATUS.unpack(told)[0]) if len(told) == STATUS.size else None
 
 
-class Reaper:
+class Subreaper:
     """A process that runs one program at a time; fulfils ``Running`` while it does."""
 
-    def __init__(self, link: socket.socket, idle: list[Reaper]) -> None:
+    def __init__(self, link: socket.socket, idle: list[Subreaper]) -> None:
         """``idle`` is where it waits for its next program."""
         self.link, self.root = link, 0
         self._idle = idle
 
-    def run(self, request: dict[str, Any], descriptors: Sequence[int]) -> Reaper:
+    def run(self, request: dict[str, Any], descriptors: Sequence[int]) -> Subreaper:
         """The running program. Raises OSError, ConnectionLostError."""
         try:
             send(self.link, {**request, "op": "run"}, descriptors)
@@ -140,15 +140,15 @@ class Reaper:
         return self
 
     def _answer(self) -> dict[str, Any]:
-        """The next answer, also of a reaper that its program has stopped at once. Raises ConnectionLostError."""
+        """The next answer, also of a subreaper that its program has stopped at once. Raises ConnectionLostError."""
         if not _readable(self.link.fileno(), STARTED):
             self._signal(signal.SIGCONT)
             if not _readable(self.link.fileno(), ENDED):
-                self._signal(signal.SIGKILL)  # then the keeper ends what it left
-                raise ConnectionLostError("the reaper does not answer")
+                self._signal(signal.SIGKILL)  # then the supervisor ends what it left
+                raise ConnectionLostError("the subreaper does not answer")
         received = receive(self.link)
         if received is None:
-            raise ConnectionLostError("the reaper has ended")
+            raise ConnectionLostError("the subreaper has ended")
         return received[0]
 
     def close(self) -> None:
@@ -166,13 +166,13 @@ class Reaper:
             send(self.link, {"op": "end", "grace": grace})
 
     def exit_code(self) -> int | None:
-        """Waits until the program has ended, and all it left. The reaper is free then."""
+        """Waits until the program has ended, and all it left. The subreaper is free then."""
         answer = None
         if _readable(self.link.fileno(), ENDED):
             with suppress(ConnectionLostError):
                 answer = receive(self.link)
         else:
-            self._signal(signal.SIGKILL)  # then the keeper ends what it left
+            self._signal(signal.SIGKILL)  # then the supervisor ends what it left
         if answer is None:
             self.link.close()
             return None
@@ -180,7 +180,7 @@ class Reaper:
         return os.waitstatus_to_exitcode(int(answer[0]["status"]))
 
     def _signal(self, number: int) -> None:
-        """To the reaper alone, whose link is open: it has not ended."""
+        """To the subreaper alone, whose link is open: it has not ended."""
         if self.root:
             with suppress(ProcessLookupError):
                 os.kill(self.root, number)

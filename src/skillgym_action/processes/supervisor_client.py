@@ -1,7 +1,8 @@
-"""The tool's side of the keeper: the small process that starts every program (see ``supervisor.supervisor``).
+"""The tool's side of the supervisor: the small process that starts every program (see ``supervisor.supervisor``).
 
-As root each session has a user id of its own. What works on its files and what runs as it are forked from the keeper;
-before each step all that the user runs is killed. Without root, reapers run one program at a time and end what it left.
+As root each session has a user id of its own. What works on its files and what runs as it are forked from the
+supervisor; before each step all that the user runs is killed. Without root, subreapers run one program at a time and
+end what it left.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from skillgym_action.model.session import Identity
-from skillgym_action.processes.running import ENDED, LostError, Reaper, Running, Worker
+from skillgym_action.processes.running import ENDED, LostError, Running, Subreaper, Worker
 from skillgym_action.supervisor.messages import ConnectionLostError, send
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ STREAM = 256 * 1024  # bytes that are read at a time
 LEFT_GRACE = 0.3  # seconds that what a program left running has to end by itself
 
 
-class Keeper:
+class SupervisorClient:
     """Starts the process, and programs through it. ``close`` ends all of them."""
 
     def __init__(self) -> None:
@@ -53,7 +54,7 @@ class Keeper:
             )
         self.pid = self._process.pid
         self._lock = threading.Lock()
-        self._idle: dict[tuple[tuple[int, int], ...], list[Reaper]] = {}  # by the limits of what they run
+        self._idle: dict[tuple[tuple[int, int], ...], list[Subreaper]] = {}  # by the limits of what they run
         self._folders: dict[int, Mapping[str, int]] = {}
         self._workers: dict[int, Worker] = {}
 
@@ -61,8 +62,8 @@ class Keeper:
         """End everything that still runs; returns when that is done, or after ``limit`` seconds while it goes on."""
         for worker in list(self._workers.values()):
             worker.close()
-        for reaper in chain.from_iterable(self._idle.values()):
-            reaper.close()
+        for subreaper in chain.from_iterable(self._idle.values()):
+            subreaper.close()
         self._control.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(limit)
@@ -76,7 +77,7 @@ class Keeper:
         self._ask({"op": "empty"}, [folder])
 
     def hold(self, file: int, nobody: int) -> None:
-        """Have the keeper keep this file open, and with it its locks, until it ends; ``nobody``: a user without one."""
+        """Keep this file open, and with it its locks, until the supervisor ends; ``nobody``: a user without one."""
         self._ask({"op": "hold", "nobody": nobody}, [file])
 
     def _ask(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
@@ -103,14 +104,14 @@ class Keeper:
         limits = request["rlimits"]
         with self._lock:
             idle = self._idle.setdefault(limits, [])
-            reaper = idle.pop() if idle else None
-        if reaper is None:
+            subreaper = idle.pop() if idle else None
+        if subreaper is None:
             ours, theirs = socket.socketpair()
             with theirs:
-                self._ask({"op": "reaper", "rlimits": limits}, [theirs.fileno()])
-            reaper = Reaper(ours, idle)
+                self._ask({"op": "subreaper", "rlimits": limits}, [theirs.fileno()])
+            subreaper = Subreaper(ours, idle)
         who = {"uid": identity.uid, "gid": identity.gid, "groups": identity.groups} if identity else {}
-        return reaper.run({**request, **who}, descriptors)
+        return subreaper.run({**request, **who}, descriptors)
 
     # --- files of sessions with a user of their own ---------------------------------------------
 

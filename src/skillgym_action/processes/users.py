@@ -106,7 +106,7 @@ class UserIds:
         raise OSError(f"no user id is left for another session: all of {IDS.start} to {IDS.stop - 1} are in use")
 
     def _locked(self, uid: int) -> bool:
-        """Whether no other run has it. The lock belongs to the open file, hence lasts as long as the keeper."""
+        """Whether no other run has it. The lock belongs to the open file, hence lasts as long as the supervisor."""
         area = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, uid, 1, 0)
         try:
             fcntl.fcntl(self.file, getattr(fcntl, "F_OFD_SETLK", fcntl.F_SETLK), area)

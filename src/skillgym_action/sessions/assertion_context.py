@@ -1,4 +1,4 @@
-"""What the assertions of one session may look at; fulfils ``assertions.Subject`` with real doors."""
+"""What the assertions of one session may look at; fulfils ``assertions.AssertionContext`` with real doors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Judgement, Outcome
     from skillgym_action.model.session import Capture
     from skillgym_action.model.verdicts import FailureClass
-    from skillgym_action.services import World
+    from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import Workspace
     from skillgym_action.workspaces.workspace_files import WorkspaceFiles
 
@@ -60,9 +60,9 @@ class Ran:
 class SuiteClassifier:
     """Asks the suite program what class a failure is of. ``report`` is None for a session that was not held."""
 
-    def __init__(self, world: World, execution: Execution) -> None:
+    def __init__(self, services: Services, execution: Execution) -> None:
         """For one execution."""
-        self._world, self._execution = world, execution
+        self._services, self._execution = services, execution
         self.report: SessionReport | None = None
 
     def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
@@ -81,20 +81,20 @@ class SuiteClassifier:
             "error": {"name": failure.name, "message": failure.message} if failure else None,
             "report": to_json(report),
         }
-        return self._world.hosts.classify(self._execution.suite.file, case_id, result)
+        return self._services.hosts.classify(self._execution.suite.file, case_id, result)
 
 
-class SessionSubject(SuiteClassifier):
+class SessionAssertionContext(SuiteClassifier):
     """One session's subject."""
 
     def __init__(
-        self, world: World, execution: Execution, workspace: Workspace, folder: Path, begins: Callable[[], None]
+        self, services: Services, execution: Execution, workspace: Workspace, folder: Path, begins: Callable[[], None]
     ) -> None:
         """``folder`` takes the logs of commands run for assertions; ``begins`` is called before the first of them.
 
         So it is before the first question to a judge, and before checks of the suite's program.
         """
-        super().__init__(world, execution)
+        super().__init__(services, execution)
         self._workspace, self._folder = workspace, folder
         self._numbers: Iterator[int] = count(1)
         self._questions: Iterator[int] = count(1)
@@ -139,8 +139,8 @@ class SessionSubject(SuiteClassifier):
         stdout, stderr = self._folder / f"{name}.stdout.log", self._folder / f"{name}.stderr.log"
         env = {**self._workspace.grader_env(), **invocation.env}
         limited = replace(invocation, env=env, limits=self._execution.limits, folders=self._workspace.folders)
-        capture = self._world.processes.run(limited, stdout=stdout, stderr=stderr)
-        self._world.directory.redact(stdout, stderr)
+        capture = self._services.processes.run(limited, stdout=stdout, stderr=stderr)
+        self._services.directory.redact(stdout, stderr)
         return capture
 
     def file_changes(self) -> str | None:
@@ -151,16 +151,16 @@ class SessionSubject(SuiteClassifier):
 
     def ask_judge(self, question: Question[T]) -> Answer[T] | None:
         """What the judge says, whose cost counts in ``cost_usd``; kept with the artifacts. None: no judge."""
-        judge = self._world.judge
+        judge = self._services.judge
         if judge is None:
             return None
         self._begin()
-        with self._world.processes.turns.waiting():
+        with self._services.processes.turns.waiting():
             answer = judge.ask(question)
         both = (self.cost_usd, answer.cost_usd)
         self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
         path = self._folder / f"judge-{next(self._questions)}.json"
-        self._world.directory.write(path, json.dumps(_conversation(question, answer), indent=1))
+        self._services.directory.write(path, json.dumps(_publisher(question, answer), indent=1))
         return answer
 
     def check(self, case_id: str) -> tuple[Outcome, ...]:
@@ -168,7 +168,7 @@ class SessionSubject(SuiteClassifier):
         if self.report is None:
             return ()
         self._begin()
-        return self._world.hosts.judge(self._execution.suite.file, case_id, self.report)
+        return self._services.hosts.judge(self._execution.suite.file, case_id, self.report)
 
 
 def runner_reference(execution: Execution) -> RunnerRef:
@@ -184,7 +184,7 @@ def _nothing_reported(execution: Execution) -> SessionReport:
     return SessionReport(runner=runner_reference(execution), prompt=prompt, cwd="", usage=usage)
 
 
-def _conversation(question: Question[T], answer: Answer[T]) -> dict[str, object]:
+def _publisher(question: Question[T], answer: Answer[T]) -> dict[str, object]:
     """A question and its answer, as artifacts keep them."""
     return {
         "instructions": question.instructions,

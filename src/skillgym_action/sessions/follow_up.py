@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import FollowUp, Judgement
     from skillgym_action.model.session_report import SessionReport
-    from skillgym_action.services import World
+    from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import Workspace
 
 EXPLAIN = "explain.json"
@@ -40,12 +40,12 @@ def follow_ups(judgement: Judgement) -> tuple[FollowUp, ...]:
     return tuple(question for outcome in judgement.outcomes for question in outcome.follow_ups)
 
 
-def remember(world: World, execution: Execution, workspace: Workspace, folder: Path, told: Remembered) -> None:
+def remember(services: Services, execution: Execution, workspace: Workspace, folder: Path, told: Remembered) -> None:
     """Write the questions, and what of the agent's home its resuming needs.
 
     A session finds its records by the path of its workspace, hence the paths.
     """
-    world.directory.keep(told.records, told.folder, folder / HOME)
+    services.directory.keep(told.records, told.folder, folder / HOME)
     document = {
         "suitePath": execution.suite.path,
         "caseId": execution.case.id,
@@ -58,4 +58,4 @@ def remember(world: World, execution: Execution, workspace: Workspace, folder: P
         "sessionId": told.report.session_id,
         "questions": [to_json(question) for question in told.questions],
     }
-    world.directory.write(folder / EXPLAIN, json.dumps(document, indent=1))
+    services.directory.write(folder / EXPLAIN, json.dumps(document, indent=1))

@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from skillgym_action.model.execution import Execution
-    from skillgym_action.services import World
+    from skillgym_action.services import Services
 
 
 @contextmanager
-def withheld(world: World, executions: tuple[Execution, ...]) -> Iterator[None]:
+def withheld(services: Services, executions: tuple[Execution, ...]) -> Iterator[None]:
     """Suites are closed to their agents as long as the context lasts. Raises UsageError where that cannot be."""
-    user, root = world.processes.user, world.repository.root
-    roots = {root, world.suites.root}
+    user, root = services.processes.user, services.repository.root
+    roots = {root, services.suites.root}
     if user is None or not executions:
         yield
         return
-    needed = {place: who for who, place in _needed(world, executions) if any(map(place.is_relative_to, roots))}
+    needed = {place: who for who, place in _needed(services, executions) if any(map(place.is_relative_to, roots))}
     suites = {path for execution in executions for path in _of_suite(roots, execution)}
     if needed:
         place, who = next(iter(needed.items()))
-        world.observer.progress(f"agents can read the checkout, but not the suites: {who} needs {place}")
+        services.observer.progress(f"agents can read the checkout, but not the suites: {who} needs {place}")
     closed = {path for path in suites if not any(map(path.is_relative_to, roots))}
     for one in roots:
         if any(place.is_relative_to(one) for place in needed):
@@ -44,16 +44,16 @@ def withheld(world: World, executions: tuple[Execution, ...]) -> Iterator[None]:
         yield
 
 
-def _needed(world: World, executions: Iterable[Execution]) -> Iterator[tuple[str, Path]]:
+def _needed(services: Services, executions: Iterable[Execution]) -> Iterator[tuple[str, Path]]:
     """Who needs what, by absolute paths."""
-    yield "every agent", world.workspaces.root
+    yield "every agent", services.workspaces.root
     for execution in executions:
         agent, spec = execution.runner.agent, place_of(execution)
         if AGENTS[agent.type].plays:
             continue
         who = f"{execution.case.id} [{execution.runner.id}]"
         if spec.mode == "none":
-            yield who, spec.cwd or world.repository.root
+            yield who, spec.cwd or services.repository.root
         words = (Path(word) for part in (*agent.command, *agent.command_args) for word in part.split())
         yield from ((who, path) for path in (*execution.case.files, *words))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.hooks import Hook, Hooks
     from skillgym_action.model.session import Capture
-    from skillgym_action.services import World
+    from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import Workspace
 
 TAIL = 500
@@ -72,22 +72,22 @@ def _name(execution: Execution) -> str:
     return f"{execution.suite.path}{own}"
 
 
-def prepared(world: World, execution: Execution, folder: Path) -> Workspace:
+def prepared(services: Services, execution: Execution, folder: Path) -> Workspace:
     """A workspace that is ready for the agent; ``folder`` takes logs. Raises NotPreparedError."""
-    around = _Around(world, execution, folder)
+    around = _Around(services, execution, folder)
     try:
         if around.spec.mode == "none":
-            place = around.spec.cwd or world.repository.root
-            if world.strangers:
-                world.strangers.refuse(place, world.repository.root)
-            world.origin.refuse_inside(place)
+            place = around.spec.cwd or services.repository.root
+            if services.strangers:
+                services.strangers.refuse(place, services.repository.root)
+            services.origin.refuse_inside(place)
         if around.lasts:
-            workspace = world.workspaces.shared(around.name, around.spec, around.before_all_in)
+            workspace = services.workspaces.shared(around.name, around.spec, around.before_all_in)
             around.before_each(workspace)
             around.forget_strangers(workspace)
             workspace.remember()
         else:
-            workspace = world.workspaces.fresh(around.spec)
+            workspace = services.workspaces.fresh(around.spec)
             around.before(workspace)
     except OSError as error:
         raise NotPreparedError("workspace", f"the workspace could not be made: {error}") from error
@@ -96,37 +96,37 @@ def prepared(world: World, execution: Execution, folder: Path) -> Workspace:
     return workspace
 
 
-def after_agent(world: World, execution: Execution, workspace: Workspace, folder: Path) -> None:
+def after_agent(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
     """After the agent and before the judgement: nothing, unless it is to come last."""
-    around = _Around(world, execution, folder)
+    around = _Around(services, execution, folder)
     if around.spec.judged_last:
         around.after("after_each", around.hooks.after_each, workspace)
 
 
-def finished(world: World, execution: Execution, workspace: Workspace, folder: Path) -> None:
+def finished(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
     """After the judgement."""
-    around = _Around(world, execution, folder)
+    around = _Around(services, execution, folder)
     if not around.spec.judged_last:
         around.after("after_each", around.hooks.after_each, workspace)
     if not around.lasts:
         around.after("after_all", around.hooks.after_all, workspace)
 
 
-def all_finished(world: World, execution: Execution) -> None:
+def all_finished(services: Services, execution: Execution) -> None:
     """After the last session in a workspace that several shared."""
-    around = _Around(world, execution, world.directory.place / execution.directory / "after-all")
-    if around.lasts and around.hooks.after_all and world.workspaces.is_shared(around.name):
-        around.folder = world.directory.folder(f"{execution.directory}/after-all")
-        workspace = world.workspaces.shared(around.name, around.spec, lambda _: None)
+    around = _Around(services, execution, services.directory.place / execution.directory / "after-all")
+    if around.lasts and around.hooks.after_all and services.workspaces.is_shared(around.name):
+        around.folder = services.directory.folder(f"{execution.directory}/after-all")
+        workspace = services.workspaces.shared(around.name, around.spec, lambda _: None)
         around.after("after_all", around.hooks.after_all, workspace)
-        world.workspaces.discard(workspace)
+        services.workspaces.discard(workspace)
 
 
 class _Around:
     """The commands around one session."""
 
-    def __init__(self, world: World, execution: Execution, folder: Path) -> None:
-        self.world, self.execution, self.folder = world, execution, folder
+    def __init__(self, services: Services, execution: Execution, folder: Path) -> None:
+        self.services, self.execution, self.folder = services, execution, folder
         self.spec = place_of(execution)
         self.hooks: Hooks = self.spec.hooks.around(execution.runner.hooks)
 
@@ -152,8 +152,8 @@ class _Around:
         if not works:
             told = f"the user {user} cannot work in {place}; let that user read it, or let the suite use a copy"
             raise NotPreparedError("workspace", told, workspace)
-        if not changes and self.world.workspaces.is_new_reader(workspace.path):
-            self.world.observer.progress(f"the user {user} can read {place}, but not change it")
+        if not changes and self.services.workspaces.is_new_reader(workspace.path):
+            self.services.observer.progress(f"the user {user} can read {place}, but not change it")
 
     def before_all_in(self, workspace: Workspace) -> None:
         """For the first session of several in one directory."""
@@ -174,8 +174,8 @@ class _Around:
 
     def forget_strangers(self, workspace: Workspace) -> None:
         """Last of all, since a template or a bootstrap may have brought agent configuration as well."""
-        if self.world.strangers and self.spec.mode != "none":
-            self.world.strangers.take_out(workspace)
+        if self.services.strangers and self.spec.mode != "none":
+            self.services.strangers.take_out(workspace)
 
     def before_all(self, workspace: Workspace) -> None:
         """Bootstrap, and the hooks that a new workspace needs."""
@@ -201,14 +201,14 @@ class _Around:
     def after(self, stage: str, hooks: tuple[Hook, ...], workspace: Workspace) -> None:
         """Hooks whose failure is no more than a line for people."""
         test_id = "__after_all__" if stage == "after_all" else self.execution.case.id
-        for hook in () if self.world.cancelled else hooks:
+        for hook in () if self.services.cancelled else hooks:
             try:
                 failure = self._run(self._invocation(hook, workspace, test_id), stage)
             except OSError as error:
                 failure = str(error)
             if failure:
                 where = f"{self.execution.suite.path}: {self.execution.case.id} [{self.execution.runner.id}]"
-                self.world.observer.progress(f"{where}: {stage}: {failure}")
+                self.services.observer.progress(f"{where}: {stage}: {failure}")
 
     def _required(self, invocation: Invocation, stage: str, workspace: Workspace) -> None:
         if failure := self._run(invocation, stage):
@@ -219,8 +219,8 @@ class _Around:
         """Why it failed, if it did."""
         logs = self.folder / f"{stage}.stdout.log", self.folder / f"{stage}.stderr.log"
         limited = replace(invocation, limits=self.execution.limits)
-        capture = self.world.processes.run(limited, stdout=logs[0], stderr=logs[1])
-        self.world.directory.redact(*logs)
+        capture = self.services.processes.run(limited, stdout=logs[0], stderr=logs[1])
+        self.services.directory.redact(*logs)
         return _failure(invocation, capture)
 
     def _invocation(self, hook: Hook, workspace: Workspace, test_id: str) -> Invocation:
@@ -228,7 +228,7 @@ class _Around:
         told = {
             "workspace_path": str(workspace.path),
             "test_id": test_id,
-            "eval_run_id": self.world.directory.path.name,
+            "eval_run_id": self.services.directory.path.name,
             "case_input": case.prompt,
             "case_metadata": case.metadata,
         }
@@ -246,7 +246,7 @@ class _Around:
         env = {
             **workspace.grader_env(),
             "SKILLGYM_WORKSPACE": str(workspace.path),
-            "SKILLGYM_OUTPUT_DIR": str(self.world.directory.path),
+            "SKILLGYM_OUTPUT_DIR": str(self.services.directory.path),
             "SKILLGYM_ARTIFACT_DIR": str(self.folder),
         }
         if self.lasts:

@@ -13,28 +13,28 @@ from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.model.assertion import Classifier, Subject
+    from skillgym_action.model.assertion import AssertionContext, Classifier
     from skillgym_action.model.suite import Case
 
 CANCELLED = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
 
 
-def judge(case: Case, subject: Subject, trouble: Trouble | None) -> Judgement:
+def judge(case: Case, context: AssertionContext, trouble: Trouble | None) -> Judgement:
     """The verdict on a session. After trouble, assertions that cost nothing are still evaluated, for diagnosis."""
-    outcomes = tuple(_outcomes(case, subject, diagnosis=trouble is not None))
+    outcomes = tuple(_outcomes(case, context, diagnosis=trouble is not None))
     trouble = trouble or _undecided(case, outcomes)
     if trouble:
-        return classified(case, subject, errored(trouble, outcomes))
+        return classified(case, context, errored(trouble, outcomes))
     if case.threshold is None:
-        return _decided(case, subject, outcomes, None)
+        return _decided(case, context, outcomes, None)
     score = case_score(outcomes, case.threshold)
-    return replace(_decided(case, subject, outcomes, score), score=score, threshold=case.threshold)
+    return replace(_decided(case, context, outcomes, score), score=score, threshold=case.threshold)
 
 
-def _decided(case: Case, subject: Subject, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
+def _decided(case: Case, context: AssertionContext, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
     """The judgement of a case that all assertions that matter could tell of."""
     if _has_failed(case, outcomes):
-        judgement = classified(case, subject, _failed(case, outcomes))
+        judgement = classified(case, context, _failed(case, outcomes))
         return replace(judgement, status=Status.EXPECTED_FAILED) if case.expected_fail else judgement
     if case.expected_fail:
         return _unexpectedly_passed(case, outcomes, score)
@@ -56,11 +56,11 @@ def errored(trouble: Trouble, outcomes: tuple[Outcome, ...] = ()) -> Judgement:
     )
 
 
-def _outcomes(case: Case, subject: Subject, *, diagnosis: bool) -> Iterator[Outcome]:
+def _outcomes(case: Case, context: AssertionContext, *, diagnosis: bool) -> Iterator[Outcome]:
     for assertion in case.assertions:
         if diagnosis and not assertion.diagnostic:
             continue
-        answers = assertion.judge(subject)
+        answers = assertion.judge(context)
         yield from answers
         if assertion.fail_fast and not all(answer.passed for answer in answers):
             return
@@ -108,9 +108,9 @@ def _unexpectedly_passed(case: Case, outcomes: tuple[Outcome, ...], score: float
     )
 
 
-def classified(case: Case, subject: Classifier, judgement: Judgement) -> Judgement:
+def classified(case: Case, context: Classifier, judgement: Judgement) -> Judgement:
     """The suite's own classifier has the last word on the class of what did not pass, never on the status."""
     if not case.classify or judgement.failure is None:
         return judgement
-    failure_class = subject.classify(case.id, judgement)
+    failure_class = context.classify(case.id, judgement)
     return replace(judgement, failure_class=failure_class) if failure_class else judgement

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from skillgym_action.model.execution import Execution
-    from skillgym_action.model.result import Attempted, Judgement, Result
+    from skillgym_action.model.result import Judgement, Result, SessionResult
     from skillgym_action.settings.options import ExecuteOptions
 
 
-def upcoming(execution: Execution, held: Sequence[Attempted], options: ExecuteOptions) -> tuple[int, int] | None:
+def upcoming(execution: Execution, held: Sequence[SessionResult], options: ExecuteOptions) -> tuple[int, int] | None:
     """Repetition and session that come next, both counted from 1; None: the execution has come to its end.
 
     A repetition that succeeds is followed by the next one; one that does not is tried again, as often as allowed.
@@ -39,12 +39,12 @@ def upcoming(execution: Execution, held: Sequence[Attempted], options: ExecuteOp
     return (repetition, last.attempt.session + 1) if tried <= again else None
 
 
-def troubled(held: Sequence[Attempted]) -> int:
+def troubled(held: Sequence[SessionResult]) -> int:
     """How many sessions of the last repetition had trouble."""
     return sum(one.trouble is not None for one in held if one.attempt.repetition == held[-1].attempt.repetition)
 
 
-def combined(held: Sequence[Attempted], judgement: Judgement) -> Result:
+def combined(held: Sequence[SessionResult], judgement: Judgement) -> Result:
     """The result of an execution with these sessions: averages over those that succeeded, the cost of all."""
     if len(held) == 1 and held[0].judgement is judgement:
         return held[0].result

@@ -15,13 +15,13 @@ from skillgym_action.clock import iso
 from skillgym_action.filesystem.cleanup import remove
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
-from skillgym_action.model.result import Attempt, Attempted, Judgement, Result
+from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
 from skillgym_action.model.session import Ending, Session
 from skillgym_action.model.session_report import Cost, SessionReport, Trouble, Usage
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.processes.outputs import OutputFile
 from skillgym_action.sessions import hooks
-from skillgym_action.sessions.assertion_context import SessionSubject, SuiteClassifier, runner_reference
+from skillgym_action.sessions.assertion_context import SessionAssertionContext, SuiteClassifier, runner_reference
 from skillgym_action.sessions.follow_up import Remembered, follow_ups, remember
 from skillgym_action.sessions.judge import CANCELLED, classified, errored, judge
 from skillgym_action.sessions.limits import Limits
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.session import Capture
-    from skillgym_action.services import World
+    from skillgym_action.services import Services
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.workspaces.workspace import Workspace
 
@@ -49,49 +49,49 @@ NOTHING = Cost(usd=0.0, source="computed")
 
 
 def attempt(
-    world: World,
+    services: Services,
     execution: Execution,
     repetition: int,
     number: int,
     options: ExecuteOptions,
     begins: Step = lambda: None,
-) -> Attempted:
+) -> SessionResult:
     """Hold one session and judge it. ``number`` counts the sessions of the repetition from 1.
 
     ``begins`` is called before the first command, grader or check of the session's judging runs.
     """
     directory = f"{execution.directory}/repeat-{repetition}" + (f"/session-{number}" if number > 1 else "")
     kept = f"workspaces/{execution.directory}/repeat-{repetition}" + (f"-session-{number}" if number > 1 else "")
-    folder = world.directory.folder(directory)
-    world.directory.clear(kept)
-    leaks = Leaks(world.directory, folder, execution.case.prompt)
-    began = world.clock.seconds()
+    folder = services.directory.folder(directory)
+    services.directory.clear(kept)
+    leaks = Leaks(services.directory, folder, execution.case.prompt)
+    began = services.clock.seconds()
     report, cost = None, NOTHING
     try:
-        workspace = hooks.prepared(world, execution, folder)
+        workspace = hooks.prepared(services, execution, folder)
     except hooks.NotPreparedError as error:
         if error.workspace:
-            _cleaned_up(world, error.workspace, kept if options.keep == "all" else None)
+            _cleaned_up(services, error.workspace, kept if options.keep == "all" else None)
         trouble: Trouble | None = error.trouble
         judgement = errored(error.trouble)
-        told = classified(execution.case, SuiteClassifier(world, execution), judgement)
-        judgement = CANCELLED if world.cancelled else told
+        told = classified(execution.case, SuiteClassifier(services, execution), judgement)
+        judgement = CANCELLED if services.cancelled else told
     else:
-        home = world.workspaces.records()
-        report, trouble, records = _held(world, execution, workspace, leaks, (repetition, options.max_steps, home))
+        home = services.workspaces.records()
+        report, trouble, records = _held(services, execution, workspace, leaks, (repetition, options.max_steps, home))
         cost = report.cost if report else Cost()
-        judgement = _judged(world, execution, workspace, leaks, (report, trouble, options.keep), begins)
-        hooks.finished(world, execution, workspace, folder)
+        judgement = _judged(services, execution, workspace, leaks, (report, trouble, options.keep), begins)
+        hooks.finished(services, execution, workspace, folder)
         questions = follow_ups(judgement) if report else ()
         if report and questions:
-            remember(world, execution, workspace, folder, Remembered(questions, report, home, records, kept))
+            remember(services, execution, workspace, folder, Remembered(questions, report, home, records, kept))
         if records:
             remove(home)
-        _cleaned_up(world, workspace, kept if _is_kept(options.keep, judgement, asked=bool(questions)) else None)
+        _cleaned_up(services, workspace, kept if _is_kept(options.keep, judgement, asked=bool(questions)) else None)
     if judgement.failure:
         leaks.write("error.json", json.dumps(to_json(judgement.failure)))
     took = report.duration_ms if report else None
-    took = round((world.clock.seconds() - began) * 1000) if took is None else took
+    took = round((services.clock.seconds() - began) * 1000) if took is None else took
     one = _as_listed((repetition, number), judgement, took, directory)
     result = replace(
         result_of(execution, judgement, report),
@@ -101,7 +101,9 @@ def attempt(
         directory=directory,
         findings=leaks.findings,
     )
-    return Attempted(result=leaks.hidden_in(result), agent_cost=cost, trouble=world.directory.redactor.within(trouble))
+    return SessionResult(
+        result=leaks.hidden_in(result), agent_cost=cost, trouble=services.directory.redactor.within(trouble)
+    )
 
 
 def _as_listed(place: tuple[int, int], judgement: Judgement, duration_ms: int, directory: str) -> Attempt:
@@ -148,29 +150,29 @@ def _together(agent: Cost, judge: float | None) -> Cost:
     return agent if agent.usd is None else Cost(usd=agent.usd + judge, source="computed")
 
 
-def _cleaned_up(world: World, workspace: Workspace, kept: str | None) -> None:
+def _cleaned_up(services: Services, workspace: Workspace, kept: str | None) -> None:
     """Keep a copy of the whole workspace there, for people to look at; or none. A folder of the user's is left alone.
 
     Whoever cancels a run does not wait for that: it goes when all is reported.
     """
-    if world.cancelled:
+    if services.cancelled:
         return
     if kept and workspace.is_own:
         try:
-            save_workspace(workspace, workspace.changes(), world.directory, kept)
+            save_workspace(workspace, workspace.changes(), services.directory, kept)
         except OSError as error:
-            world.observer.progress(f"{plain(kept)} is not kept: {plain(error.strerror or str(error))}")
-    world.workspaces.discard(workspace)
+            services.observer.progress(f"{plain(kept)} is not kept: {plain(error.strerror or str(error))}")
+    services.workspaces.discard(workspace)
 
 
 def _held(
-    world: World, execution: Execution, workspace: Workspace, leaks: Leaks, settings: tuple[int, int | None, Path]
+    services: Services, execution: Execution, workspace: Workspace, leaks: Leaks, settings: tuple[int, int | None, Path]
 ) -> tuple[SessionReport | None, Trouble | None, tuple[Path, ...]]:
     """The session: what the agent did, why that cannot be judged, if so, and copies of the agent's records of it.
 
     ``settings``: repetition, most steps, and the folder for those copies.
     """
-    session, folder = _session(world, execution, workspace, settings[:2]), leaks.folder
+    session, folder = _session(services, execution, workspace, settings[:2]), leaks.folder
     runner, agent = execution.runner, agent_named(execution.runner.agent.type)
     invocation = agent.invocation(session)
     invocation = replace(
@@ -182,12 +184,14 @@ def _held(
     )
     watched = AGENTS[runner.agent.type].streams or runner.agent.output == "events"
     limits = Limits(agent, session) if watched else None
-    began = world.clock.now()
+    began = services.clock.now()
     try:
         workspace.write(invocation.files)
     except OSError as error:
         return None, Trouble(kind="workspace", message=f"the agent's files could not be written: {error}"), ()
-    capture = world.processes.run(invocation, stdout=folder / "stdout.log", stderr=folder / "stderr.log", watch=limits)
+    capture = services.processes.run(
+        invocation, stdout=folder / "stdout.log", stderr=folder / "stderr.log", watch=limits
+    )
     ended = began + timedelta(seconds=capture.seconds)
     collected: tuple[Path, ...] = ()
     try:
@@ -214,7 +218,9 @@ def _held(
     return replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(folder)), trouble, collected
 
 
-def _session(world: World, execution: Execution, workspace: Workspace, settings: tuple[int, int | None]) -> Session:
+def _session(
+    services: Services, execution: Execution, workspace: Workspace, settings: tuple[int, int | None]
+) -> Session:
     repetition, max_steps = settings
     suite, case, own = execution.directory.split("/")
     agent = execution.runner.agent
@@ -230,7 +236,7 @@ def _session(world: World, execution: Execution, workspace: Workspace, settings:
         max_steps=max_steps,
         budget=execution.budget,
         files=execution.case.files,
-        prices=world.prices,
+        prices=services.prices,
     )
 
 
@@ -257,7 +263,7 @@ def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
 
 
 def _judged(
-    world: World,
+    services: Services,
     execution: Execution,
     workspace: Workspace,
     leaks: Leaks,
@@ -265,7 +271,7 @@ def _judged(
     begins: Step,
 ) -> Judgement:
     report, trouble, keep = held
-    if world.cancelled:
+    if services.cancelled:
         return CANCELLED
     folder = leaks.folder
     try:
@@ -279,14 +285,14 @@ def _judged(
     leaks.in_artifact("workspace.json", json.dumps(summary))
     if report:
         leaks.in_artifact("report.json", json.dumps(to_json(report)))
-    subject = SessionSubject(world, execution, workspace, folder, begins)
-    subject.report = report
+    context = SessionAssertionContext(services, execution, workspace, folder, begins)
+    context.report = report
     if hooks.place_of(execution).judged_last:
-        subject.file_changes()  # of the agent alone
-        hooks.after_agent(world, execution, workspace, folder)
+        context.file_changes()  # of the agent alone
+        hooks.after_agent(services, execution, workspace, folder)
     try:
-        judgement = judge(execution.case, subject, trouble)
+        judgement = judge(execution.case, context, trouble)
     except OSError as error:
         judgement = errored(Trouble(kind="workspace", message=f"the session could not be judged: {error}"))
-    judgement = CANCELLED if world.cancelled else judgement
-    return judgement if judgement.cost_usd == subject.cost_usd else replace(judgement, cost_usd=subject.cost_usd)
+    judgement = CANCELLED if services.cancelled else judgement
+    return judgement if judgement.cost_usd == context.cost_usd else replace(judgement, cost_usd=context.cost_usd)

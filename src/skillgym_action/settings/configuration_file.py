@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from skillgym_action.documents.located_values import KeyPath
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.repository.suite_source import Origin
-    from skillgym_action.settings.context import Place
+    from skillgym_action.settings.context import Context
     from skillgym_action.settings.options import Settings
 
 KINDS: dict[str, Kind] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
@@ -47,22 +47,22 @@ class Config:
         inner = read_document(text, path="input runners", kind="yaml", error=ConfigError)
         reading = replace(inner.reading, offset=lambda key_path: inner.reading.offset(key_path[1:]))
         whole = replace(inner, value={"runners": inner.value}, reading=reading)
-        given = _validated(whole)
-        return replace(self, file=self.file.model_copy(update={"runners": given.runners}))
+        settings = _validated(whole)
+        return replace(self, file=self.file.model_copy(update={"runners": settings.runners}))
 
 
 def find_config(start: Path, stop: Path) -> Path | None:
     """The closest ``skillgym.config.*`` from ``start`` upward to ``stop``. Raises ConfigError for two in one folder."""
     for folder in (start, *start.parents):
         named = (folder / f"skillgym.config{ending}" for ending in (*KINDS, *PROGRAMS))
-        here = [path for path in named if path.is_symlink() or (path.exists() and not path.is_dir())]
-        if len(here) > 1:
+        context = [path for path in named if path.is_symlink() or (path.exists() and not path.is_dir())]
+        if len(context) > 1:
             raise ConfigError(
-                f"two configuration files in {folder}: {', '.join(path.name for path in here)}",
+                f"two configuration files in {folder}: {', '.join(path.name for path in context)}",
                 remedy="keep one of them, or name it with --config",
             )
-        if here:
-            return here[0]
+        if context:
+            return context[0]
         if folder == stop:
             return None
     return None
@@ -180,25 +180,25 @@ def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], key_pat
     return {name: REFERENCE.sub(value, text) for name, text in env.items()}
 
 
-def _config_file(given: Settings, here: Place, origin: Origin) -> Path | None:
+def _config_file(settings: Settings, context: Context, origin: Origin) -> Path | None:
     """The configuration file that is found upward from the first path."""
-    first = next((path for path in given.paths if not path.startswith("!")), ".")
-    place = origin.checkout.by_its_own_name(origin.place(normal(here.cwd / first)))
+    first = next((path for path in settings.paths if not path.startswith("!")), ".")
+    place = origin.checkout.by_its_own_name(origin.place(normal(context.cwd / first)))
     return find_config(place if place.is_dir() else place.parent, origin.root)
 
 
-def configuration_differs(given: Settings, here: Place, config: Config) -> bool:
+def configuration_differs(settings: Settings, context: Context, config: Config) -> bool:
     """Whether the checkout has another configuration file than the folder that suites are read from."""
-    origin = here.origin
+    origin = context.origin
     if not origin.is_apart:
         return False
-    own: Path | None = origin.in_head(config.path) if given.config and config.path else None
-    if not given.config:
+    own: Path | None = origin.in_head(config.path) if settings.config and config.path else None
+    if not settings.config:
         try:
-            own = _config_file(given, here, same(here.cwd, here.checkout))
+            own = _config_file(settings, context, same(context.cwd, context.checkout))
         except ConfigError:
             return True
-    return _content(config.path, origin.checkout) != _content(own, here.checkout)
+    return _content(config.path, origin.checkout) != _content(own, context.checkout)
 
 
 def _content(file: Path | None, checkout: Checkout) -> bytes | None:
@@ -210,19 +210,19 @@ def _content(file: Path | None, checkout: Checkout) -> bytes | None:
         return None
 
 
-def read_configuration(given: Settings, here: Place, run_program: Callable[[Path], object]) -> Config:
+def read_configuration(settings: Settings, context: Context, run_program: Callable[[Path], object]) -> Config:
     """The configuration that is named, found upward from the first path, or empty. Raises ConfigError, UsageError.
 
     ``run_program`` runs a configuration that is a program.
     """
-    origin = here.origin
-    if given.config:
-        named = origin.checkout.by_its_own_name(origin.place(normal(here.cwd / given.config)))
+    origin = context.origin
+    if settings.config:
+        named = origin.checkout.by_its_own_name(origin.place(normal(context.cwd / settings.config)))
         if not os.path.lexists(named):
-            raise UsageError(f"no such configuration file{origin.where()}: {given.config}", remedy="check --config")
-        config = read_config(named, given.config, run_program, origin.checkout)
+            raise UsageError(f"no such configuration file{origin.where()}: {settings.config}", remedy="check --config")
+        config = read_config(named, settings.config, run_program, origin.checkout)
     else:
-        found = _config_file(given, here, origin)
+        found = _config_file(settings, context, origin)
         shown = os.path.relpath(found, origin.cwd) if found else ""
         config = read_config(found, shown, run_program, origin.checkout) if found else Config(folder=origin.cwd)
-    return config.with_runners(given.runners) if given.runners else config
+    return config.with_runners(settings.runners) if settings.runners else config

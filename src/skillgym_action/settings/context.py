@@ -37,7 +37,7 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class Context:
     """Where we are: the working directory, the repository around it, the environment as it was, and the job around.
 
     ``redactor`` knows the environment's secrets, and those of runners as soon as there are any. ``checkout`` is the
@@ -63,9 +63,11 @@ class Place:
         return self.environment.get("SKILLGYM_NODE")
 
 
-def place(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> Place:
+def current_context(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> Context:
     """The place of a working directory."""
     absolute = Path(os.path.realpath(cwd))
     redactor = Redactor(secret_values(environment))
     root = repository_root(absolute)
-    return Place(cwd=absolute, root=root, checkout=Checkout(root), environment=environment, redactor=redactor, job=job)
+    return Context(
+        cwd=absolute, root=root, checkout=Checkout(root), environment=environment, redactor=redactor, job=job
+    )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from skillgym_action.github.publish_options import ConversationOptions
+    from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.session_report import Price
     from skillgym_action.model.token_snapshots import SnapshotConfig
@@ -187,7 +187,7 @@ class PlanOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EquipOptions:
+class InstallAgentsOptions:
     """``install_agents``: CLIs that are not there are put there through npm."""
 
     install_agents: bool = False
@@ -241,7 +241,7 @@ class GateOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DeliverOptions:
+class PublishOptions:
     """Where texts go besides the run directory: (kind, absolute path) pairs, and GitHub's files.
 
     Paths in step outputs are relative to ``cwd``; ``templates`` renders report templates of the user's.
@@ -263,11 +263,11 @@ class Options:
     discover: DiscoverOptions
     load: LoadOptions
     plan: PlanOptions
-    equip: EquipOptions
+    install_agents: InstallAgentsOptions
     execute: ExecuteOptions
     report: ReportOptions
     gate: GateOptions
-    deliver: DeliverOptions
-    conversation: ConversationOptions
+    publish: PublishOptions
+    publisher: PublisherOptions
     templates: TemplateSources | None = None
     judge: JudgeConfig | None = None

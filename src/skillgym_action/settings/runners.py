@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from skillgym_action.agents import Listing
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.configuration_sections import AgentSection
-    from skillgym_action.settings.context import Place
+    from skillgym_action.settings.context import Context
     from skillgym_action.settings.options import Settings
 
 
@@ -58,9 +58,9 @@ def unknown_runner(selector: str, known: Iterable[str]) -> UsageError:
 def no_runner() -> UsageError:
     """The error for suites that have to run, and nothing to run them on."""
     found = [name for name, listing in AGENTS.items() if listing.executable and which(listing.executable)]
-    here = f"found on this machine: {', '.join(found)}" if found else "no agent's CLI is on PATH"
+    context = f"found on this machine: {', '.join(found)}" if found else "no agent's CLI is on PATH"
     return UsageError(
-        f"no runner is configured and none is named; {here}",
+        f"no runner is configured and none is named; {context}",
         remedy=f"--runner {found[0] if found else 'claude-code'}, or runners in skillgym.config.yaml",
     )
 
@@ -131,8 +131,8 @@ def _from(folder: Path | None, part: str) -> str:
     return str(folder / part) if folder and part.startswith(("./", "../")) else part
 
 
-def configured_runners(given: Settings, config: Config, here: Place) -> tuple[Runner, ...]:
+def configured_runners(settings: Settings, config: Config, context: Context) -> tuple[Runner, ...]:
     """The runners of a run. What they are given as keys is secret from now on."""
-    selected = selected_runners(config, given.runner, here.environment)
-    here.redactor.learn(secrets_of(selected))
+    selected = selected_runners(config, settings.runner, context.environment)
+    context.redactor.learn(secrets_of(selected))
     return selected

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.dependencies import chains, in_order, unmet
-from skillgym_action.model.result import Attempted, Failure, Judgement, Result
+from skillgym_action.model.result import Failure, Judgement, Result, SessionResult
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
 from skillgym_action.sessions.assertion_context import SuiteClassifier
 from skillgym_action.sessions.budget import Budget
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Execution, Plan, Unrunnable
     from skillgym_action.model.session_report import Trouble
-    from skillgym_action.services import World
+    from skillgym_action.services import Services
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.storage.journal import Journal
 
 LONGEST_WAIT = 60.0
 
 
-def execute(world: World, plan: Plan, options: ExecuteOptions, journal: Journal) -> tuple[Result, ...]:
+def execute(services: Services, plan: Plan, options: ExecuteOptions, journal: Journal) -> tuple[Result, ...]:
     """All results of the plan, in its order, whatever finishes first; sessions that ``journal`` knows are not held."""
-    world.observer.planned(len(plan.executions) + len(plan.unrunnable))
-    results = {entry.index: _told(world, _hidden(world, _invalid(entry))) for entry in plan.unrunnable}
-    line = _Line(world, plan, options, journal)
-    lanes = deque(_lanes(plan, options, one_user=world.processes.user is not None))
+    services.observer.planned(len(plan.executions) + len(plan.unrunnable))
+    results = {entry.index: _told(services, _hidden(services, _invalid(entry))) for entry in plan.unrunnable}
+    line = _Line(services, plan, options, journal)
+    lanes = deque(_lanes(plan, options, one_user=services.processes.user is not None))
     with (
-        withheld(world, plan.executions),
+        withheld(services, plan.executions),
         ThreadPoolExecutor(max_workers=options.jobs, thread_name_prefix="execution") as pool,
     ):
         try:
@@ -49,12 +49,12 @@ def execute(world: World, plan: Plan, options: ExecuteOptions, journal: Journal)
             finished, _ = wait(workers, return_when=FIRST_EXCEPTION)
             results |= {result.index: result for worker in finished for result in worker.result()}
         except BaseException:  # whatever it was, a bug of ours too; it goes on its way
-            world.cancelled.set()  # nothing more is started, and what runs ends soon
+            services.cancelled.set()  # nothing more is started, and what runs ends soon
             raise
     for execution in {(one.suite.path, one.runner.id): one for one in plan.executions}.values():
-        all_finished(world, execution)
-    if world.snapshots:
-        world.snapshots.save()
+        all_finished(services, execution)
+    if services.snapshots:
+        services.snapshots.save()
     return tuple(results[index] for index in sorted(results))
 
 
@@ -94,8 +94,8 @@ def _taken(lanes: deque[tuple[Execution, ...]]) -> tuple[Execution, ...]:
 class _Line:
     """What the executions of one run share: runners that were stopped, money that was spent."""
 
-    def __init__(self, world: World, plan: Plan, options: ExecuteOptions, journal: Journal) -> None:
-        self.world, self.options, self._journal = world, options, journal
+    def __init__(self, services: Services, plan: Plan, options: ExecuteOptions, journal: Journal) -> None:
+        self.services, self.options, self._journal = services, options, journal
         self._lock = threading.Lock()
         self._stopped: dict[tuple[str, str], Trouble] = {}
         self._budget = Budget("the run's", options.max_cost)
@@ -120,26 +120,26 @@ class _Line:
             held = self._journal.sessions.get(execution.index, ())
             unstarted = None if held else self._unstarted(execution, before)
             if unstarted:
-                result = _hidden(self.world, unstarted)
+                result = _hidden(self.services, unstarted)
             else:
-                with self.world.processes.turns.working():
+                with self.services.processes.turns.working():
                     result = self._executed(execution, list(held))
                 if held:  # before the run was resumed, secrets may have been others
-                    result = _hidden(self.world, result)
+                    result = _hidden(self.services, result)
             before[execution.case.id] = result
-            results.append(_told(self.world, result))
+            results.append(_told(self.services, result))
         return results
 
     def _unstarted(self, execution: Execution, done: Mapping[str, Result]) -> Result | None:
         """The result of an execution that must not start: cancelled, runner stopped, money spent, no sense in it."""
         with self._lock:
             trouble = execution.runner.trouble or self._stopped.get(_runner(execution))
-        if self.world.cancelled:
+        if self.services.cancelled:
             return result_of(execution, CANCELLED)
         if pointless := unmet(execution, done):
             return result_of(execution, pointless)
         if trouble:
-            told = classified(execution.case, SuiteClassifier(self.world, execution), errored(trouble))
+            told = classified(execution.case, SuiteClassifier(self.services, execution), errored(trouble))
             return result_of(execution, told)
         refusal = self._refusal(execution)
         return result_of(execution, refusal) if refusal else None
@@ -153,43 +153,43 @@ class _Line:
     def _budgets(self, execution: Execution) -> tuple[Budget, Budget]:
         return self._budget, self._suite_budgets[_budget(execution)]
 
-    def _executed(self, execution: Execution, held: list[Attempted]) -> Result:
+    def _executed(self, execution: Execution, held: list[SessionResult]) -> Result:
         """All sessions, until no other one follows, or may follow. ``held``: before the run was resumed."""
         if not held:
             for folder in (execution.directory, f"workspaces/{execution.directory}"):
-                self.world.directory.clear(folder)
+                self.services.directory.clear(folder)
         judgement, before = None, len(held)
         while place := upcoming(execution, held, self.options):
             if held and (judgement := self._halt(execution, held, place, before)):
                 break
             if len(held) == before:
-                self.world.observer.started(execution)
+                self.services.observer.started(execution)
             held.append(self._session(execution, place))
         if self.options.record:
             for last in {one.attempt.repetition: one.attempt for one in held}.values():
                 target = self.options.record / execution.directory / f"repeat-{last.repetition}"
-                self.world.directory.record(last.directory, target)
+                self.services.directory.record(last.directory, target)
         result = combined(held, judgement or held[-1].judgement)
-        return compared(self.world, execution, result, self.options.snapshots)
+        return compared(self.services, execution, result, self.options.snapshots)
 
     def _halt(
-        self, execution: Execution, held: list[Attempted], place: tuple[int, int], before: int
+        self, execution: Execution, held: list[SessionResult], place: tuple[int, int], before: int
     ) -> Judgement | None:
         """The judgement of an execution that must not go on, although a session would follow. May wait for it."""
         last, is_retry = held[-1], place[1] > 1
-        if not self.world.cancelled and (refusal := self._refusal(execution)):
+        if not self.services.cancelled and (refusal := self._refusal(execution)):
             return last.judgement if is_retry else refusal
         if last.trouble and is_retry and len(held) > before:
-            with self.world.processes.turns.waiting():
-                self.world.clock.pause(_wait(last.trouble, troubled(held)), self.world.cancelled)
-        return CANCELLED if self.world.cancelled else None
+            with self.services.processes.turns.waiting():
+                self.services.clock.pause(_wait(last.trouble, troubled(held)), self.services.cancelled)
+        return CANCELLED if self.services.cancelled else None
 
-    def _session(self, execution: Execution, place: tuple[int, int]) -> Attempted:
+    def _session(self, execution: Execution, place: tuple[int, int]) -> SessionResult:
         """A session that has ended, has been paid, and is in the journal."""
-        note, digest = self.world.directory.note, self._journal.digests[execution.index]
+        note, digest = self.services.directory.note, self._journal.digests[execution.index]
         judging = partial(note, event_line("judging", digest, place))
         note(event_line("started", digest, place))
-        attempted = attempt(self.world, execution, *place, self.options, judging)
+        attempted = attempt(self.services, execution, *place, self.options, judging)
         trouble = attempted.trouble
         note(session_line(digest, attempted))
         with self._lock:
@@ -238,11 +238,11 @@ def _invalid(entry: Unrunnable) -> Result:
     )
 
 
-def _told(world: World, result: Result) -> Result:
-    world.observer.finished(result)
+def _told(services: Services, result: Result) -> Result:
+    services.observer.finished(result)
     return result
 
 
-def _hidden(world: World, result: Result) -> Result:
+def _hidden(services: Services, result: Result) -> Result:
     """Without secrets, which a report would escape beyond recognition; those of a session are hidden with it."""
-    return world.directory.redactor.within(result, but=("suite", "runner"))
+    return services.directory.redactor.within(result, but=("suite", "runner"))

@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.execution import Plan, Runner
-    from skillgym_action.services import World
-    from skillgym_action.settings.options import EquipOptions
+    from skillgym_action.services import Services
+    from skillgym_action.settings.options import InstallAgentsOptions
 
     Find = Callable[[str, str | None], Path | Trouble]
 
 
-def equip(world: World, plan: Plan, options: EquipOptions) -> Plan:
+def install_agents(services: Services, plan: Plan, options: InstallAgentsOptions) -> Plan:
     """Each execution's runner gets its program, or the trouble that keeps it from starting."""
 
     @cache
     def find(agent: str, version: str | None) -> Path | Trouble:
         try:
-            return _program(world, agent, version, install=options.install_agents)
+            return _program(services, agent, version, install=options.install_agents)
         except InstallError as error:
             return Trouble(kind="agent-missing", message=str(error))
 
-    executions = (replace(one, runner=_equipped(world, one.runner, find)) for one in plan.executions)
+    executions = (replace(one, runner=_equipped(services, one.runner, find)) for one in plan.executions)
     return replace(plan, executions=tuple(executions))
 
 
-def _equipped(world: World, runner: Runner, find: Find) -> Runner:
+def _equipped(services: Services, runner: Runner, find: Find) -> Runner:
     agent, listing = runner.agent, AGENTS[runner.agent.type]
     if agent.command or not listing.package or not listing.executable:
         return runner
-    if not agent.version and world.installs.on_path(listing.executable, agent.env.get("PATH")):
+    if not agent.version and services.installs.on_path(listing.executable, agent.env.get("PATH")):
         return runner
     found = find(agent.type, agent.version)
     if isinstance(found, Trouble):
@@ -51,16 +51,16 @@ def _equipped(world: World, runner: Runner, find: Find) -> Runner:
     return replace(runner, agent=replace(agent, command=(str(found),)))
 
 
-def _program(world: World, agent: str, version: str | None, *, install: bool) -> Path:
+def _program(services: Services, agent: str, version: str | None, *, install: bool) -> Path:
     """Raises InstallError."""
-    if there := world.installs.there(agent, version):
+    if there := services.installs.there(agent, version):
         return there
     if not install:
         missing = f"version {version} is not installed" if version else f"{AGENTS[agent].executable} is not on PATH"
         wanted = f"{agent}@{version}" if version else agent
         remedy = f"use --install-agents, or skillgym-action doctor --install {wanted}"
         raise InstallError(f"{agent}: {missing}", remedy=remedy)
-    installed = world.installs.install(agent, version)
+    installed = services.installs.install(agent, version)
     if installed.seconds is not None:
-        world.observer.progress(f"installed {agent} {installed.version} in {installed.seconds:.1f} s")
+        services.observer.progress(f"installed {agent} {installed.version} in {installed.seconds:.1f} s")
     return installed.program

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from skillgym_action.github.publisher import Conversation
+    from skillgym_action.github.publisher import Publisher
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.services import Observer
-    from skillgym_action.settings.options import DeliverOptions
+    from skillgym_action.settings.options import PublishOptions
     from skillgym_action.storage.run_directory import RunDirectory
 
 STANDARD_OUTPUT = "standard output"
@@ -32,12 +32,12 @@ UNDELIVERED = {"verdict": "inconclusive", "exit-code": str(OutputError.exit_code
 ALWAYS = tuple(zip(("results", "junit", "summary", "comment"), REPORTS, strict=True))
 
 
-def deliver(
+def publish(
     directory: RunDirectory,
     report: RunReport,
-    options: DeliverOptions,
+    options: PublishOptions,
     observer: Observer,
-    conversation: Conversation | None = None,
+    publisher: Publisher | None = None,
     as_it_ended: Callable[[RunReport], RunReport] = lambda report: report,
 ) -> RunReport:
     """Write every report, then GitHub's files, then the pull request, which may take long.
@@ -52,7 +52,7 @@ def deliver(
             for piece in reporter_named("annotations")(report):
                 observer.say(directory.redactor.text(piece).rstrip("\n"))
     _summarize(directory, report, options, problems)
-    told = conversation.tell(report) if conversation else Told()
+    told = publisher.tell(report) if publisher else Told()
     if (ended := as_it_ended(report)) is not report:
         report = ended
         _write_files(directory, report, options, problems)
@@ -69,7 +69,7 @@ def deliver(
 
 
 def _tell(
-    told: Told, directory: RunDirectory, options: DeliverOptions, observer: Observer, problems: list[Problem]
+    told: Told, directory: RunDirectory, options: PublishOptions, observer: Observer, problems: list[Problem]
 ) -> None:
     """What did not go well, to whoever may have to do something about it."""
     for note in told.notes:
@@ -83,7 +83,7 @@ def _tell(
 
 
 def _write_files(
-    directory: RunDirectory, report: RunReport, options: DeliverOptions, problems: list[Problem]
+    directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem]
 ) -> list[Problem]:
     """What is wrong with report templates of the user's, in whose place ours are used."""
     notes: list[Problem] = []
@@ -97,7 +97,7 @@ def _write_files(
     return notes
 
 
-def rendered(kind: str, report: RunReport, options: DeliverOptions) -> Iterator[str]:
+def rendered(kind: str, report: RunReport, options: PublishOptions) -> Iterator[str]:
     """A report of that kind, in pieces. Raises ConfigError for a template of the user's that does not work."""
     if kind == "summary":
         from skillgym_action.reporters.markdown import summary
@@ -122,7 +122,7 @@ def _collecting(problems: list[Problem], path: Path | str) -> Iterator[None]:
         problems += [] if problem in problems else [problem]
 
 
-def _summarize(directory: RunDirectory, report: RunReport, options: DeliverOptions, problems: list[Problem]) -> None:
+def _summarize(directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem]) -> None:
     """The job summary has what the file has, or would have, if that could be written."""
     if not options.step_summary:
         return
@@ -136,7 +136,7 @@ def _summarize(directory: RunDirectory, report: RunReport, options: DeliverOptio
             append_summary(options.step_summary, full)
 
 
-def outputs(report: RunReport, directory: RunDirectory, options: DeliverOptions) -> dict[str, str]:
+def outputs(report: RunReport, directory: RunDirectory, options: PublishOptions) -> dict[str, str]:
     """The action's outputs: numbers, words of ours and paths, never an agent's text. Unknown is empty.
 
     Paths are relative to the working directory, since later steps know it by another name.

@@ -13,22 +13,22 @@ from skillgym_action.model.run_report import RunReport
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Plan
     from skillgym_action.model.result import Result
-    from skillgym_action.services import World
+    from skillgym_action.services import Services
     from skillgym_action.settings.options import ReportOptions
     from skillgym_action.storage.journal import Journal
 
 
 def run_report(
-    world: World, plan: Plan, results: tuple[Result, ...], journal: Journal, *, command: str, shard: str | None
+    services: Services, plan: Plan, results: tuple[Result, ...], journal: Journal, *, command: str, shard: str | None
 ) -> RunReport:
     """What is known of the run, before the gate has decided on it. It does not end before it began, say clocks or not.
 
     A resumed run lasts from its first start to its last end.
     """
-    began, ended = journal.began, max(world.clock.now(), journal.began)
+    began, ended = journal.began, max(services.clock.now(), journal.began)
     warnings = [*journal.warnings, *(warning for suite in plan.suites for warning in suite.warnings)]
     return RunReport(
-        id=world.directory.path.name,
+        id=services.directory.path.name,
         version=__version__,
         command=command,
         started_at=iso(began),
@@ -39,22 +39,22 @@ def run_report(
         runners=plan.runners,
         warnings=(
             *warnings,
-            *(world.snapshots.warnings() if world.snapshots else ()),
-            *(world.strangers.warnings() if world.strangers else ()),
+            *(services.snapshots.warnings() if services.snapshots else ()),
+            *(services.strangers.warnings() if services.strangers else ()),
         ),
-        cancelled=bool(world.cancelled),
-        commit=world.repository.commit(),
+        cancelled=bool(services.cancelled),
+        commit=services.repository.commit(),
         shard=shard,
-        links=world.links,
+        links=services.links,
     )
 
 
-def told_again(world: World, report: RunReport) -> RunReport:
+def told_again(services: Services, report: RunReport) -> RunReport:
     """A stored run as it may be told here: with our addresses, and without our secrets, whoever wrote it."""
-    within = world.directory.redactor.within
+    within = services.directory.redactor.within
     results = (within(result, but=("suite", "runner")) for result in report.results)
     suites_from = within(report.suites_from) if report.suites_from else None
-    return replace(report, results=tuple(results), suites_from=suites_from, links=world.links)
+    return replace(report, results=tuple(results), suites_from=suites_from, links=services.links)
 
 
 def compared(report: RunReport, base: RunReport | None, options: ReportOptions) -> RunReport:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Problem
-from skillgym_action.model.result import Attempted
+from skillgym_action.model.result import SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.sessions.hooks import place_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from skillgym_action.model.execution import Execution, Plan
-    from skillgym_action.services import World
+    from skillgym_action.services import Services
     from skillgym_action.storage.journal import Beginning
     from skillgym_action.storage.journal_lines import Began, Held, Key, Told
 
@@ -27,22 +27,22 @@ NAMED = 5  # executions in a warning
 NOTED = 100  # sessions that were judged again, each with a warning of its own
 
 
-def resumed(world: World, plan: Plan, journal: Journal, now: Beginning) -> Journal:
+def resumed(services: Services, plan: Plan, journal: Journal, now: Beginning) -> Journal:
     """``journal`` with what was done before; where nothing was, the run begins ``now``.
 
     Raises UsageError for a file that is no journal of ours.
     """
-    found = read(world.directory.journal.lines())
-    world.directory.go_on()
+    found = read(services.directory.journal.lines())
+    services.directory.go_on()
     if found.began is None:
-        world.directory.begin(now.line())
+        services.directory.begin(now.line())
         return replace(journal, warnings=tuple(found.warnings))
     held = {sessions[-1].digest: sessions for sessions in found.sessions.values()}
     sessions = {
         one.index: tuple(_attempted(one, told) for told in _finished(held.get(journal.digests[one.index], ())))
         for one in plan.executions
     }
-    world.observer.progress(f"resumed: {sum(map(len, sessions.values()))} sessions were finished before")
+    services.observer.progress(f"resumed: {sum(map(len, sessions.values()))} sessions were finished before")
     warnings = (
         *found.warnings,
         *_differences(found.began, now),
@@ -71,13 +71,13 @@ def _finished(sessions: Iterable[Held]) -> Iterator[Held]:
         follower = (repetition + 1, 1) if one.result.status in GREEN else (repetition, number + 1)
 
 
-def _attempted(execution: Execution, told: Held) -> Attempted:
+def _attempted(execution: Execution, told: Held) -> SessionResult:
     """What the suite says of the case is told by the suite, as it is today."""
     case, result = (
         execution.case,
         results_reader.result(told.result, execution.index, execution.suite, execution.runner),
     )
-    return Attempted(
+    return SessionResult(
         result=replace(
             result,
             case_id=case.id,
@@ -138,7 +138,7 @@ def _left_out(found: Told, plan: Plan, digests: set[str]) -> Iterator[Problem]:
         )
 
 
-def _gone(plan: Plan, sessions: Mapping[int, tuple[Attempted, ...]]) -> Iterator[Problem]:
+def _gone(plan: Plan, sessions: Mapping[int, tuple[SessionResult, ...]]) -> Iterator[Problem]:
     """Suites that work in one directory, where some of it was done: the directory went with the earlier start."""
     shared = [one for one in plan.executions if place_of(one).mode == "shared"]
     done = {one.suite.path for one in shared if sessions[one.index]}
@@ -147,7 +147,7 @@ def _gone(plan: Plan, sessions: Mapping[int, tuple[Attempted, ...]]) -> Iterator
 
 
 def _again(
-    found: Told, plan: Plan, digests: Mapping[int, str], sessions: Mapping[int, tuple[Attempted, ...]]
+    found: Told, plan: Plan, digests: Mapping[int, str], sessions: Mapping[int, tuple[SessionResult, ...]]
 ) -> Iterator[Problem]:
     """Sessions whose commands, graders or checks ran more than once, or will: the run was interrupted meanwhile."""
     notes = []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Execution
-    from skillgym_action.model.result import Attempted
+    from skillgym_action.model.result import SessionResult
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +68,7 @@ class Journal:
 
     began: datetime
     digests: Mapping[int, str]
-    sessions: Mapping[int, tuple[Attempted, ...]] = field(default_factory=dict)
+    sessions: Mapping[int, tuple[SessionResult, ...]] = field(default_factory=dict)
     spent: tuple[Spent, ...] = ()
     warnings: tuple[Problem, ...] = ()
 
@@ -96,7 +96,7 @@ def event_line(event: Literal["started", "judging"], digest: str, place: tuple[i
     return f'{{"event":"{event}","digest":"{digest}","repetition":{repetition},"session":{session}}}'
 
 
-def session_line(digest: str, attempted: Attempted) -> str:
+def session_line(digest: str, attempted: SessionResult) -> str:
     """The line of a session that has ended. The prompt is the suite's to tell."""
     told = row(replace(attempted.result, prompt=None))
     trouble = {"trouble": to_json(attempted.trouble)} if attempted.trouble else {}

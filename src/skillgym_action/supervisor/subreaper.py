@@ -97,7 +97,7 @@ def _forked(link: socket.socket, request: dict[str, Any], descriptors: list[int]
             link.close()
             os.close(said)
             become(request, descriptors)
-        except Exception as error:  # noqa: BLE001 -- nothing of this process may go on in the reaper's code
+        except Exception as error:  # noqa: BLE001 -- nothing of this process may go on in the subreaper's code
             failed = told(error)
         finally:
             os.write(say, json.dumps(failed).encode())

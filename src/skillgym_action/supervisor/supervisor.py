@@ -1,14 +1,14 @@
 """The process that starts all others for the tool: one thread, the standard library, no secrets.
 
 It is started first, with an empty environment, and learns what it needs from messages. As root it forks a worker for
-each step of a session, which becomes the session's user (see ``worker``). Otherwise it forks reapers, each of which
-runs the programs of one session after the other (see ``reaper``). When the tool has ended, however it ended, the keeper
-ends all that still runs, and removes the folder in which sessions took place.
+each step of a session, which becomes the session's user (see ``worker``). Otherwise it forks subreapers, each of which
+runs the programs of one session after the other (see ``subreaper``). When the tool has ended, however it ended, the
+supervisor ends all that still runs, and removes the folder in which sessions took place.
 
-Messages, each with the descriptors it names: ``worker`` [link, status, folders…]; ``reaper`` [link]; ``signal``: to all
-processes of a user; ``folder`` [folder, the one above]: what is to be removed at the end; ``hold`` [files…]: what is to
-be kept open until then; ``empty`` [folder]: to be emptied at once. The keeper answers only by a worker's wait status,
-written to its status descriptor.
+Messages, each with the descriptors it names: ``worker`` [link, status, folders…]; ``subreaper`` [link]; ``signal``: to
+all processes of a user; ``folder`` [folder, the one above]: what is to be removed at the end; ``hold`` [files…]: what
+is to be kept open until then; ``empty`` [folder]: to be emptied at once. The supervisor answers only by a worker's wait
+status, written to its status descriptor.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from skillgym_action.filesystem.folder import Folder
 from skillgym_action.supervisor.descendants import STUBBORN, end_descendants, protect, reaped
 from skillgym_action.supervisor.messages import ConnectionLostError, receive
 from skillgym_action.supervisor.program import change_user
-from skillgym_action.supervisor.subreaper import serve as reaper
+from skillgym_action.supervisor.subreaper import serve as subreaper
 from skillgym_action.supervisor.worker import end_all_others
 from skillgym_action.supervisor.worker import serve as worker
 
@@ -42,14 +42,14 @@ FULL = 0.5  # seconds in which there has to be room for another process again
 PAUSE = 0.002
 
 
-class Keeper:
+class Supervisor:
     """State of the process: who was started, and what is to be removed."""
 
     def __init__(self, control: socket.socket) -> None:
         """``control``: where the tool sends its requests."""
         self._control = control
         self._workers: dict[int, int] = {}  # process -> where its wait status is written
-        self._reapers: set[int] = set()
+        self._subreapers: set[int] = set()
         self._users: dict[int, int] = {}  # uid -> gid, of all that was ever started
         self._folder: tuple[int, int, str] | None = None
         self._nobody: int | None = None  # a user id without any process
@@ -95,9 +95,11 @@ class Keeper:
                 pid = self._forked_for(request, lambda: _work(request, link, folders), {link, *folders})
                 self._workers[pid] = status
                 descriptors = [link, *folders]
-            case "reaper":
+            case "subreaper":
                 (link,) = descriptors
-                self._reapers.add(self._forked(lambda: reaper(socket.socket(fileno=link), request["rlimits"]), {link}))
+                self._subreapers.add(
+                    self._forked(lambda: subreaper(socket.socket(fileno=link), request["rlimits"]), {link})
+                )
             case "signal":
                 self._signal(request["uid"], request["number"])
             case "folder":
@@ -125,7 +127,7 @@ class Keeper:
                 os.closerange(previous + 1, descriptor)
                 previous = descriptor
             work()
-        except BaseException as error:  # noqa: BLE001 -- nothing of the child may go on in the keeper's code
+        except BaseException as error:  # noqa: BLE001 -- nothing of the child may go on in the supervisor's code
             os.write(2, f"{type(error).__name__}: {error}\n".encode(errors="backslashreplace"))
         finally:
             os._exit(0)
@@ -161,7 +163,7 @@ class Keeper:
             os.setresuid(0, 0, 0)
 
     def _reap(self) -> None:
-        """Report what has ended. When a reaper was killed, what it looked after comes to us, and is ended."""
+        """Report what has ended. When a subreaper was killed, what it looked after comes to us, and is ended."""
         with suppress(BlockingIOError):
             os.read(self._awake, 4096)
         ended = reaped()
@@ -172,18 +174,18 @@ class Keeper:
                 with suppress(OSError):
                     os.write(pipe, STATUS.pack(status))
                 os.close(pipe)
-            elif pid in self._reapers:
-                self._reapers.discard(pid)
+            elif pid in self._subreapers:
+                self._subreapers.discard(pid)
                 if status:
-                    ended |= end_descendants(0.0, spared={*self._reapers, *self._workers})
+                    ended |= end_descendants(0.0, spared={*self._subreapers, *self._workers})
 
     def close(self) -> None:
         """End everything, and remove the folder."""
-        for pid in self._reapers:  # their links are closed with the tool; each ends what it runs
+        for pid in self._subreapers:  # their links are closed with the tool; each ends what it runs
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)  # a program of the same user can have stopped it
         deadline = time.monotonic() + STUBBORN
-        while self._reapers and (left := deadline - time.monotonic()) > 0:
+        while self._subreapers and (left := deadline - time.monotonic()) > 0:
             select.select([self._awake], [], [], left)
             self._reap()
         for uid, gid in self._users.items():
@@ -254,9 +256,9 @@ def main() -> None:
         # They are for the tool, which then says what is to end. Not SIG_IGN, which every program would inherit.
         signal.signal(number, lambda *_: None)
     with socket.socket(fileno=int(sys.argv[-1])) as control:
-        keeper = Keeper(control)
-        keeper.run()
-    keeper.close()
+        supervisor = Supervisor(control)
+        supervisor.run()
+    supervisor.close()
 
 
 if __name__ == "__main__":

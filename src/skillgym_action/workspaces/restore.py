@@ -43,7 +43,7 @@ def revived(processes: Processes, home: Path, cwd: Path, *, records: Path, kept:
     except FileExistsError:
         raise UsageError(f"{root} exists: its run is going on, or was killed", remedy="remove it, if so") from None
     try:
-        session = SessionFolder(home.parent, processes.keeper, None, None)
+        session = SessionFolder(home.parent, processes.supervisor, None, None)
         session.make(HOME)
         session.make(SCRATCH)
         if records.is_dir() and not records.is_symlink():

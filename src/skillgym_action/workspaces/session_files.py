@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from skillgym_action.filesystem.bundle import BundleEntry
     from skillgym_action.filesystem.folder_walks import Entry
     from skillgym_action.model.session import Identity
-    from skillgym_action.processes.supervisor_client import Keeper
+    from skillgym_action.processes.supervisor_client import SupervisorClient
     from skillgym_action.workspaces.template import Template
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -129,12 +129,12 @@ class LocalFolder(Folder):
 class RemoteFolder:
     """A folder of a session with a user of its own, worked on by that user; fulfils ``SessionFiles``."""
 
-    def __init__(self, keeper: Keeper, identity: Identity, name: str, *, own: bool = True) -> None:
+    def __init__(self, supervisor: SupervisorClient, identity: Identity, name: str, *, own: bool = True) -> None:
         """``name`` is the folder's among those that the user's workers have; ``own`` as in ``LocalFolder``."""
-        self._keeper, self._identity, self._name, self._own = keeper, identity, name, own
+        self._supervisor, self._identity, self._name, self._own = supervisor, identity, name, own
 
     def _call(self, name: str, *arguments: object) -> Any:
-        (value,) = self._keeper.call(self._identity, (self._name, name, *arguments))
+        (value,) = self._supervisor.call(self._identity, (self._name, name, *arguments))
         return value
 
     def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, Entry]:
@@ -219,7 +219,7 @@ class RemoteFolder:
         cancelled.heed()
         if (bundle := template.bundle(cancelled)) is not None:
             try:
-                self._keeper.ask(self._identity, {"op": "unpack", "place": self._name}, [bundle])
+                self._supervisor.ask(self._identity, {"op": "unpack", "place": self._name}, [bundle])
             finally:
                 os.close(bundle)
 
@@ -229,14 +229,14 @@ class RemoteFolder:
         complete = False
         try:
             request = {"op": "pack", "place": self._name, "paths": wanted, "own": self._own}
-            with self._keeper.stream(self._identity, request) as stream:
+            with self._supervisor.stream(self._identity, request) as stream:
                 yield from read_bundle(stream, Limits(), alone=False)
             complete = True
         except BundleError as error:
             raise OSError(errno.EPROTO, str(error)) from error
         finally:
             if not complete:  # nobody knows what the worker sends next
-                self._keeper.drop(self._identity)
+                self._supervisor.drop(self._identity)
 
 
 def _entries(found: dict[str, list[Any]]) -> dict[str, Entry]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.session import Identity
-    from skillgym_action.processes.supervisor_client import Keeper
+    from skillgym_action.processes.supervisor_client import SupervisorClient
     from skillgym_action.processes.users import AgentUser
     from skillgym_action.workspaces.session_files import SessionFiles
 
@@ -30,11 +30,13 @@ PASSABLE = 0o711  # its own user reaches what is in it
 class SessionFolder:
     """The folder of one session, made when it is needed. ``identity``: its own user; None: the caller."""
 
-    def __init__(self, path: Path, keeper: Keeper, user: AgentUser | None, identity: Identity | None) -> None:
+    def __init__(
+        self, path: Path, supervisor: SupervisorClient, user: AgentUser | None, identity: Identity | None
+    ) -> None:
         """The folder is made, empty. Raises OSError."""
         self.path, self.identity = path, identity
         self.is_shared = False  # whether sessions elsewhere have the same user
-        self._keeper, self._user = keeper, user
+        self._supervisor, self._user = supervisor, user
         os.mkdir(path, PRIVATE)
         self._fd = os.open(path, FOLDER)
         if identity:
@@ -43,7 +45,7 @@ class SessionFolder:
         self._elsewhere: dict[str, tuple[str, bool]] = {}  # path of those that are, and whether they are sessions' own
         self._made: dict[str, int] = {}  # ctime of each when it was made
         if identity:
-            keeper.attach(identity, self._folders)
+            supervisor.attach(identity, self._folders)
 
     def make(self, name: str) -> None:
         """Make one of its folders. Raises OSError."""
@@ -65,7 +67,7 @@ class SessionFolder:
             os.close(self._folders.pop(name))
         self._folders[name] = folder
         if self.identity:
-            self._keeper.replace(self.identity, name, folder)
+            self._supervisor.replace(self.identity, name, folder)
 
     def adopt(self, name: str, folder: int, path: Path, *, own: bool = False) -> None:
         """Work on a folder that is elsewhere, at ``path``, under that name; its descriptor is closed with the others.
@@ -80,14 +82,14 @@ class SessionFolder:
         if self.identity is None:
             return True, True
         path, _ = self._elsewhere[name]
-        works, changes = self._keeper.ask(self.identity, {"op": "reach", "place": name, "path": path})
+        works, changes = self._supervisor.ask(self.identity, {"op": "reach", "place": name, "path": path})
         return works, changes
 
     def files(self, name: str) -> SessionFiles:
         """Calls for one of its folders."""
         path, own = self._elsewhere.get(name, (self.path / name, True))
         if self.identity:
-            return RemoteFolder(self._keeper, self.identity, name, own=own)
+            return RemoteFolder(self._supervisor, self.identity, name, own=own)
         return LocalFolder(self._folders[name], os.path.realpath(path), own=own)
 
     def settle(self, *names: str) -> None:
@@ -96,7 +98,7 @@ class SessionFolder:
         One that it put there itself is taken. Those that it closed are open. Raises OSError.
         """
         if self.identity:
-            self._keeper.call(self.identity, *((name, "open_up") for name in names))
+            self._supervisor.call(self.identity, *((name, "open_up") for name in names))
             return
         for name in names:
             self._replace(name)
@@ -132,7 +134,7 @@ class SessionFolder:
         os.close(self._folders.pop(name))
         self._elsewhere.pop(name, None)
         if self.identity:
-            self._keeper.drop(self.identity)
+            self._supervisor.drop(self.identity)
 
     def move(self, name: str, target: str) -> None:
         """Move one of its folders elsewhere in the file system. Raises OSError."""
@@ -175,16 +177,16 @@ class SessionFolder:
             return True
         calls = [(name, "empty") for name in names]
         if not self.identity.is_own:
-            self._keeper.call(self.identity, *calls)
+            self._supervisor.call(self.identity, *calls)
             return True
-        *_, left = self._keeper.call(self.identity, *calls, ("", "left_behind"))
+        *_, left = self._supervisor.call(self.identity, *calls, ("", "left_behind"))
         return not left
 
     def close(self) -> None:
         """End what its user runs, close its folders, and remove it where it is empty."""
         if self.identity:
             with suppress(OSError):
-                self._keeper.detach(self.identity)
+                self._supervisor.detach(self.identity)
         for folder in self._folders.values():
             os.close(folder)
         self._folders.clear()

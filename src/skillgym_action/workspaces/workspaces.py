@@ -33,7 +33,7 @@ APART = "/var/lib"
 
 
 class Workspaces:
-    """A context manager; the temporary folder is removed by the keeper, which outlives the tool."""
+    """A context manager; the temporary folder is removed by the supervisor, which outlives the tool."""
 
     def __init__(self, repository: Repository, processes: Processes) -> None:
         """``repository`` is what suites without a template work in a copy of; ``processes`` say who works there.
@@ -46,7 +46,7 @@ class Workspaces:
         self.root = _temporary_folder(apart=self._user is not None)
         self._fd = os.open(self.root, FOLDER)
         parent = os.open(self.root.parent, FOLDER)
-        processes.keeper.remove_at_the_end(self._fd, parent, self.root.name)
+        processes.supervisor.remove_at_the_end(self._fd, parent, self.root.name)
         os.close(parent)
         processes.reserve = self._reserve = SpaceReserve(self.root)
         self._numbers = count(1)
@@ -170,7 +170,7 @@ class Workspaces:
     def empty_trash(self) -> None:
         """After the last session: another process removes what was discarded, while we report."""
         trash = os.open(self._trash, FOLDER)
-        self._processes.keeper.empty(trash)
+        self._processes.supervisor.empty(trash)
         os.close(trash)
 
     def records(self) -> Path:
@@ -188,7 +188,7 @@ class Workspaces:
             with suppress(IndexError):
                 return self._unused.pop()
         own = identity or (self._user.session() if self._user else None)
-        folder = SessionFolder(self.root / os.urandom(8).hex(), self._processes.keeper, self._user, own)
+        folder = SessionFolder(self.root / os.urandom(8).hex(), self._processes.supervisor, self._user, own)
         folder.is_shared = identity is not None
         folder.make(HOME)
         folder.make(SCRATCH)

@@ -57,9 +57,9 @@ def test_what_a_program_says(tmp_path, stdout, code, theirs, ours):
         "command": [sys.executable, "-c", f"import sys; print({stdout!r}); sys.exit({code})"],
     }
     with door() as processes:
-        subject = desk(tmp_path, processes)
+        context = desk(tmp_path, processes)
         scores = [
-            assertion_of(entry, where(tmp_path, compat=compat)).judge(subject)[0].score for compat in (True, False)
+            assertion_of(entry, where(tmp_path, compat=compat)).judge(context)[0].score for compat in (True, False)
         ]
     assert scores == [theirs, ours]
 

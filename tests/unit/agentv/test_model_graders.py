@@ -295,8 +295,8 @@ def test_a_prompt_may_be_written_by_a_program(tmp_path):
     entry = {"type": "llm-grader", "prompt": {"command": [sys.executable, "-c", script], "config": {"n": 1}}}
     judge = saying({"score": 1})
     with door() as processes:
-        subject = desk(tmp_path, processes, judge=judge)
-        (outcome,) = assertion_of(entry, where(tmp_path / "suite", task=TASK)).judge(subject)
+        context = desk(tmp_path, processes, judge=judge)
+        (outcome,) = assertion_of(entry, where(tmp_path / "suite", task=TASK)).judge(context)
     assert outcome.score == 1
     assert judge.asked == ["It works {'n': 1}\n\nBEGIN final answer #\ndone\nEND final answer #"]
 
@@ -305,8 +305,8 @@ def test_a_prompt_may_be_written_by_a_program(tmp_path):
 def test_without_a_prompt_nobody_can_tell(tmp_path, script):
     entry = {"type": "llm-grader", "prompt": {"command": ["sh", "-c", script]}}
     with door() as processes:
-        subject = desk(tmp_path, processes, judge=saying({"score": 1}))
-        (outcome,) = assertion_of(entry, where(tmp_path / "suite")).judge(subject)
+        context = desk(tmp_path, processes, judge=saying({"score": 1}))
+        (outcome,) = assertion_of(entry, where(tmp_path / "suite")).judge(context)
     assert (outcome.passed, outcome.score) == (None, None)
     assert outcome.explanation.startswith("the program that writes the prompt failed: ")
 

@@ -28,12 +28,12 @@ def processes() -> Iterator[Processes]:
 
 
 @pytest.fixture
-def subject(tmp_path, processes):
+def context(tmp_path, processes):
     return desk(tmp_path, processes)
 
 
-def judged(entry, subject, root, **settings):
-    (outcome,) = assertion_of(entry, where(root / "suite", **settings)).judge(subject)
+def judged(entry, context, root, **settings):
+    (outcome,) = assertion_of(entry, where(root / "suite", **settings)).judge(context)
     return outcome
 
 
@@ -137,8 +137,8 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("stdout", "code", "stderr", "score", "told"), ANSWERS)
-def test_what_a_program_says(subject, stdout, code, stderr, score, told):
-    (outcome,) = assertion_of(printing(stdout, code, stderr), where(subject.logs)).judge(subject)
+def test_what_a_program_says(context, stdout, code, stderr, score, told):
+    (outcome,) = assertion_of(printing(stdout, code, stderr), where(context.logs)).judge(context)
     assert (round(outcome.score, 4), outcome.passed, outcome.trouble) == (score, score >= 0.8, None)
     assert outcome.explanation == told
 
@@ -165,14 +165,14 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("entry", "why"), FAILURES)
-def test_a_program_that_fails_cannot_tell_and_its_score_is_0(subject, tmp_path, entry, why):
-    outcome = judged(entry, subject, tmp_path)
+def test_a_program_that_fails_cannot_tell_and_its_score_is_0(context, tmp_path, entry, why):
+    outcome = judged(entry, context, tmp_path)
     assert (outcome.score, outcome.passed, outcome.trouble) == (0, None, "grader")
     assert outcome.explanation == f"the grader failed: {why}"
 
 
-def test_what_a_failed_program_complained_of_is_evidence(subject, tmp_path):
-    assert judged(printing("", 1, CRASH), subject, tmp_path).evidence == CRASH.strip()
+def test_what_a_failed_program_complained_of_is_evidence(context, tmp_path):
+    assert judged(printing("", 1, CRASH), context, tmp_path).evidence == CRASH.strip()
 
 
 # --- how it is run ----------------------------------------------------------------------------------
@@ -192,59 +192,59 @@ def test_a_program_that_does_not_end_is_ended_with_all_it_started(tmp_path, proc
 
 
 @pytest.mark.parametrize(("case", "limit"), [(60.0, 300.0), (900.0, 900.0)])
-def test_a_program_has_five_minutes_or_as_long_as_the_case(subject, tmp_path, case, limit):
-    subject.timeout = case
-    judged(grader("true"), subject, tmp_path)
-    assert subject.ran[0].timeout == limit
+def test_a_program_has_five_minutes_or_as_long_as_the_case(context, tmp_path, case, limit):
+    context.timeout = case
+    judged(grader("true"), context, tmp_path)
+    assert context.ran[0].timeout == limit
 
 
 def test_a_program_need_not_read_its_stdin(tmp_path, processes):
-    subject = desk(tmp_path, processes, "x" * 3_000_000)
+    context = desk(tmp_path, processes, "x" * 3_000_000)
     began = time.monotonic()
-    assert judged(printing('{"score": 0.5}'), subject, tmp_path).score == 0.5
+    assert judged(printing('{"score": 0.5}'), context, tmp_path).score == 0.5
     assert time.monotonic() - began < 10
 
 
-def test_a_program_may_read_stdin_by_its_name(subject, tmp_path):
+def test_a_program_may_read_stdin_by_its_name(context, tmp_path):
     script = "import json; print(json.dumps({'score': float(json.load(open('/dev/stdin'))['output'] == 'done')}))"
-    assert judged(python(script), subject, tmp_path).score == 1
+    assert judged(python(script), context, tmp_path).score == 1
 
 
-def test_a_program_sees_no_secrets_and_where_it_is(subject, tmp_path):
+def test_a_program_sees_no_secrets_and_where_it_is(context, tmp_path):
     script = (
         "import json, os; print(json.dumps({'score': 1, 'assertions': [{'text': k, 'passed': 1} for k in os.environ]}))"
     )
-    outcome = judged(python(script), subject, tmp_path, task=Task(folder=tmp_path / "suite/cases/a"))
+    outcome = judged(python(script), context, tmp_path, task=Task(folder=tmp_path / "suite/cases/a"))
     seen = {line.removeprefix("yes: ") for line in outcome.evidence.splitlines()}
     assert {"AGENTV_WORKSPACE_PATH", "AGENTV_CASE_DIR"} <= seen
     assert not {name for name in seen if "KEY" in name or "TOKEN" in name or name.startswith("GITHUB")}
-    assert dict(subject.ran[0].env) == {
+    assert dict(context.ran[0].env) == {
         "AGENTV_WORKSPACE_PATH": str(tmp_path / "workspace"),
         "AGENTV_CASE_DIR": str(tmp_path / "suite/cases/a"),
     }
 
 
-def test_a_program_runs_in_the_suite_s_folder(subject, tmp_path):
-    assert judged(grader("pwd"), subject, tmp_path).explanation == str(tmp_path / "suite")
+def test_a_program_runs_in_the_suite_s_folder(context, tmp_path):
+    assert judged(grader("pwd"), context, tmp_path).explanation == str(tmp_path / "suite")
     line = {"type": "code-grader", "command": 'test -z "$X" && pwd'}
-    assert judged(line, subject, tmp_path).explanation == str(tmp_path / "suite")
+    assert judged(line, context, tmp_path).explanation == str(tmp_path / "suite")
     old = {"type": "code-grader", "script": ["pwd"]}
-    assert judged(old, subject, tmp_path).explanation == str(tmp_path / "suite")
+    assert judged(old, context, tmp_path).explanation == str(tmp_path / "suite")
 
 
-def test_a_command_that_is_text_is_a_line_for_the_shell(subject, tmp_path):
+def test_a_command_that_is_text_is_a_line_for_the_shell(context, tmp_path):
     line = {"type": "code-grader", "command": 'test "a  b" = "a  b" && echo \'{"score": 0.25}\''}
-    assert judged(line, subject, tmp_path).score == 0.25
+    assert judged(line, context, tmp_path).score == 0.25
 
 
-def test_cwd_names_a_folder_where_files_are_looked_for(subject, tmp_path):
+def test_cwd_names_a_folder_where_files_are_looked_for(context, tmp_path):
     written(tmp_path, {"suite/graders/x": "", "other/deep/x": ""})
-    assert judged(grader("pwd", cwd="graders"), subject, tmp_path).explanation == str(tmp_path / "suite/graders")
+    assert judged(grader("pwd", cwd="graders"), context, tmp_path).explanation == str(tmp_path / "suite/graders")
     roots = (tmp_path / "suite", tmp_path)
-    outcome = judged(grader("pwd", cwd="other/deep"), subject, tmp_path, roots=roots)
+    outcome = judged(grader("pwd", cwd="other/deep"), context, tmp_path, roots=roots)
     assert outcome.explanation == str(tmp_path / "other/deep")
     with pytest.raises(SuiteError, match="there is no folder 'nowhere'"):
-        judged(grader("pwd", cwd="nowhere"), subject, tmp_path)
+        judged(grader("pwd", cwd="nowhere"), context, tmp_path)
 
 
 FILES = [
@@ -255,23 +255,23 @@ FILES = [
 
 
 @pytest.mark.parametrize(("files", "found"), FILES)
-def test_the_command_s_files_are_looked_for(subject, tmp_path, files, found):
+def test_the_command_s_files_are_looked_for(context, tmp_path, files, found):
     written(tmp_path, {name: f"echo {text} $PWD" for name, text in files.items()})
     settings = {"roots": (tmp_path,), "case_folder": tmp_path / "suite/cases/a"}
-    outcome = judged({"type": "code-grader", "command": ["sh", "g.sh"]}, subject, tmp_path, **settings)
+    outcome = judged({"type": "code-grader", "command": ["sh", "g.sh"]}, context, tmp_path, **settings)
     assert outcome.explanation == f"{found} {tmp_path / 'suite'}"
 
 
 def test_a_command_whose_file_only_the_workspace_has_runs_there(tmp_path, processes):
     written(tmp_path, {"workspace/tests/check.sh": "pwd"})
-    subject = desk(tmp_path, processes)
+    context = desk(tmp_path, processes)
     entry = {"type": "code-grader", "command": ["sh", "tests/check.sh"]}
-    assert judged(entry, subject, tmp_path).explanation == str(tmp_path / "workspace")
+    assert judged(entry, context, tmp_path).explanation == str(tmp_path / "workspace")
 
 
-def test_a_file_that_the_agent_made_is_no_grader(subject, tmp_path):
+def test_a_file_that_the_agent_made_is_no_grader(context, tmp_path):
     written(tmp_path, {"workspace/tests/check.sh": "echo '{\"score\": 1}'"})
-    outcome = judged({"type": "code-grader", "command": ["sh", "tests/check.sh"]}, subject, tmp_path)
+    outcome = judged({"type": "code-grader", "command": ["sh", "tests/check.sh"]}, context, tmp_path)
     assert (outcome.passed, outcome.score) == (None, 0)
 
 
@@ -315,10 +315,10 @@ TASK = Task(
 )
 
 
-def told(subject, task=TASK, **more):
+def told(context, task=TASK, **more):
     """What a grader finds on its stdin."""
     assertion = assertion_of(grader("true", **more), where(task=task))
-    return json.loads(assertion.grader.invocation(subject, 1.0).stdin)
+    return json.loads(assertion.grader.invocation(context, 1.0).stdin)
 
 
 @pytest.fixture
@@ -417,15 +417,15 @@ def test_a_session_of_an_answer_alone_has_one_message(tmp_path, processes):
     "name",
     [".agentv/assertions/kind.ts", ".agentv/assertions/kind.mjs", ".agentv/graders/kind.js", ".agentv/judges/kind.mts"],
 )
-def test_a_type_of_the_suite_s_own_is_a_file_of_that_name(subject, tmp_path, name):
+def test_a_type_of_the_suite_s_own_is_a_file_of_that_name(context, tmp_path, name):
     written(tmp_path, {name: ""})
     written(tmp_path, {"bin/bun": '#!/bin/sh\nprintf \'{"score": 0.5, "assertions": [{"text": "%s"}]}\' "$*"\n'})
     (tmp_path / "bin/bun").chmod(0o755)
     assertion = assertion_of({"type": "kind", "level": 3}, where(tmp_path / "suite", roots=(tmp_path,)))
-    invocation = assertion.grader.invocation(subject, 1.0)
+    invocation = assertion.grader.invocation(context, 1.0)
     assert invocation.argv == ("bun", "run", str(tmp_path / name))
     assert json.loads(invocation.stdin)["config"] == {"level": 3}
-    (outcome,) = assertion.judge(subject)
+    (outcome,) = assertion.judge(context)
     assert (outcome.assertion, outcome.type) == ("kind", "kind")
 
 
@@ -433,12 +433,12 @@ TEMPLATE = "assertions:\n  - {type: contains, value: done, weight: 2}\n  - {incl
 MORE = "assertions:\n  - {type: is-json, name: json}\n"
 
 
-def test_an_include_brings_in_the_assertions_of_a_template(subject, tmp_path):
+def test_an_include_brings_in_the_assertions_of_a_template(context, tmp_path):
     written(tmp_path, {"suite/.agentv/templates/base.yaml": TEMPLATE, ".agentv/templates/more.yml": MORE})
     at = where(tmp_path / "suite", roots=(tmp_path,))
     entries = [{"include": "base"}, {"type": "equals", "value": "done"}]
     assert [one.name for one in assertions_of(entries, at)] == ["contains-done", "json", "equals-done"]
-    outcomes = assertion_of({"include": "base"}, at).judge(subject)
+    outcomes = assertion_of({"include": "base"}, at).judge(context)
     assert [(one.assertion, one.weight, one.score) for one in outcomes] == [("contains-done", 2, 1), ("json", 1, 0)]
 
 
@@ -501,14 +501,14 @@ AGGREGATORS = [
 
 
 @pytest.mark.parametrize(("path", "score", "passed", "explanation"), AGGREGATORS)
-def test_a_program_makes_one_grade_of_several(subject, tmp_path, path, score, passed, explanation):
-    outcome = judged(composite(path), subject, tmp_path)
+def test_a_program_makes_one_grade_of_several(context, tmp_path, path, score, passed, explanation):
+    outcome = judged(composite(path), context, tmp_path)
     assert (outcome.score, outcome.passed, outcome.explanation) == (score, passed, explanation)
 
 
-def test_that_program_is_told_the_members_grades(subject, tmp_path):
-    judged(composite("cat"), subject, tmp_path)
-    assert json.loads(subject.ran[0].stdin) == {
+def test_that_program_is_told_the_members_grades(context, tmp_path):
+    judged(composite("cat"), context, tmp_path)
+    assert json.loads(context.ran[0].stdin) == {
         "results": {
             "yes": {
                 "score": 1,
@@ -528,9 +528,9 @@ def test_that_program_is_told_the_members_grades(subject, tmp_path):
     }
 
 
-def test_a_composite_cannot_tell_as_soon_as_a_member_cannot(subject, tmp_path):
+def test_a_composite_cannot_tell_as_soon_as_a_member_cannot(context, tmp_path):
     members = [*MEMBERS, {**grader("exit 127"), "name": "broken"}]
     entry = {"type": "composite", "assertions": members, "aggregator": {"type": "weighted_average"}}
-    outcome = judged(entry, subject, tmp_path)
+    outcome = judged(entry, context, tmp_path)
     assert (outcome.passed, outcome.score, outcome.trouble) == (None, 0, "grader")
     assert outcome.explanation == "broken: the grader failed: exited 127: the program was not found"

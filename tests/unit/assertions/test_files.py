@@ -14,12 +14,12 @@ from skillgym_action.formats.xbench_model import ExpectationSection
 A_TS = {"src/a.ts": "export function a() {}\n"}
 
 
-def judged(written, subject):
+def judged(written, context):
     if isinstance(written, dict):
         reading = object_expectation(ExpectationSection.model_validate(written))
     else:
         reading = expectation(written)
-    (outcome,) = reading.assertion.judge(subject)
+    (outcome,) = reading.assertion.judge(context)
     assert outcome.assertion == reading.assertion.name
     return outcome
 
@@ -110,10 +110,10 @@ def test_a_file_that_was_never_there_is_absent_with_a_warning(tmp_path, path):
 
 
 def test_touching_a_file_is_no_change(tmp_path):
-    subject = subject_of(tmp_path, {"a": "x"})
+    context = subject_of(tmp_path, {"a": "x"})
     (tmp_path / "a").touch()
     (tmp_path / "a").chmod(0o755)
-    assert judged("diff:a", subject).passed is False
+    assert judged("diff:a", context).passed is False
 
 
 @pytest.mark.parametrize(
@@ -126,26 +126,26 @@ def test_touching_a_file_is_no_change(tmp_path):
     ],
 )
 def test_a_dangling_link_neither_exists_nor_is_absent(tmp_path, written, explanation):
-    subject = subject_of(tmp_path, {})
+    context = subject_of(tmp_path, {})
     (tmp_path / "link").symlink_to("nowhere")
-    outcome = judged(written, subject)
+    outcome = judged(written, context)
     assert (outcome.passed, outcome.explanation) == (False, explanation)
 
 
 @pytest.mark.parametrize("written", ["file:l exists", "file:l contains 'x'", "file:l matches /x/", "diff:l"])
 def test_a_link_out_of_the_workspace_fails(tmp_path, written):
     (tmp_path / "outside").write_text("x")
-    subject = subject_of(tmp_path / "workspace", {"a": ""})
+    context = subject_of(tmp_path / "workspace", {"a": ""})
     (tmp_path / "workspace" / "l").symlink_to("../outside")
-    outcome = judged(written, subject)
+    outcome = judged(written, context)
     assert outcome.passed is False
     assert outcome.explanation == "l is a symbolic link that leads out of the workspace"
 
 
 def test_a_link_within_the_workspace_is_what_it_leads_to(tmp_path):
-    subject = subject_of(tmp_path, {"a": "x"})
+    context = subject_of(tmp_path, {"a": "x"})
     (tmp_path / "link").symlink_to("a")
-    assert judged("file:link contains 'x'", subject).passed
+    assert judged("file:link contains 'x'", context).passed
 
 
 def test_the_evidence_is_the_beginning_of_the_file(tmp_path):
@@ -158,9 +158,9 @@ def test_the_evidence_is_the_beginning_of_the_file(tmp_path):
 
 
 def test_a_pattern_that_runs_away_is_stopped_and_nobody_can_tell(tmp_path):
-    subject = subject_of(tmp_path, {"a": "a" * 100 + "b"})
+    context = subject_of(tmp_path, {"a": "a" * 100 + "b"})
     started = time.monotonic()
-    outcome = judged("file:a matches /^(a|aa)+$/", subject)
+    outcome = judged("file:a matches /^(a|aa)+$/", context)
     assert time.monotonic() - started < 10
     assert (outcome.passed, outcome.trouble) == (None, "grader")
     assert outcome.explanation == "file:a matches /^(a|aa)+$/: the pattern was searched for more than 2 s, last in a"
@@ -207,19 +207,19 @@ def test_a_command_that_is_not_found_says_nothing_about_the_agent(tmp_path, writ
     ],
 )
 def test_a_command_has_a_time_limit(tmp_path, written, case_timeout, limit):
-    subject = subject_of(tmp_path, {})
-    subject.timeout = case_timeout
-    judged(written, subject)
-    assert subject.limits == [limit]
+    context = subject_of(tmp_path, {})
+    context.timeout = case_timeout
+    judged(written, context)
+    assert context.limits == [limit]
 
 
 def test_the_evidence_is_the_end_of_the_output(tmp_path):
-    subject = subject_of(tmp_path, {"out": "é" * 5000 + "\nthe end\n"})
-    evidence = judged("test:cat out; exit 1", subject).evidence
+    context = subject_of(tmp_path, {"out": "é" * 5000 + "\nthe end\n"})
+    evidence = judged("test:cat out; exit 1", context).evidence
     assert evidence.startswith("…é")
     assert evidence.endswith("é\nthe end")
     assert 4000 < len(evidence.encode()) <= 4100
-    assert judged("test:true", subject).evidence is None
+    assert judged("test:true", context).evidence is None
 
 
 @pytest.mark.parametrize(

@@ -243,8 +243,8 @@ def test_an_answer_that_is_not_understood_is_a_suite_error(answer):
 
 
 def test_a_check_asks_the_suite_host():
-    class Subject:
+    class AssertionContext:
         def check(self, case_id):
             return (f"outcome of {case_id}",)
 
-    assert Check("a").judge(Subject()) == ("outcome of a",)
+    assert Check("a").judge(AssertionContext()) == ("outcome of a",)

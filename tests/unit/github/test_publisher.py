@@ -16,8 +16,8 @@ from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile, PullRequest
 from on_github import BOT, NUMBER, REPOSITORY, SHA, api_of, event_of, github_with
 from skillgym_action.github.event import Head
-from skillgym_action.github.publish_options import ConversationOptions
-from skillgym_action.github.publisher import Conversation
+from skillgym_action.github.publish_options import PublisherOptions
+from skillgym_action.github.publisher import Publisher
 from skillgym_action.text.redaction import Redactor
 from users_templates import rendered_elsewhere
 
@@ -27,17 +27,17 @@ FORK = "stranger/skills"
 
 
 @contextmanager
-def conversation(github, event=None, token=None, templates=None, **more):
+def publisher(github, event=None, token=None, templates=None, **more):
     """A conversation, and the lines it says to people."""
     said: list[str] = []
     with api_of(github, **({"token": token} if token else {})) as api:
-        options = ConversationOptions(**{"period": 60.0, **more})
+        options = PublisherOptions(**{"period": 60.0, **more})
         redactor = Redactor(["s3cret-value"])
-        yield Conversation(api, event or event_of(github), options, redactor, said.append, templates), said
+        yield Publisher(api, event or event_of(github), options, redactor, said.append, templates), said
 
 
 def told(github, report=RED, event=None, **options):
-    with conversation(github, event, **options) as (talk, _):
+    with publisher(github, event, **options) as (talk, _):
         return talk.tell(report)
 
 
@@ -130,7 +130,7 @@ def test_where_nobody_expects_a_comment_nothing_is_said(event):
 
 
 def test_the_comment_says_how_far_the_run_is_and_then_how_it_ended():
-    with github_with() as github, conversation(github, budget=5.0, period=0.05) as (talk, _):
+    with github_with() as github, publisher(github, budget=5.0, period=0.05) as (talk, _):
         talk.planned(2)
         assert "0 of 2" in texts(github)[0]
         talk.finished(RED.results[1])
@@ -144,7 +144,7 @@ def test_the_comment_says_how_far_the_run_is_and_then_how_it_ended():
 
 
 def test_it_is_not_edited_more_often_than_its_period():
-    with github_with() as github, conversation(github, period=60.0) as (talk, _):
+    with github_with() as github, publisher(github, period=60.0) as (talk, _):
         talk.planned(50)
         for _ in range(50):
             talk.finished(RED.results[0])
@@ -153,7 +153,7 @@ def test_it_is_not_edited_more_often_than_its_period():
 
 
 def test_a_cancelled_run_replaces_what_was_said_while_it_ran():
-    with github_with() as github, conversation(github) as (talk, _):
+    with github_with() as github, publisher(github) as (talk, _):
         talk.planned(2)
         talk.tell(replace(RED, cancelled=True))
         (text,) = texts(github)
@@ -162,7 +162,7 @@ def test_a_cancelled_run_replaces_what_was_said_while_it_ran():
 
 
 def test_after_the_end_nothing_is_edited_any_more():
-    with github_with() as github, conversation(github, period=0.01) as (talk, _):
+    with github_with() as github, publisher(github, period=0.01) as (talk, _):
         talk.planned(2)
         talk.finished(RED.results[0])
         talk.tell(RED)
@@ -190,7 +190,7 @@ def wait_until(condition, limit=10.0):
     ],
 )
 def test_a_comment_is_begun_when_asked_for(when, report, begun):
-    with github_with() as github, conversation(github, comment_when=when) as (talk, _):
+    with github_with() as github, publisher(github, comment_when=when) as (talk, _):
         talk.planned(1)
         talk.tell(report)
         assert len(texts(github)) == begun
@@ -261,7 +261,7 @@ def test_secrets_do_not_leave():
 def test_a_forks_token_is_known_to_be_read_only_before_anything_runs_and_nothing_is_sent():
     with github_with() as github:
         event = event_of(github, head=Head(sha=SHA, repository=FORK, branch="topic"))
-        with conversation(github, event) as (talk, said):
+        with publisher(github, event) as (talk, said):
             talk.planned(1)
             assert "comes from a fork" in said[0]
             assert "mode: report" in said[0]
@@ -271,7 +271,7 @@ def test_a_forks_token_is_known_to_be_read_only_before_anything_runs_and_nothing
 
 
 def test_a_token_that_cannot_write_is_found_out_before_agents_start():
-    with github_with() as github, conversation(github, token=READ_ONLY_TOKEN, status="on") as (talk, said):
+    with github_with() as github, publisher(github, token=READ_ONLY_TOKEN, status="on") as (talk, said):
         talk.planned(1)
         assert "Resource not accessible by integration" in said[0]
         assert "permissions:\n  contents: read\n  pull-requests: write\n  statuses: write" in said[0]
@@ -286,7 +286,7 @@ def test_a_token_that_cannot_write_is_found_out_before_agents_start():
 def test_trouble_while_it_runs_is_forgotten_when_the_end_is_written():
     with github_with() as github:
         github.fail(server_error(502), where="POST .*/comments")
-        with conversation(github) as (talk, _):
+        with publisher(github) as (talk, _):
             talk.planned(1)
             assert texts(github) == []
             assert talk.tell(RED).notes == ()
@@ -317,7 +317,7 @@ def test_github_on_the_companys_own_server():
 
 
 def test_a_run_that_broke_off_does_not_say_that_it_goes_on():
-    with github_with() as github, conversation(github, status="on") as (talk, _):
+    with github_with() as github, publisher(github, status="on") as (talk, _):
         talk.planned(2)
         talk.close()
         (text,) = texts(github)
@@ -327,7 +327,7 @@ def test_a_run_that_broke_off_does_not_say_that_it_goes_on():
 
 
 def test_a_run_that_was_told_of_is_not_told_of_again():
-    with github_with() as github, conversation(github) as (talk, _):
+    with github_with() as github, publisher(github) as (talk, _):
         talk.planned(2)
         talk.tell(RED)
         before = len(github.requests)
@@ -343,7 +343,7 @@ def test_a_template_of_the_users_is_used_while_it_runs_and_ours_when_it_is_broke
     with (
         github_with() as github,
         rendered_elsewhere(tmp_path) as templates,
-        conversation(github, templates=templates) as (talk, _),
+        publisher(github, templates=templates) as (talk, _),
     ):
         talk.planned(2)
         assert "Patience." in texts(github)[0]

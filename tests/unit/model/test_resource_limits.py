@@ -334,9 +334,9 @@ def test_the_agent_the_bootstrap_and_the_commands_of_a_case_have_the_limits(tmp_
     told = configuration(given, here)
     found = configured_runners(given, told, here)
     options = resolve.options(given, told, here, runners=1)
-    with world_in(root) as world:
-        door = Noting(world.processes)
-        pipeline.run(replace(world, processes=door), found, options, command="run", show=lambda _: None)
+    with world_in(root) as services:
+        door = Noting(services.processes)
+        pipeline.run(replace(services, processes=door), found, options, command="run", show=lambda _: None)
     limits = ResourceLimits(memory=2 * GIB, processes=2048, file_size=4 * GIB)
     assert {name: given for name, given in door.asked if "git" not in name} == {
         "sh -c echo boot": limits,

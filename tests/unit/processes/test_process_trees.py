@@ -176,7 +176,7 @@ def test_a_process_without_its_environment_does_not_outlive_its_program(folder, 
             door.run(invocation, stdout=folder / "out", stderr=folder / "err")
             assert left(mark) == []
             if identity and identity.is_own:
-                door.keeper.detach(identity)
+                door.supervisor.detach(identity)
     proved("processes", "kinds of programs that do not want to end, of which nothing was left")
 
 

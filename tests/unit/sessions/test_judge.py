@@ -33,8 +33,8 @@ class Says:
     location: Location | None = None
     type: str = "says"
 
-    def judge(self, subject: Asked) -> tuple[Outcome, ...]:
-        subject.judged.append(self.name)
+    def judge(self, context: Asked) -> tuple[Outcome, ...]:
+        context.judged.append(self.name)
         return (
             Outcome(
                 assertion=self.name,
@@ -66,9 +66,9 @@ GRADER = Says("cannot tell", trouble="grader")
 CRASHED = Says("cannot tell", trouble="assert-hook", location=THERE)
 
 
-def judged(*assertions: Says, trouble: Trouble | None = None, subject: Asked | None = None, **settings):
+def judged(*assertions: Says, trouble: Trouble | None = None, context: Asked | None = None, **settings):
     case = Case(id="a", prompt="p", location=HERE, assertions=assertions, **settings)
-    return judge(case, subject or Asked(), trouble)
+    return judge(case, context or Asked(), trouble)
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_every_class_of_trouble_has_its_origin_and_label(kind):
     ],
 )
 def test_assertions_are_evaluated_in_order(assertions, trouble, names):
-    subject = Asked()
-    judgement = judged(*assertions, trouble=trouble, subject=subject)
-    assert subject.judged == names
+    context = Asked()
+    judgement = judged(*assertions, trouble=trouble, context=context)
+    assert context.judged == names
     assert [outcome.assertion for outcome in judgement.outcomes] == names
 
 
@@ -174,10 +174,10 @@ def test_a_class_attached_by_an_assertion_is_the_failure_s():
     ],
 )
 def test_the_suite_s_classifier_sees_what_did_not_pass(assertions, settings, asked):
-    subject = Asked(own_class=OWN)
+    context = Asked(own_class=OWN)
     before = judged(*assertions, **settings)
-    judgement = judged(*assertions, subject=subject, classify=True, **settings)
-    assert subject.classified == asked
+    judgement = judged(*assertions, context=context, classify=True, **settings)
+    assert context.classified == asked
     assert judgement.status == before.status
     assert judgement.failure_class == (OWN if asked else before.failure_class)
 
@@ -188,10 +188,10 @@ def test_a_class_attached_to_what_crashed_is_the_crash_s():
 
 
 def test_a_classifier_with_no_opinion_changes_nothing():
-    assert judged(FAILS, subject=Asked(), classify=True) == judged(FAILS)
+    assert judged(FAILS, context=Asked(), classify=True) == judged(FAILS)
 
 
 def test_a_case_without_a_classifier_asks_none():
-    subject = Asked(own_class=OWN)
-    judged(FAILS, subject=subject)
-    assert subject.classified == []
+    context = Asked(own_class=OWN)
+    judged(FAILS, context=context)
+    assert context.classified == []

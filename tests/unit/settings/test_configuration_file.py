@@ -13,7 +13,7 @@ from skillgym_action.model.errors import ConfigError
 from skillgym_action.model.judge_question import JudgeConfig
 from skillgym_action.settings.configuration_file import Config, find_config, read_config, resolved_env
 from skillgym_action.settings.configuration_sections import ConfigFile, JudgeSection
-from skillgym_action.settings.context import Job, place
+from skillgym_action.settings.context import Job, current_context
 from skillgym_action.settings.options import Settings
 from skillgym_action.settings.resolve import options
 from skillgym_action.wiring import configuration
@@ -262,7 +262,7 @@ SCRIPT = "module.exports = { run: { repeat: 2 }, runners: { sh: { agent: { type:
 
 def programmed(folder: Path, text: str, ending: str = "ts", **settings: Any) -> Config:
     written(folder, {f"skillgym.config.{ending}": text})
-    return configuration(Settings(**settings), place(folder, {"PATH": os.environ["PATH"], "SECRET": "s-1"}))
+    return configuration(Settings(**settings), current_context(folder, {"PATH": os.environ["PATH"], "SECRET": "s-1"}))
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_a_program_that_never_ends_is_ended(tmp_path):
 def test_nothing_of_the_repository_is_run_where_it_must_not(tmp_path):
     written(tmp_path, {"skillgym.config.ts": "export default {};"})
     with pytest.raises(ConfigError) as caught:
-        configuration(Settings(), place(tmp_path, {}, Job(programs=False)))
+        configuration(Settings(), current_context(tmp_path, {}, Job(programs=False)))
     assert str(caught.value) == (
         "skillgym.config.ts is a program, and mode report runs nothing of the repository; "
         "write it as YAML, JSON or TOML"
@@ -436,17 +436,17 @@ def test_a_list_of_names_passes_them_on(tmp_path):
 )
 def test_the_judge_gets_its_key_and_address(tmp_path, env, environment, told):
     written(tmp_path, {"skillgym.config.yaml": f"run: {{judge: {{api: openai, model: m{env}}}}}\n"})
-    here, given = place(tmp_path, environment), Settings()
-    judge = options(given, configuration(given, here), here, runners=0).judge
+    context, given = current_context(tmp_path, environment), Settings()
+    judge = options(given, configuration(given, context), context, runners=0).judge
     assert judge == JudgeConfig(api="openai", model="m", env=told)
     assert "v-" not in repr(judge)
 
 
 def test_a_judge_s_variable_that_is_not_set_is_no_error_before_somebody_asks(tmp_path):
     written(tmp_path, {"skillgym.config.yaml": "run: {judge: {api: openai, model: m, env: [MINE]}}\n"})
-    here, given = place(tmp_path, {}), Settings()
+    context, given = current_context(tmp_path, {}), Settings()
     problem = "run.judge.env: MINE is not set in the environment; set MINE, or pass it to the job as a secret"
-    assert options(given, configuration(given, here), here, runners=0).judge.problem == problem
+    assert options(given, configuration(given, context), context, runners=0).judge.problem == problem
 
 
 def test_every_api_of_the_configuration_has_a_protocol():

@@ -12,7 +12,7 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.settings import resolve
 from skillgym_action.settings.configuration_file import Config
 from skillgym_action.settings.configuration_sections import ConfigFile
-from skillgym_action.settings.context import place
+from skillgym_action.settings.context import current_context
 from skillgym_action.settings.options import (
     FAIL_ON,
     ExecuteOptions,
@@ -39,7 +39,9 @@ def problems(**values: Any) -> list[str]:
 
 def resolved(folder: Path, run: dict[str, Any] | None = None, runners: int = 1, **values: Any) -> Options:
     file = ConfigFile.model_validate({"run": run or {}})
-    return resolve.options(given(**values), Config(file=file, folder=folder), place(folder, {}), runners=runners)
+    return resolve.options(
+        given(**values), Config(file=file, folder=folder), current_context(folder, {}), runners=runners
+    )
 
 
 # --- what is understood -----------------------------------------------------------------------------

@@ -45,9 +45,9 @@ suite = [Case(id="{own}", prompt="p", check=lambda report: None)]
 )
 def test_a_suite_is_known_by_the_bytes_of_its_file(tmp_path, name, content, cases):
     written(repository(tmp_path, {"bench/core.json": None}), {name: content})
-    with world_in(tmp_path) as world:
-        found = discover(world.repository, tmp_path, DiscoverOptions(paths=(name,)))
-        (loaded,) = load(found, world.hosts, LoadOptions())
+    with world_in(tmp_path) as services:
+        found = discover(services.repository, tmp_path, DiscoverOptions(paths=(name,)))
+        (loaded,) = load(found, services.hosts, LoadOptions())
     assert (loaded.digest, len(loaded.cases)) == (sha256(content).hexdigest(), cases)
     assert bool(loaded.invalid) == (not cases)
 
@@ -56,9 +56,9 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
     repository(tmp_path)
     with (tmp_path / "bench/core.json").open("wb") as file:
         file.truncate(LARGEST + 1)
-    with world_in(tmp_path) as world:
-        found = discover(world.repository, tmp_path, DiscoverOptions(paths=("bench/core.json",)))
-        (loaded,) = load(found, world.hosts, LoadOptions())
+    with world_in(tmp_path) as services:
+        found = discover(services.repository, tmp_path, DiscoverOptions(paths=("bench/core.json",)))
+        (loaded,) = load(found, services.hosts, LoadOptions())
     assert (loaded.digest, loaded.invalid[0].problem.message) == (
         None, "too large: 16,777,217 bytes; the limit is 16,777,216",
     )  # fmt: skip
@@ -67,9 +67,9 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
 def test_a_program_does_not_wait_for_another_to_be_loaded(tmp_path):
     meeting = {f"{own}_suite.py": MEETING.format(own=own, other=other) for own, other in ("ab", "ba")}
     repository(tmp_path, {**meeting, "bench/core.json": None})
-    with world_in(tmp_path) as world:
-        found = discover(world.repository, tmp_path, DiscoverOptions(paths=tuple(meeting)))
-        suites = load(found, world.hosts, LoadOptions())
+    with world_in(tmp_path) as services:
+        found = discover(services.repository, tmp_path, DiscoverOptions(paths=tuple(meeting)))
+        suites = load(found, services.hosts, LoadOptions())
     assert [(one.path, [case.id for case in one.cases]) for one in suites] == [
         ("a_suite.py", ["a"]),
         ("b_suite.py", ["b"]),

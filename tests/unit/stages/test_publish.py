@@ -11,11 +11,11 @@ from github_server import READ_ONLY_TOKEN
 from on_github import NUMBER, api_of, event_of, github_with
 from runner_env_files import entries
 from scratch import Watched, written
-from skillgym_action.github.publish_options import ConversationOptions
-from skillgym_action.github.publisher import Conversation
+from skillgym_action.github.publish_options import PublisherOptions
+from skillgym_action.github.publisher import Publisher
 from skillgym_action.model.errors import OutputError
-from skillgym_action.settings.options import DeliverOptions
-from skillgym_action.stages.publish import deliver, outputs
+from skillgym_action.settings.options import PublishOptions
+from skillgym_action.stages.publish import outputs, publish
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.text.redaction import Redactor
 from users_templates import rendered_elsewhere
@@ -35,7 +35,7 @@ def directory(tmp_path):
 
 
 def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
-    found = outputs(REPORT, directory, DeliverOptions(cwd=tmp_path))
+    found = outputs(REPORT, directory, PublishOptions(cwd=tmp_path))
     assert found == {
         "verdict": "failed",
         "exit-code": "1",
@@ -59,7 +59,7 @@ def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
 def test_what_is_not_known_is_empty_and_never_zero(directory, tmp_path):
     report = run_report("one errored timeout $?")
     report = replace(report, results=tuple(replace(one, usage=type(one.usage)()) for one in report.results))
-    found = outputs(report, directory, DeliverOptions(cwd=tmp_path))
+    found = outputs(report, directory, PublishOptions(cwd=tmp_path))
     assert {name: found[name] for name in ("pass-rate", "cost-usd", "tokens")} == {
         "pass-rate": "",
         "cost-usd": "",
@@ -68,8 +68,8 @@ def test_what_is_not_known_is_empty_and_never_zero(directory, tmp_path):
 
 
 def test_a_report_that_went_elsewhere_is_told_there(directory, tmp_path):
-    options = DeliverOptions(reports=(("junit", tmp_path / "deep/j.xml"),), cwd=tmp_path)
-    deliver(directory, REPORT, options, Watched())
+    options = PublishOptions(reports=(("junit", tmp_path / "deep/j.xml"),), cwd=tmp_path)
+    publish(directory, REPORT, options, Watched())
     assert outputs(REPORT, directory, options)["junit-path"] == "deep/j.xml"
     assert (tmp_path / "deep/j.xml").read_text() == (tmp_path / "out/junit.xml").read_text()
 
@@ -77,10 +77,10 @@ def test_a_report_that_went_elsewhere_is_told_there(directory, tmp_path):
 def test_github_gets_outputs_summary_and_annotations(directory, tmp_path):
     written(tmp_path, {"outputs": "", "summary": "before\n"})
     watched = Watched()
-    options = DeliverOptions(
+    options = PublishOptions(
         annotations=True, step_summary=tmp_path / "summary", step_outputs=tmp_path / "outputs", cwd=tmp_path
     )
-    deliver(directory, REPORT, options, watched)
+    publish(directory, REPORT, options, watched)
     assert dict(entries((tmp_path / "outputs").read_text()))["verdict"] == "failed"
     assert (tmp_path / "summary").read_text() == "before\n" + (tmp_path / "out/summary.md").read_text()
     assert watched.said[0].startswith("::error ")
@@ -89,8 +89,8 @@ def test_github_gets_outputs_summary_and_annotations(directory, tmp_path):
 def test_no_report_holds_a_secret(directory, tmp_path):
     written(tmp_path, {"summary": ""})
     watched = Watched()
-    options = DeliverOptions(annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path)
-    deliver(directory, run_report("fix failed: it says s3cret-value"), options, watched)
+    options = PublishOptions(annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path)
+    publish(directory, run_report("fix failed: it says s3cret-value"), options, watched)
     texts = [path.read_text() for path in (*directory.path.iterdir(), tmp_path / "summary")] + watched.said
     assert [text for text in texts if "s3cret-value" in text] == []
     assert any("it says" in text for text in texts)
@@ -100,9 +100,9 @@ def test_no_report_holds_a_secret(directory, tmp_path):
 def test_what_github_cannot_take_keeps_nothing_else_from_being_written(directory, tmp_path, place):
     other = {"step_summary": "step_outputs", "step_outputs": "step_summary"}[place]
     written(tmp_path, {"file": "", "there": ""})
-    options = DeliverOptions(**{place: tmp_path / "file/x", other: tmp_path / "there"}, cwd=tmp_path)
+    options = PublishOptions(**{place: tmp_path / "file/x", other: tmp_path / "there"}, cwd=tmp_path)
     with pytest.raises(OutputError) as caught:
-        deliver(directory, REPORT, options, Watched())
+        publish(directory, REPORT, options, Watched())
     assert str(caught.value) == f"cannot write {tmp_path}/file/x: Not a directory"
     assert (tmp_path / "out/junit.xml").exists()
     assert (tmp_path / "there").read_text()
@@ -112,7 +112,7 @@ def test_every_report_that_cannot_be_written_is_told(directory, tmp_path):
     written(tmp_path, {"file": ""})
     reports = (("junit", tmp_path / "file/a"), ("x-bench", tmp_path / "b.json"), ("comment", tmp_path / "file/c"))
     with pytest.raises(OutputError) as caught:
-        deliver(directory, REPORT, DeliverOptions(reports=reports, cwd=tmp_path), Watched())
+        publish(directory, REPORT, PublishOptions(reports=reports, cwd=tmp_path), Watched())
     assert [f"{tmp_path}/file/{name}" in str(caught.value) for name in "abc"] == [True, False, True]
     assert (tmp_path / "b.json").exists()
 
@@ -124,8 +124,8 @@ def test_a_broken_template_of_the_users_is_a_note_and_ours_takes_its_place(direc
     written(tmp_path, {"mine/summary.md.j2": "{{ view.nothing }}", "summary": ""})
     watched = Watched()
     with rendered_elsewhere(tmp_path / "mine") as templates:
-        options = DeliverOptions(annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path, templates=templates)
-        deliver(directory, REPORT, options, watched)
+        options = PublishOptions(annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path, templates=templates)
+        publish(directory, REPORT, options, watched)
     summary = (tmp_path / "summary").read_text()
     assert "❌ Failed: 1 of 3 green" in summary
     assert "summary.md.j2" in summary.splitlines()[-2]
@@ -135,11 +135,11 @@ def test_a_broken_template_of_the_users_is_a_note_and_ours_takes_its_place(direc
 
 def test_the_pull_request_is_told_and_the_outputs_name_the_comment(directory, tmp_path):
     written(tmp_path, {"outputs": ""})
-    options = DeliverOptions(step_outputs=tmp_path / "outputs", cwd=tmp_path)
+    options = PublishOptions(step_outputs=tmp_path / "outputs", cwd=tmp_path)
     with github_with() as github, api_of(github) as api:
         watched = Watched()
-        talk = Conversation(api, event_of(github), ConversationOptions(), directory.redactor, watched.progress)
-        deliver(directory, REPORT, options, watched, talk)
+        talk = Publisher(api, event_of(github), PublisherOptions(), directory.redactor, watched.progress)
+        publish(directory, REPORT, options, watched, talk)
         (comment,) = github.comments(NUMBER)
     found = dict(entries((tmp_path / "outputs").read_text()))
     assert found["comment-id"] == str(comment.id)
@@ -148,11 +148,11 @@ def test_the_pull_request_is_told_and_the_outputs_name_the_comment(directory, tm
 
 def test_what_github_refuses_is_told_in_the_summary_with_the_remedy(directory, tmp_path):
     written(tmp_path, {"outputs": "", "summary": ""})
-    options = DeliverOptions(step_outputs=tmp_path / "outputs", step_summary=tmp_path / "summary", cwd=tmp_path)
+    options = PublishOptions(step_outputs=tmp_path / "outputs", step_summary=tmp_path / "summary", cwd=tmp_path)
     with github_with() as github, api_of(github, READ_ONLY_TOKEN) as api:
         watched = Watched()
-        talk = Conversation(api, event_of(github), ConversationOptions(), directory.redactor, watched.progress)
-        deliver(directory, REPORT, options, watched, talk)
+        talk = Publisher(api, event_of(github), PublisherOptions(), directory.redactor, watched.progress)
+        publish(directory, REPORT, options, watched, talk)
         assert github.comments(NUMBER) == ()
     summary = (tmp_path / "summary").read_text()
     assert summary.endswith("```yaml\npermissions:\n  contents: read\n  pull-requests: write\n```\n")

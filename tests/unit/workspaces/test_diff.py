@@ -14,8 +14,8 @@ from skillgym_action.workspaces import diff as diffs
 
 @pytest.fixture
 def workspaces(tmp_path):
-    with world_in(repository(tmp_path / "repo")) as world:
-        yield world.workspaces
+    with world_in(repository(tmp_path / "repo")) as services:
+        yield services.workspaces
 
 
 def started(workspaces, tmp_path, files):

@@ -23,14 +23,14 @@ NEWLINE = "two\nlines.txt"
 
 
 @pytest.fixture
-def world(tmp_path):
-    with world_in(repository(tmp_path / "repo")) as world:
-        yield world
+def services(tmp_path):
+    with world_in(repository(tmp_path / "repo")) as services:
+        yield services
 
 
 @pytest.fixture
-def workspaces(world):
-    return world.workspaces
+def workspaces(services):
+    return services.workspaces
 
 
 def started(workspaces, template: Path | None = None, **spec):
@@ -104,9 +104,9 @@ def test_every_session_has_a_directory_of_its_own(workspaces, tmp_path):
 # --- a copy of the repository -----------------------------------------------------------------------
 
 
-def copied(world, *hidden: str) -> Path:
-    world.workspaces.hide(hidden)
-    return started(world.workspaces, None, source="repository").path
+def copied(services, *hidden: str) -> Path:
+    services.workspaces.hide(hidden)
+    return started(services.workspaces, None, source="repository").path
 
 
 def files_of(folder: Path) -> list[str]:
@@ -122,8 +122,8 @@ def test_the_repository_s_copy_has_what_git_does_not_ignore(tmp_path):
     written(root, {"new.txt": "n", "secret.env": "s", "build/out.o": "o", BYTES: "b", NEWLINE: "n"})
     (root / "gone.txt").unlink()
     (root / "a.txt").write_text("changed")
-    with world_in(root, output="out/run") as world:
-        path = copied(world, "bench/core.json")
+    with world_in(root, output="out/run") as services:
+        path = copied(services, "bench/core.json")
         assert files_of(path) == sorted([".gitignore", "a.txt", "new.txt", "skillgym.config.yaml", BYTES, NEWLINE])
         assert (path / "a.txt").read_text() == "changed"
 
@@ -133,8 +133,8 @@ def test_the_copy_knows_neither_credentials_nor_history(tmp_path):
     (root / "answer.txt").unlink()
     committed(root)
     git_in(root, "config", "http.https://github.com/.extraheader", "AUTHORIZATION: basic c2VjcmV0")
-    with world_in(root) as world:
-        path = copied(world)
+    with world_in(root) as services:
+        path = copied(services)
         assert "c2VjcmV0" not in (path / ".git/config").read_text()
         assert git_in(path, "status", "--porcelain") == ""
         assert git_in(path, "log", "--format=%s %an") == "workspace skillgym-action\n"
@@ -145,8 +145,8 @@ def test_earlier_runs_are_not_in_the_copy(tmp_path):
     root = repository(tmp_path, git=True)
     with world_in(root, output="out/first"):
         written(root, {"out/first/workspaces/answer.txt": "42"})
-    with world_in(root, output="out/second") as world:
-        assert files_of(copied(world)) == ["bench/core.json", "skillgym.config.yaml"]
+    with world_in(root, output="out/second") as services:
+        assert files_of(copied(services)) == ["bench/core.json", "skillgym.config.yaml"]
 
 
 def test_a_folder_that_is_no_repository_is_copied_too(tmp_path):
@@ -154,16 +154,16 @@ def test_a_folder_that_is_no_repository_is_copied_too(tmp_path):
     (root / "link").symlink_to("a.txt")
     with world_in(root, output="out/first"):
         pass
-    with world_in(root, output="out/second") as world:
-        path = copied(world, "bench/core.json")
+    with world_in(root, output="out/second") as services:
+        path = copied(services, "bench/core.json")
         assert names(path) == ["a.txt", "link", "skillgym.config.yaml"]
         assert (path / "link").readlink() == Path("a.txt")
 
 
 def test_a_hidden_folder_hides_what_is_below_and_no_namesake(tmp_path):
     root = repository(tmp_path, {"bench/deep/a.txt": "a", "bench.txt": "b"})
-    with world_in(root) as world:
-        assert files_of(copied(world, "bench")) == ["bench.txt", "skillgym.config.yaml"]
+    with world_in(root) as services:
+        assert files_of(copied(services, "bench")) == ["bench.txt", "skillgym.config.yaml"]
 
 
 def test_a_repository_in_the_repository_comes_without_its_own_git(tmp_path):
@@ -171,8 +171,8 @@ def test_a_repository_in_the_repository_comes_without_its_own_git(tmp_path):
     inner = written(root / "vendor/lib", {"lib.txt": "l"})
     git_in(inner, "init", "--quiet")
     committed(inner)
-    with world_in(root) as world:
-        assert [name for name in names(copied(world)) if name.startswith("vendor")] == [
+    with world_in(root) as services:
+        assert [name for name in names(copied(services)) if name.startswith("vendor")] == [
             "vendor",
             "vendor/lib",
             "vendor/lib/lib.txt",
@@ -181,9 +181,9 @@ def test_a_repository_in_the_repository_comes_without_its_own_git(tmp_path):
 
 def test_many_sessions_may_ask_for_the_first_copy_at_once(tmp_path):
     root = repository(tmp_path, {f"{number}.txt": "x" for number in range(200)}, git=True)
-    with world_in(root) as world:
+    with world_in(root) as services:
         paths: list[Path] = []
-        threads = [threading.Thread(target=lambda: paths.append(copied(world))) for _ in range(8)]
+        threads = [threading.Thread(target=lambda: paths.append(copied(services))) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -410,13 +410,13 @@ def test_too_much_to_keep_is_not_kept_and_told(workspaces, tmp_path, files):
     assert not (tmp_path / "saved").exists()
 
 
-def test_a_kept_workspace_replaces_that_of_an_earlier_run(world):
-    workspaces = world.workspaces
-    kept = written(world.directory.path / "workspaces/repeat-1", {"stale.txt": "x"})
+def test_a_kept_workspace_replaces_that_of_an_earlier_run(services):
+    workspaces = services.workspaces
+    kept = written(services.directory.path / "workspaces/repeat-1", {"stale.txt": "x"})
     workspace = started(workspaces)
     written(workspace.path, {"out.txt": "x"})
     (workspace.path / "link").symlink_to("/etc")
-    save_workspace(workspace, workspace.changes(), world.directory, "workspaces/repeat-1")
+    save_workspace(workspace, workspace.changes(), services.directory, "workspaces/repeat-1")
     assert names(kept.parent) == ["repeat-1", "repeat-1/link", "repeat-1/out.txt"]
     assert (kept / "link").read_text() == "a symbolic link to /etc\n"
     workspaces.discard(workspace)
@@ -424,12 +424,12 @@ def test_a_kept_workspace_replaces_that_of_an_earlier_run(world):
 
 
 def test_nothing_is_left_when_the_run_ends_however_deep_it_was(tmp_path):
-    with world_in(repository(tmp_path)) as world:
-        workspace = started(world.workspaces)
+    with world_in(repository(tmp_path)) as services:
+        workspace = started(services.workspaces)
         dig = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')"
         subprocess.run([sys.executable, "-c", dig], cwd=workspace.path, check=True)
         assert workspace.changes() == Changes()
-        root = world.workspaces.root
+        root = services.workspaces.root
     assert not root.exists()
 
 
@@ -438,8 +438,8 @@ def test_nothing_is_left_when_the_run_ends_however_deep_it_was(tmp_path):
 )
 def test_skills_of_a_project_are_visible_to_every_agent_and_no_change_of_its_own(tmp_path, there, missing):
     root = repository(tmp_path / "r", {f"{there}/greeter/SKILL.md": "# Greeter"}, git=True)
-    with world_in(root) as world:
-        workspace = world.workspaces.fresh(WorkspaceSpec())
+    with world_in(root) as services:
+        workspace = services.workspaces.fresh(WorkspaceSpec())
         workspace.remember()
         assert (workspace.path / missing / "greeter/SKILL.md").read_text() == "# Greeter"
         assert workspace.changes() == Changes()
@@ -448,8 +448,8 @@ def test_skills_of_a_project_are_visible_to_every_agent_and_no_change_of_its_own
 
 def test_skill_folders_that_are_both_there_stay_as_they_are(tmp_path):
     files = {".claude/skills/a/SKILL.md": "a", ".agents/skills/b/SKILL.md": "b"}
-    with world_in(repository(tmp_path / "r", files)) as world:
-        workspace = world.workspaces.fresh(WorkspaceSpec())
+    with world_in(repository(tmp_path / "r", files)) as services:
+        workspace = services.workspaces.fresh(WorkspaceSpec())
         workspace.remember()
         assert [
             [path.name for path in (workspace.path / name).iterdir()] for name in (".claude/skills", ".agents/skills")
