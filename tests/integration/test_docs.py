@@ -255,15 +255,13 @@ def test_versions_of_agents_are_those_that_were_verified(document):
     assert set(found) <= named
 
 
-def test_the_architecture_names_every_module_and_no_other():
+def test_the_architecture_names_every_room_and_no_other():
     package = REPOSITORY / "src" / "skillgym_action"
-    modules = {path.stem for path in package.rglob("*.py")} - {"__init__"}
-    tree = text_of("docs/architecture.md").split("src/skillgym_action/\n")[1].split("\ntests/")[0]
-    assert modules - set(re.findall(r"\w+", tree)) == set()
-    named = {word for line in re.findall(r"^  (\w.*)$", tree, re.MULTILINE) for word in line.split("   ")[0].split()}
-    named = {word for word in named if not word.endswith("/")}
-    named |= set(re.findall(r"\b[a-z]+_[a-z_]+\b", tree))
-    assert named - modules - {path.stem for path in package.rglob("*.mjs")} == set()
+    rooms = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    rooms |= {path.stem for path in package.glob("*.py")} - {"__init__"}
+    section = text_of("docs/architecture.md").split("\n## The rooms\n")[1].split("\n## ")[0]
+    named = {word for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for word in re.findall("`(.*?)`", row)}
+    assert named == rooms
 
 
 # --- links ------------------------------------------------------------------------------------------

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Runner
     from skillgym_action.services import Services
-    from skillgym_action.settings.options import Settings
     from skillgym_action.settings.context import Context
+    from skillgym_action.settings.options import Settings
 
 PROBE = "Reply with the one word: ready"
 PROBE_LIMIT = 60.0  # seconds
