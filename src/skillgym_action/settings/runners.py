@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.filesystem.glob_patterns import matches
 from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
@@ -35,7 +35,7 @@ def selected_runners(config: Config, selectors: Iterable[str], environment: Mapp
     wanted = tuple(selectors) or tuple(configured)
     runners: dict[str, Runner] = {}
     for selector in wanted:
-        ids = [name for name in configured if fnmatchcase(name, selector)] if selectors else [selector]
+        ids = [name for name in configured if name == selector or matches(name, selector)] if selectors else [selector]
         for name in ids:
             runners.setdefault(name, _configured(name, configured[name].agent, config.folder, environment))
         if not ids and is_agent(selector):

@@ -10,8 +10,9 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
+
+from skillgym_action.filesystem.glob_patterns import ANY_DEPTH, is_pattern, part_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     Parts = tuple[str, ...]
 
-ANY_DEPTH = "**"
 MOST_ENTRIES = 200_000
 """Entries of folders that one search looks at."""
 DEEPEST = 100
@@ -117,8 +117,9 @@ def _named(within: int, part: str) -> list[str]:
     """The names in a folder that match a part of a pattern."""
     if part == ANY_DEPTH:
         return os.listdir(within)
-    if any(sign in part for sign in "*?["):
-        return [name for name in os.listdir(within) if fnmatchcase(name, part)]
+    if is_pattern(part):
+        matched = part_matcher(part)
+        return [name for name in os.listdir(within) if matched(name)]
     try:
         _found(within, part)
     except FileNotFoundError:

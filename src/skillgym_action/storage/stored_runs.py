@@ -16,6 +16,7 @@ from pydantic_core import from_json
 from skillgym_action.documents.json_text import Extent, refuse_doubled, refuse_large
 from skillgym_action.documents.located_values import NotationError
 from skillgym_action.documents.user_files import PLAIN_PATH
+from skillgym_action.filesystem.glob_patterns import is_pattern
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
@@ -111,8 +112,8 @@ def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
     target = cwd / run
     if confined and target.is_relative_to(cwd) and target != cwd and ".." not in target.parts:
         folder, parts = cwd, target.relative_to(cwd).parts
-    elif any(map(_is_pattern, target.parts)):
-        folder = Path(*takewhile(lambda part: not _is_pattern(part), target.parts))
+    elif any(map(is_pattern, target.parts)):
+        folder = Path(*takewhile(lambda part: not is_pattern(part), target.parts))
         parts = target.relative_to(folder).parts
     elif target.is_dir():
         _refuse_links_out(target, cwd)
@@ -120,9 +121,6 @@ def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
         return
     else:
         folder, parts = target.parent, (target.name,)
-    for part in parts:
-        if "**" in part and part != "**":
-            raise UsageError(f"{run} is no pattern: {part}", remedy="** stands alone between slashes")
     found = list(_matches(folder, parts, run, cwd))
     if not found:
         raise UsageError(f"no such run: {run}", remedy=f"{_WHAT_A_RUN_IS}, or a pattern that matches some")
@@ -135,7 +133,7 @@ def _matches(folder: Path, parts: tuple[str, ...], run: str, cwd: Path) -> Itera
     """What a name or a pattern leads to. Of a pattern only folders and files in JSON count."""
     if not folder.is_dir():
         return
-    pattern = any(map(_is_pattern, parts))
+    pattern = any(map(is_pattern, parts))
     try:
         for found in matching(folder, parts):
             inner = (*found, RESULTS) if found[-1] != RESULTS and is_folder(folder, found) else found
@@ -164,10 +162,6 @@ def _is_there(named: _Named) -> bool:
         return bool(matching(named.folder, named.parts))
     except OSError:
         return True
-
-
-def _is_pattern(part: str) -> bool:
-    return any(sign in part for sign in "*?[")
 
 
 def _shown(path: Path, cwd: Path) -> str:
