@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Listing:
+class AgentInfo:
     """What is known of an agent without importing its adapter.
 
     ``version`` is the one its adapter was verified with; ``streams``: its output tells how far it is while it runs.
@@ -56,7 +56,7 @@ OF_COPILOT = (
 # A tag, a range or an address is none: what is installed today has to be what is installed tomorrow.
 EXACT_VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 AGENTS = {
-    "claude-code": Listing(
+    "claude-code": AgentInfo(
         module="skillgym_action.agents.claude_code",
         executable="claude",
         package="@anthropic-ai/claude-code",
@@ -65,7 +65,7 @@ AGENTS = {
         keys=("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"),
         configuration=("CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json"),
     ),
-    "codex": Listing(
+    "codex": AgentInfo(
         module="skillgym_action.agents.codex",
         executable="codex",
         package="@openai/codex",
@@ -74,7 +74,7 @@ AGENTS = {
         keys=("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
         configuration=("AGENTS.md", "AGENTS.override.md", ".agents", ".codex", *PLUGINS),
     ),
-    "pi": Listing(
+    "pi": AgentInfo(
         module="skillgym_action.agents.pi",
         executable="pi",
         package="@mariozechner/pi-coding-agent",
@@ -91,7 +91,7 @@ AGENTS = {
         ),
         configuration=("AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD", ".agents", ".pi"),
     ),
-    "opencode": Listing(
+    "opencode": AgentInfo(
         module="skillgym_action.agents.opencode",
         executable="opencode",
         package="opencode-ai",
@@ -118,7 +118,7 @@ AGENTS = {
             ".opencode",
         ),
     ),
-    "copilot": Listing(
+    "copilot": AgentInfo(
         module="skillgym_action.agents.copilot",
         executable="copilot",
         package="@github/copilot",
@@ -134,7 +134,7 @@ AGENTS = {
         ),
         configuration=("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".agents", ".claude", ".mcp.json", *OF_COPILOT),
     ),
-    "gemini": Listing(
+    "gemini": AgentInfo(
         module="skillgym_action.agents.gemini",
         executable="gemini",
         package="@google/gemini-cli",
@@ -143,7 +143,7 @@ AGENTS = {
         keys=("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
         configuration=("GEMINI.md", ".agents", ".gemini", ".geminiignore", ".env"),
     ),
-    "qwen": Listing(
+    "qwen": AgentInfo(
         module="skillgym_action.agents.qwen",
         executable="qwen",
         package="@qwen-code/qwen-code",
@@ -152,18 +152,18 @@ AGENTS = {
         keys=("OPENAI_API_KEY", "OPENAI_BASE_URL"),
         configuration=("QWEN.md", "AGENTS.md", ".agents", ".qwen", ".qwenignore", ".env"),
     ),
-    "cursor-agent": Listing(
+    "cursor-agent": AgentInfo(
         module="skillgym_action.agents.cursor_agent",
         executable="cursor-agent",
         streams=True,
         keys=("CURSOR_API_KEY",),
         configuration=("AGENTS.md", "CLAUDE.md", ".agents", ".claude", ".cursor", ".cursorrules", ".cursorignore"),
     ),
-    "command": Listing(module="skillgym_action.agents.command"),
-    "replay": Listing(module="skillgym_action.agents.replay", plays=True, changes_again=True),
-    "agentv-cli": Listing(module="skillgym_action.agentv.cli_agent", format="agentv"),
-    "agentv-mock": Listing(module="skillgym_action.agentv.mock_agent", format="agentv", plays=True),
-    "agentv-replay": Listing(module="skillgym_action.agentv.replay_agent", format="agentv", plays=True),
+    "command": AgentInfo(module="skillgym_action.agents.command"),
+    "replay": AgentInfo(module="skillgym_action.agents.replay", plays=True, changes_again=True),
+    "agentv-cli": AgentInfo(module="skillgym_action.agentv.cli_agent", format="agentv"),
+    "agentv-mock": AgentInfo(module="skillgym_action.agentv.mock_agent", format="agentv", plays=True),
+    "agentv-replay": AgentInfo(module="skillgym_action.agentv.replay_agent", format="agentv", plays=True),
 }
 
 

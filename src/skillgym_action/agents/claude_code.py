@@ -11,36 +11,28 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, reported_or_crashed, streamed_events
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import (
-    Command,
-    FileRead,
-    FileWrite,
-    SkillSignal,
     Usage,
 )
-from skillgym_action.transcripts.agent_output import Reading, total, total_usage
+from skillgym_action.transcripts.agent_output import total, total_usage
 from skillgym_action.transcripts.lenient_json import object_in
-from skillgym_action.transcripts.trouble_signs import crashed, kind_of_status, kind_of_text
+from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from skillgym_action.model.session import Capture, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
-    from skillgym_action.transcripts.agent_output import Effect
+    from skillgym_action.model.session import Session
     from skillgym_action.transcripts.lenient_json import Loose
 
 LIMITS = {"error_max_turns": "max-steps", "error_max_budget_usd": "budget-exceeded"}
 EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)\b")
 SYNTHETIC = "<synthetic>"
-FILES: dict[str, tuple[str, type[FileRead | FileWrite]]] = {
-    "Read": ("file_path", FileRead),
-    "Write": ("file_path", FileWrite),
-    "Edit": ("file_path", FileWrite),
-    "MultiEdit": ("file_path", FileWrite),
-    "NotebookEdit": ("notebook_path", FileWrite),
-}
+TOOLS = Tools(
+    commands={"Bash": "command"},
+    skills={"Skill": "skill"},
+    reads={"Read": "file_path"},
+    writes={"Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"},
+)
 # Input, input written to the cache, input read from the cache, output; inputs exclude one another.
 IN_MESSAGE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 BY_MODEL = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens")
@@ -48,40 +40,27 @@ BY_MODEL = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "
 SILENT = frozenset({"thinking_tokens", "task_started", "task_progress", "task_updated", "task_notification"})
 
 
-def invocation(session: Session) -> Invocation:
+def invocation(session: Session, *resumed: str) -> Invocation:
     """A session with a config folder of its own; the CLI tries a failed model call twice more, and so may we."""
-    return _invocation(session)
-
-
-def resume(session: Session, session_id: str) -> Invocation:
-    """Needs the home of the session that is continued."""
-    return _invocation(session, f"--resume={session_id}")
-
-
-def _invocation(session: Session, *resumed: str) -> Invocation:
-    agent = session.agent
-    argv = [*(agent.command or ("claude",)), "-p", "--output-format", "stream-json", "--verbose"]
-    argv += ["--dangerously-skip-permissions", *resumed]
-    if agent.model:
-        argv += ["--model", agent.model]
-    if session.budget is not None:
-        argv += ["--max-budget-usd", f"{session.budget:.6f}"]
-    return Invocation(
-        argv=(*argv, *agent.command_args),
-        cwd=session.workspace,
-        timeout=session.timeout,
-        stdin=session.prompt,
+    options = ("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions")
+    budget = () if session.budget is None else ("--max-budget-usd", f"{session.budget:.6f}")
+    return cli_invocation(
+        session,
+        ("claude", *options, *resumed, *budget),
         env={
-            "HOME": str(session.home),
             "CLAUDE_CONFIG_DIR": str(session.home / ".claude"),
             "IS_SANDBOX": "1",  # without it the CLI refuses to run unattended as root
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_MAX_RETRIES": "2",
-            **agent.env,
         },
         collect=(".claude/projects/*/*.jsonl",),
     )
+
+
+def resume(session: Session, session_id: str) -> Invocation:
+    """Needs the home of the session that is continued."""
+    return invocation(session, f"--resume={session_id}")
 
 
 def progress(line: str) -> Progress | None:
@@ -97,20 +76,8 @@ def progress(line: str) -> Progress | None:
     return Progress(step=step, usage=_usage(said.child("message", "usage")), model=model)
 
 
-def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001  # the stream tells all there is
-    """Read line by line; a session that was ended early gives what it had said so far."""
-    reading = _Reading()
-    reading.read(capture.stdout)
-    return reading.transcript(capture)
-
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """The stream's own word first; how the process ended is evidence only where the stream says nothing."""
-    return transcript.trouble or crashed(capture)
-
-
 @dataclass
-class _Reading(Reading):
+class _Parser(StreamParser):
     error: str = ""
     retry_after: float | None = None
 
@@ -149,7 +116,7 @@ class _Reading(Reading):
             elif (thought := part.text("thinking")) is not None:
                 self.log.thought(thought, at)
             elif (tool := part.text("name")) is not None:
-                effects = _effects(tool, part.child("input"))
+                effects = TOOLS.effects(tool, part.child("input"))
                 self.log.call(part.text("id") or "", tool, part.at("input"), effects, at)
 
     def _user(self, said: Loose) -> None:
@@ -180,13 +147,8 @@ class _Reading(Reading):
             self.fail(message, kind, retry_after=self.retry_after if kind == "rate-limit" else None)
 
 
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
-    if tool == "Bash" and (command := given.text("command")) is not None:
-        yield Command(command=command)
-    elif tool == "Skill" and (skill := given.text("skill")):
-        yield SkillSignal(skill=skill.lstrip("/"), signal="Skill tool")
-    elif tool in FILES and (path := given.text(FILES[tool][0])):
-        yield FILES[tool][1](path=path)
+transcript = streamed_events(_Parser)
+trouble = reported_or_crashed
 
 
 def _exit_code(output: str, said: Loose, *, failed: bool) -> int | None:

@@ -12,15 +12,13 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import StreamParser, cli_invocation, reported_or_crashed, streamed_events
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Command, FileWrite, Usage
-from skillgym_action.transcripts.agent_output import Reading, total_usage
 from skillgym_action.transcripts.lenient_json import Loose, object_in
-from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
-    from skillgym_action.model.session import Capture, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
+    from skillgym_action.model.session import Session
     from skillgym_action.transcripts.agent_output import Effect
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
@@ -54,35 +52,26 @@ SHELL = re.compile(r"(?:.*/)?(?:ba|z|da)?sh")
 TOLD_LATER = frozenset({"id", "type", "tool", "status", "aggregated_output", "exit_code", "result", "error"})
 
 
-def invocation(session: Session) -> Invocation:
+def invocation(session: Session, *resumed: str) -> Invocation:
     """A session with a config folder of its own; the CLI tries a failed model call twice more."""
-    return _invocation(session, "-")
+    env, home = session.agent.env, session.home / ".codex"
+    config = CONFIG.format(
+        base_url=json.dumps(env.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL, ensure_ascii=False),
+        key="CODEX_API_KEY" if env.get("CODEX_API_KEY") else "OPENAI_API_KEY",
+    )
+    return cli_invocation(
+        session,
+        ("codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"),
+        last=(*resumed, "-"),
+        env={"CODEX_HOME": str(home)},
+        files={home / "config.toml": config},
+        collect=(ROLLOUTS,),
+    )
 
 
 def resume(session: Session, session_id: str) -> Invocation:
     """Needs the home of the session that is continued."""
-    return _invocation(session, "resume", "--", session_id, "-")
-
-
-def _invocation(session: Session, *prompt: str) -> Invocation:
-    agent, home = session.agent, session.home / ".codex"
-    argv = [*(agent.command or ("codex",)), "exec", "--json", "--skip-git-repo-check"]
-    argv += ["--dangerously-bypass-approvals-and-sandbox"]
-    if agent.model:
-        argv += ["--model", agent.model]
-    config = CONFIG.format(
-        base_url=json.dumps(agent.env.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL, ensure_ascii=False),
-        key="CODEX_API_KEY" if agent.env.get("CODEX_API_KEY") else "OPENAI_API_KEY",
-    )
-    return Invocation(
-        argv=(*argv, *agent.command_args, *prompt),
-        cwd=session.workspace,
-        timeout=session.timeout,
-        stdin=session.prompt,
-        env={"HOME": str(session.home), "CODEX_HOME": str(home), **agent.env},
-        files={home / "config.toml": config},
-        collect=(ROLLOUTS,),
-    )
+    return invocation(session, "resume", "--", session_id)
 
 
 def progress(line: str) -> Progress | None:
@@ -97,23 +86,9 @@ def progress(line: str) -> Progress | None:
             return None
 
 
-def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001  # the CLI tells all there is
-    """Read line by line; a session that was ended early gives what it had said so far."""
-    reading = _Reading()
-    reading.read(capture.stdout)
-    for rollout in capture.collected:
-        for line in rollout.lines():
-            if IN_ROLLOUT.search(line):
-                reading.take_of_rollout(object_in(line) or Loose({}))
-    return reading.transcript(capture)
+class _Parser(StreamParser):
+    COLLECTED = IN_ROLLOUT
 
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """The stream's own word first; how the process ended is evidence only where the stream says nothing."""
-    return transcript.trouble or crashed(capture)
-
-
-class _Reading(Reading):
     def take(self, said: Loose) -> bool:
         item = said.child("item")
         match said.text("type"), item.text("type"):
@@ -122,7 +97,9 @@ class _Reading(Reading):
             case "turn.started", _:
                 pass
             case "turn.completed", _:
-                self.complete, self.usage = True, _usage(said.child("usage"))
+                self.complete = True
+                # Where the rollout has the tokens of each round, sub-agents' rounds among them, their sum counts.
+                self.usage = None if self.rounds else _usage(said.child("usage"))
             case "turn.failed", _:
                 self.fail(said.text("error", "message") or "the turn failed")
             case "item.completed", "agent_message":
@@ -146,7 +123,7 @@ class _Reading(Reading):
             failed = item.text("status") == "failed"
             self.log.result(key, output, failed=failed, exit_code=item.count("exit_code"))
 
-    def take_of_rollout(self, said: Loose) -> None:
+    def take_collected(self, said: Loose) -> None:
         """A session's rollout, and those of its sub-agents, whose rounds count."""
         told = said.child("payload")
         match said.text("type"):
@@ -156,10 +133,13 @@ class _Reading(Reading):
                 self.model = self.model or told.text("model")
             case "token_usage_record":
                 self.rounds[told.text("response_id") or ""] = _usage(told.child("usage"))
-                self.usage = total_usage(self.rounds.values())
             case "response_item":
                 texts = [part.text("text") or "" for part in told.children("content")]
                 self.skills = self.skills or tuple(OFFERED_SKILL.findall("\n".join(texts)))
+
+
+transcript = streamed_events(_Parser)
+trouble = reported_or_crashed
 
 
 def _effects(item: Loose, kind: str) -> list[Effect]:

@@ -16,6 +16,7 @@ import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import reported_or_crashed, started_again
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.model.json_codec import from_json
 from skillgym_action.model.session import Invocation, Progress
@@ -37,7 +38,7 @@ from skillgym_action.model.session_report import (
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.transcripts.agent_output import Events
 from skillgym_action.transcripts.lenient_json import TEXT_LIMIT, Loose, object_in, shortened
-from skillgym_action.transcripts.trouble_signs import brief, crashed
+from skillgym_action.transcripts.trouble_signs import brief
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,9 +89,8 @@ def invocation(session: Session) -> Invocation:
     )
 
 
-def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - a stand-in keeps no session
-    """The program is simply started again with the new prompt."""
-    return invocation(session)
+resume = started_again(invocation)
+trouble = reported_or_crashed
 
 
 def _argv(session: Session, values: Mapping[str, str]) -> tuple[str, ...]:
@@ -125,11 +125,6 @@ def transcript(capture: Capture, session: Session) -> Transcript:
     )
     events = (Message(role="assistant", phase="final", text=text),) if text else ()
     return Transcript(events=events, final_output=text, model=session.agent.model)
-
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """What the program itself reports, else how it ended."""
-    return transcript.trouble or crashed(capture)
 
 
 def _text(output: Output) -> str:

@@ -10,17 +10,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import (
+    PATCHED_FILE,
+    StreamParser,
+    Tools,
+    cli_invocation,
+    reported_or_crashed,
+    streamed_events,
+)
 from skillgym_action.model.session import Invocation, Progress
-from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
-from skillgym_action.transcripts.agent_output import Reading
+from skillgym_action.model.session_report import FileWrite, Usage
 from skillgym_action.transcripts.lenient_json import Loose, object_in
-from skillgym_action.transcripts.trouble_signs import crashed, kind_of_status, kind_of_text
+from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
-    from skillgym_action.model.session import Capture, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
+    from skillgym_action.model.session import Session
     from skillgym_action.transcripts.agent_output import Effect
 
 ERRORS = {"authentication": "auth", "authorization": "auth", "rate_limit": "rate-limit", "quota": "rate-limit"}
@@ -38,42 +44,31 @@ SILENT = frozenset(
     }
 )
 IN_RECORD = re.compile(r'"type": ?"session\.(?:start|resume|usage_record)"')
-FILES: dict[str, type[FileRead | FileWrite]] = {"view": FileRead, "create": FileWrite, "edit": FileWrite}
-PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Move to): (.+)$", re.MULTILINE)
+TOOLS = Tools(
+    commands={"bash": "command"},
+    skills={"skill": "skill"},
+    reads={"view": "path"},
+    writes={"create": "path", "edit": "path"},
+)
+PATCH_TOOL = "apply_patch"  # its arguments are one text
 
 
-def invocation(session: Session) -> Invocation:
+def invocation(session: Session, *resumed: str) -> Invocation:
     """A session with a config folder of its own; the CLI tries a failed model call up to five times more."""
-    return _invocation(session)
+    options = ("--output-format", "json", "--no-color", "--allow-all", "--no-ask-user", "--disable-client-telemetry")
+    # With the user's own model service, no other service is called; GitHub's service does not work offline.
+    offline = {"COPILOT_OFFLINE": "true"} if session.agent.env.get("COPILOT_PROVIDER_BASE_URL") else {}
+    return cli_invocation(
+        session,
+        ("copilot", *options, *resumed),
+        env={"COPILOT_HOME": str(session.home / ".copilot"), "COPILOT_AUTO_UPDATE": "false", **offline},
+        collect=(".copilot/session-state/*/events.jsonl",),
+    )
 
 
 def resume(session: Session, session_id: str) -> Invocation:
     """Needs the home of the session that is continued."""
-    return _invocation(session, f"--resume={session_id}")
-
-
-def _invocation(session: Session, *resumed: str) -> Invocation:
-    agent = session.agent
-    argv = [*(agent.command or ("copilot",)), "--output-format", "json", "--no-color", "--allow-all", "--no-ask-user"]
-    argv += ["--disable-client-telemetry", *resumed]
-    if agent.model:
-        argv += ["--model", agent.model]
-    # With a service of the user's own, nobody else is called; GitHub's service cannot be had offline.
-    offline = {"COPILOT_OFFLINE": "true"} if agent.env.get("COPILOT_PROVIDER_BASE_URL") else {}
-    return Invocation(
-        argv=(*argv, *agent.command_args),
-        cwd=session.workspace,
-        timeout=session.timeout,
-        stdin=session.prompt,
-        env={
-            "HOME": str(session.home),
-            "COPILOT_HOME": str(session.home / ".copilot"),
-            "COPILOT_AUTO_UPDATE": "false",
-            **offline,
-            **agent.env,
-        },
-        collect=(".copilot/session-state/*/events.jsonl",),
-    )
+    return invocation(session, f"--resume={session_id}")
 
 
 def progress(line: str) -> Progress | None:
@@ -88,27 +83,12 @@ def progress(line: str) -> Progress | None:
             return None
 
 
-def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001  # the CLI tells all there is
-    """Read line by line; a session that was ended early gives what it had said so far."""
-    reading = _Reading()
-    for record in capture.collected:
-        for line in record.lines():
-            if IN_RECORD.search(line):
-                reading.take_of_record(object_in(line) or Loose({}))
-    reading.read(capture.stdout)
-    return reading.transcript(capture)
-
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """The stream's own word first; how the process ended is evidence only where the stream says nothing."""
-    return transcript.trouble or crashed(capture)
-
-
-class _Reading(Reading):
+class _Parser(StreamParser):
     NOISE = NOISE
+    COLLECTED = IN_RECORD
 
-    def take_of_record(self, said: Loose) -> None:
-        """Rounds before a session was continued belong to the session before."""
+    def take_collected(self, said: Loose) -> None:
+        """Take a line of the session's record. Rounds before a session was continued belong to the session before."""
         told = said.child("data")
         match said.text("type"):
             case "session.start":
@@ -163,17 +143,14 @@ class _Reading(Reading):
         self.fail(message, known or ("provider" if kind == "query" else None))
 
 
-def _effects(tool: str, call: Loose) -> Iterator[Effect]:
-    given = call.child("arguments")
-    if tool == "bash" and (command := given.text("command")) is not None:
-        yield Command(command=command)
-    elif tool == "skill" and (skill := given.text("skill")):
-        yield SkillSignal(skill=skill, signal="skill tool")
-    elif tool == "apply_patch":
-        for path in PATCHED.findall(call.text("arguments") or ""):
-            yield FileWrite(path=path)
-    elif tool in FILES and (path := given.text("path")):
-        yield FILES[tool](path=path)
+transcript = streamed_events(_Parser)
+trouble = reported_or_crashed
+
+
+def _effects(tool: str, call: Loose) -> Iterable[Effect]:
+    if tool == PATCH_TOOL:
+        return [FileWrite(path=path) for path in PATCHED_FILE.findall(call.text("arguments") or "")]
+    return TOOLS.effects(tool, call.child("arguments"))
 
 
 def _usage(told: Loose) -> Usage:

@@ -8,50 +8,35 @@ fails, the process may end without one. Skills are used by reading them.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, reported_or_crashed, streamed_events
 from skillgym_action.model.session import Invocation, Progress
-from skillgym_action.model.session_report import Command, FileRead, FileWrite, Usage
-from skillgym_action.transcripts.agent_output import Reading, total
+from skillgym_action.model.session_report import Usage
+from skillgym_action.transcripts.agent_output import total
 from skillgym_action.transcripts.lenient_json import Loose, object_in
-from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from skillgym_action.model.session import Session
 
-    from skillgym_action.model.session import Capture, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
-    from skillgym_action.transcripts.agent_output import Effect
-
-FILES: dict[str, type[FileRead | FileWrite]] = {"read": FileRead, "write": FileWrite, "edit": FileWrite}
+TOOLS = Tools(commands={"shell": "command"}, reads={"read": "path"}, writes={"write": "path", "edit": "path"})
 # What people would want to see of a result.
 SHOWN = ("stdout", "stderr", "content", "error", "errorMessage", "message")
 LATEST = 253402300799  # the last second of the year 9999
 
 
-def invocation(session: Session) -> Invocation:
+def invocation(session: Session, *resumed: str) -> Invocation:
     """The prompt is an argument, as the published description has it."""
-    return _invocation(session)
+    options = ("-p", "--output-format", "stream-json", "--trust", "--force")
+    started = cli_invocation(session, ("cursor-agent", *options, *resumed), last=("--", session.prompt))
+    return replace(started, stdin=None)
 
 
 def resume(session: Session, session_id: str) -> Invocation:
     """Needs the home of the session that is continued."""
-    return _invocation(session, f"--resume={session_id}")
-
-
-def _invocation(session: Session, *resumed: str) -> Invocation:
-    agent = session.agent
-    argv = [*(agent.command or ("cursor-agent",)), "-p", "--output-format", "stream-json", "--trust", "--force"]
-    argv += resumed
-    if agent.model:
-        argv += ["--model", agent.model]
-    return Invocation(
-        argv=(*argv, *agent.command_args, "--", session.prompt),
-        cwd=session.workspace,
-        timeout=session.timeout,
-        env={"HOME": str(session.home), **agent.env},
-    )
+    return invocation(session, f"--resume={session_id}")
 
 
 def progress(line: str) -> Progress | None:
@@ -63,19 +48,7 @@ def progress(line: str) -> Progress | None:
     return Progress(finished=True) if said.text("type") == "result" else None
 
 
-def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001  # the stream tells all there is
-    """Read line by line; a session that was ended early gives what it had said so far."""
-    reading = _Reading()
-    reading.read(capture.stdout)
-    return reading.transcript(capture)
-
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """The stream's own word first; how the process ended is evidence only where the stream says nothing."""
-    return transcript.trouble or crashed(capture)
-
-
-class _Reading(Reading):
+class _Parser(StreamParser):
     def take(self, said: Loose) -> bool:
         self.session_id = said.text("session_id") or self.session_id
         if (step := _step(said)) is not None and (self.rounds or said.text("model_call_id")):
@@ -98,7 +71,7 @@ class _Reading(Reading):
     def _tool(self, said: Loose) -> None:
         key, (tool, told) = said.text("call_id") or "", _tool(said)
         if not self.log.called(key):
-            self.log.call(key, tool, told.at("args"), _effects(tool, told.child("args")), _at(said))
+            self.log.call(key, tool, told.at("args"), TOOLS.effects(tool, told.child("args")), _at(said))
         if said.text("subtype") == "completed":
             result = told.child("result")
             outcome = (*result.children(), Loose({}))[0]
@@ -118,6 +91,10 @@ class _Reading(Reading):
         )
         if result.true("is_error"):
             self.fail(result.text("result") or result.text("subtype") or "the session failed")
+
+
+transcript = streamed_events(_Parser)
+trouble = reported_or_crashed
 
 
 def _step(said: Loose) -> str | None:
@@ -143,13 +120,6 @@ def _tool(said: Loose) -> tuple[str, Loose]:
             name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", key.removesuffix("ToolCall")).lower()
             return name, said.child("tool_call", key)
     return "", Loose({})
-
-
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
-    if tool == "shell" and (command := given.text("command")) is not None:
-        yield Command(command=command)
-    elif tool in FILES and (path := given.text("path")):
-        yield FILES[tool](path=path)
 
 
 def _words(said: Loose) -> str:

@@ -13,18 +13,21 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import (
+    StreamParser,
+    Tools,
+    cli_invocation,
+    reported_or_crashed,
+    streamed_events,
+    wrong_argument,
+)
 from skillgym_action.model.session import Invocation, Progress
-from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
-from skillgym_action.transcripts.agent_output import Reading
+from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.lenient_json import Loose, object_in
-from skillgym_action.transcripts.trouble_signs import crashed, kind_of_status, kind_of_text
+from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from skillgym_action.model.session import Capture, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
-    from skillgym_action.transcripts.agent_output import Effect
 
 SETTINGS = {
     "general": {"enableAutoUpdate": False, "maxAttempts": 3},
@@ -40,60 +43,40 @@ ENDED = re.compile(
 # How stderr shows a call that failed, and what is left of its status in the exit code.
 SHOWN_STATUS = re.compile(r"^  (?:status|code): (\d{3})\b", re.MULTILINE)
 STATUS_ENDS = range(400 - 256, 256)
-FILES: dict[str, type[FileRead | FileWrite]] = {"read_file": FileRead, "write_file": FileWrite, "replace": FileWrite}
+TOOLS = Tools(
+    commands={"run_shell_command": "command"},
+    skills={"activate_skill": "name"},
+    reads={"read_file": "file_path"},
+    writes={"write_file": "file_path", "replace": "file_path"},
+)
 
 
-def invocation(session: Session) -> Invocation:
+def invocation(session: Session, *resumed: str) -> Invocation:
     """A session with a config folder of its own; the CLI tries a failed model call twice more."""
-    return _invocation(session)
+    # Left to itself, the CLI guesses wrongly as soon as a base URL is set.
+    vertex = session.agent.env.get("GOOGLE_GENAI_USE_VERTEXAI") == "true"
+    auth = {"selectedType": "vertex-ai" if vertex else "gemini-api-key"}
+    rounds = {"model": {"maxSessionTurns": session.max_steps}} if session.max_steps else {}
+    return cli_invocation(
+        session,
+        ("gemini", "--yolo", "--output-format", "stream-json", *resumed),
+        env={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
+        files={
+            session.home / ".gemini" / "settings.json": json.dumps({**SETTINGS, **rounds, "security": {"auth": auth}})
+        },
+        collect=(".gemini/tmp/*/chats/session-*.jsonl",),
+    )
 
 
 def resume(session: Session, session_id: str) -> Invocation:
     """Needs the home and the workspace of the session that is continued."""
-    return _invocation(session, f"--resume={session_id}")
-
-
-def _invocation(session: Session, *resumed: str) -> Invocation:
-    agent = session.agent
-    argv = [*(agent.command or ("gemini",)), "--yolo", "--output-format", "stream-json", *resumed]
-    if agent.model:
-        argv += ["--model", agent.model]
-    # Left to itself, the CLI guesses wrongly as soon as a base URL is set.
-    auth = "vertex-ai" if agent.env.get("GOOGLE_GENAI_USE_VERTEXAI") == "true" else "gemini-api-key"
-    turns = {"model": {"maxSessionTurns": session.max_steps}} if session.max_steps else {}
-    settings = {**SETTINGS, **turns, "security": {"auth": {"selectedType": auth}}}
-    return Invocation(
-        argv=(*argv, *agent.command_args),
-        cwd=session.workspace,
-        timeout=session.timeout,
-        stdin=session.prompt,
-        env={"HOME": str(session.home), "GEMINI_CLI_TRUST_WORKSPACE": "true", **agent.env},
-        files={session.home / ".gemini" / "settings.json": json.dumps(settings)},
-        collect=(".gemini/tmp/*/chats/session-*.jsonl",),
-    )
+    return invocation(session, f"--resume={session_id}")
 
 
 def progress(line: str) -> Progress | None:
     """The end only: calls of tools in one round cannot be told from calls in several."""
     said = object_in(line)
     return Progress(finished=True) if said and said.text("type") == "result" else None
-
-
-def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001  # the CLI tells all there is
-    """Read line by line; a session that was ended early gives what it had said so far."""
-    reading = _Reading()
-    for log in capture.collected:
-        for line in log.lines():
-            reading.take_of_log(object_in(line) or Loose({}))
-    reading.read(capture.stdout)
-    reading.end_of_words()
-    reading.find_trouble(capture)
-    return reading.transcript(capture)
-
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """The stream's own word first; how the process ended is evidence only where the stream says nothing."""
-    return transcript.trouble or crashed(capture)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +90,7 @@ class _Round:
 
 
 @dataclass
-class _Reading(Reading):
+class _Parser(StreamParser):
     """``logged``: the rounds of the log; ``pieces``: of the message that is being said, since ``begun``."""
 
     logged: dict[str, _Round] = field(default_factory=dict)
@@ -119,7 +102,7 @@ class _Reading(Reading):
     error: Loose | None = None
     notice: str = ""
 
-    def take_of_log(self, said: Loose) -> None:
+    def take_collected(self, said: Loose) -> None:
         """The last line about a message counts; some lines repeat many of them."""
         for message in (said, *said.children("$set", "messages")):
             if message.text("type") == "gemini" and (key := message.text("id")):
@@ -132,7 +115,7 @@ class _Reading(Reading):
             self.begun = self.begun or at
             self.pieces.append(said.text("content") or "")
             return True
-        self.end_of_words()
+        self._end_of_words()
         match kind:
             case "init":
                 self._begin(said)
@@ -142,7 +125,7 @@ class _Reading(Reading):
             case "tool_use":
                 self._round_goes_on()
                 tool, given = said.text("tool_name") or "", said.child("parameters")
-                self.log.call(said.text("tool_id") or "", tool, given.value, _effects(tool, given), at)
+                self.log.call(said.text("tool_id") or "", tool, given.value, TOOLS.effects(tool, given), at)
             case "tool_result":
                 self._tool_result(said, at)
             case "result":
@@ -169,7 +152,7 @@ class _Reading(Reading):
                 for text in thought:
                     self.log.thought(text)
 
-    def end_of_words(self) -> None:
+    def _end_of_words(self) -> None:
         """The pieces of a message are complete."""
         if self.pieces:
             self.log.words("".join(self.pieces), self.begun)
@@ -189,16 +172,21 @@ class _Reading(Reading):
         if result.text("status") != "success":
             self.error = result.child("error")
 
-    def find_trouble(self, capture: Capture) -> None:
-        """The words of the error first, then the status they leave out."""
+    def finish(self, capture: Capture) -> None:
+        """Find what failed, by the words of the error first, then by the status they leave out."""
+        self._end_of_words()
         if self.error is not None:
             message = self.error.text("message") or self.notice or "the session failed"
             kind = "max-steps" if self.error.text("type") == TURN_LIMIT else kind_of_text(message)
             self.fail(message, kind or kind_of_status(_status(capture)))
         elif not self.complete and capture.exit_code == NOT_SIGNED_IN:
             self.fail(capture.stderr.tail(500), "auth")
-        elif not self.complete and (refusal := _refusal(capture)):
+        elif not self.complete and (refusal := wrong_argument(capture)):
             self.fail(refusal, "runner-crash")
+
+
+transcript = streamed_events(_Parser)
+trouble = reported_or_crashed
 
 
 def _round(message: Loose) -> _Round:
@@ -224,15 +212,6 @@ def _exit_code(call: Loose) -> int | None:
     return int(ended["code"] or 0) if ended and not ended["signal"] else None
 
 
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
-    if tool == "run_shell_command" and (command := given.text("command")) is not None:
-        yield Command(command=command)
-    elif tool == "activate_skill" and (skill := given.text("name")):
-        yield SkillSignal(skill=skill, signal="activate_skill tool")
-    elif tool in FILES and (path := given.text("file_path")):
-        yield FILES[tool](path=path)
-
-
 def _total(stats: Loose) -> Usage:
     """Input includes what comes from the cache; only the total includes the thoughts."""
     names = ("total_tokens", "input_tokens", "output_tokens")
@@ -250,8 +229,3 @@ def _status(capture: Capture) -> int | None:
     if shown:
         return int(shown[-1])
     return code + 256 if code is not None and code in STATUS_ENDS else None
-
-
-def _refusal(capture: Capture) -> str | None:
-    """The first line of a long help that follows wrong arguments."""
-    return next((line for line in capture.stderr.lines() if line.startswith("Unknown argument")), None)

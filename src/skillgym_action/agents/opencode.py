@@ -12,18 +12,15 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, reported_or_crashed, streamed_events
 from skillgym_action.model.session import Invocation, Progress
-from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
-from skillgym_action.transcripts.agent_output import Reading, total
+from skillgym_action.model.session_report import Usage
+from skillgym_action.transcripts.agent_output import total
 from skillgym_action.transcripts.lenient_json import Loose, object_in
-from skillgym_action.transcripts.trouble_signs import crashed, kind_of_status, kind_of_text
+from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from skillgym_action.model.session import Capture, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
-    from skillgym_action.transcripts.agent_output import Effect
 
 PLUGIN = """\
 const RETRIES = 2
@@ -68,49 +65,38 @@ BASE_URLS = {
     "google": ("GOOGLE_GEMINI_BASE_URL", "/v1beta"),
 }
 GOES_ON = frozenset({"tool-calls", "unknown"})
-FILES: dict[str, type[FileRead | FileWrite]] = {"read": FileRead, "write": FileWrite, "edit": FileWrite}
-PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Move to): (.+)$", re.MULTILINE)
+TOOLS = Tools(
+    commands={"bash": "command"},
+    skills={"skill": "name"},
+    reads={"read": "filePath"},
+    writes={"write": "filePath", "edit": "filePath"},
+    patches={"apply_patch": "patchText"},
+)
 NO_RIPGREP = "ripgrep execution failed"
 # A model that the CLI does not find, and proposes itself: it knows the service, and has no key for it.
 NO_KEY = re.compile(r"Model not found: [^/\s]+/(?P<model>\S+)\. Did you mean: (?:.*, )?(?P=model)[,?]")
 
 
-def invocation(session: Session) -> Invocation:
+def invocation(session: Session, *resumed: str) -> Invocation:
     """A session with a config folder of its own; the CLI tries a failed model call twice more."""
-    return _invocation(session)
-
-
-def resume(session: Session, session_id: str) -> Invocation:
-    """Needs the home of the session that is continued."""
-    return _invocation(session, f"--session={session_id}")
-
-
-def _invocation(session: Session, *resumed: str) -> Invocation:
-    agent, folder = session.agent, session.home / ".config" / "opencode"
+    folder = session.home / ".config" / "opencode"
     plugin = folder / "node_modules" / "skillgym.js"
     # Without a title the CLI asks a model for one.
-    argv = [*(agent.command or ("opencode",)), "run", "--format", "json", "--thinking", "--auto", "--title", "session"]
-    argv += ["--print-logs", "--log-level", "ERROR", *resumed]
-    if agent.model:
-        argv += ["--model", agent.model]
+    options = ("run", "--format", "json", "--thinking", "--auto", "--title", "session")
     config = {
         "share": "disabled",
         "snapshot": False,
         "plugin": [plugin.as_uri()],
         "provider": {name: {"options": options} for name, options in _services(session).items()},
     }
-    return Invocation(
-        argv=(*argv, *agent.command_args),
-        cwd=session.workspace,
-        timeout=session.timeout,
-        stdin=session.prompt,
+    return cli_invocation(
+        session,
+        ("opencode", *options, "--print-logs", "--log-level", "ERROR", *resumed),
         env={
-            "HOME": str(session.home),
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
-            **agent.env,
         },
         files={
             folder / "opencode.json": json.dumps(config),
@@ -118,6 +104,11 @@ def _invocation(session: Session, *resumed: str) -> Invocation:
             plugin: PLUGIN,
         },
     )
+
+
+def resume(session: Session, session_id: str) -> Invocation:
+    """Needs the home of the session that is continued."""
+    return invocation(session, f"--session={session_id}")
 
 
 def _services(session: Session) -> dict[str, dict[str, str]]:
@@ -145,21 +136,8 @@ def progress(line: str) -> Progress | None:
             return None
 
 
-def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001  # the stream tells all there is
-    """Read line by line; a session that was ended early gives what it had said so far."""
-    reading = _Reading(logged=capture.stderr.tail(8192))
-    reading.read(capture.stdout)
-    reading.end()
-    return reading.transcript(capture)
-
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """The stream's own word first; how the process ended is evidence only where the stream says nothing."""
-    return transcript.trouble or crashed(capture)
-
-
 @dataclass
-class _Reading(Reading):
+class _Parser(StreamParser):
     """``logged``: the CLI's log of errors; ``running``: calls of tools that have not ended."""
 
     logged: str = ""
@@ -189,16 +167,19 @@ class _Reading(Reading):
         self.session_id = said.text("sessionID") or self.session_id
         return True
 
-    def end(self) -> None:
-        """Tools that were still running when the CLI was ended."""
+    def begin(self, capture: Capture) -> None:
+        self.logged = capture.stderr.tail(8192)
+
+    def finish(self, capture: Capture) -> None:  # noqa: ARG002 - all is known
+        """Add the calls of tools that were still running when the CLI was ended."""
         for key, call in self.running.items():
             tool = call.text("tool") or ""
-            self.log.call(key, tool, call.at("args"), _effects(tool, call.child("args")))
+            self.log.call(key, tool, call.at("args"), TOOLS.effects(tool, call.child("args")))
 
     def _tool(self, part: Loose) -> None:
         key, tool, state = part.text("callID") or "", part.text("tool") or "", part.child("state")
         self.running.pop(key, None)
-        self.log.call(key, tool, state.at("input"), _effects(tool, state.child("input")))
+        self.log.call(key, tool, state.at("input"), TOOLS.effects(tool, state.child("input")))
         output, error = state.text("output") or "", state.text("error")
         self.log.result(key, error or output, failed=error is not None, exit_code=state.count("metadata", "exit"))
         if tool == "skill" and error == NO_RIPGREP:
@@ -221,16 +202,8 @@ class _Reading(Reading):
         self.fail(message, kind or ("provider" if name == "GaveUp" else None))
 
 
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
-    if tool == "bash" and (command := given.text("command")) is not None:
-        yield Command(command=command)
-    elif tool == "skill" and (skill := given.text("name")):
-        yield SkillSignal(skill=skill, signal="skill tool")
-    elif tool == "apply_patch":
-        for path in PATCHED.findall(given.text("patchText") or ""):
-            yield FileWrite(path=path)
-    elif tool in FILES and (path := given.text("filePath")):
-        yield FILES[tool](path=path)
+transcript = streamed_events(_Parser)
+trouble = reported_or_crashed
 
 
 def _usage(told: Loose) -> Usage:

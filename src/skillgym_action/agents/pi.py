@@ -11,18 +11,14 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, reported_or_crashed, streamed_events
 from skillgym_action.model.session import Invocation, Progress
-from skillgym_action.model.session_report import Command, FileRead, FileWrite, Usage
-from skillgym_action.transcripts.agent_output import Reading, total
+from skillgym_action.model.session_report import Usage
+from skillgym_action.transcripts.agent_output import total
 from skillgym_action.transcripts.lenient_json import Loose, object_in
-from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from skillgym_action.model.session import Capture, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
-    from skillgym_action.transcripts.agent_output import Effect
 
 # The CLI reads no base URL from the environment, only from a file.
 BASE_URLS = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
@@ -37,44 +33,29 @@ SILENT = frozenset(
         *("tool_execution_update", "auto_retry_start", "auto_retry_end"),
     }
 )
-FILES: dict[str, type[FileRead | FileWrite]] = {"read": FileRead, "write": FileWrite, "edit": FileWrite}
+TOOLS = Tools(commands={"bash": "command"}, reads={"read": "path"}, writes={"write": "path", "edit": "path"})
 
 
-def invocation(session: Session) -> Invocation:
+def invocation(session: Session, *resumed: str) -> Invocation:
     """A session with a config folder of its own; the CLI tries a failed model call twice more."""
-    return _invocation(session)
-
-
-def resume(session: Session, session_id: str) -> Invocation:
-    """Needs the home of the session that is continued."""
-    return _invocation(session, "--session", session_id)
-
-
-def _invocation(session: Session, *resumed: str) -> Invocation:
-    agent, home = session.agent, session.home / ".pi" / "agent"
-    argv = [*(agent.command or ("pi",)), "-p", "--mode", "json", *resumed]
-    if agent.model:
-        argv += ["--model", agent.model]
-    providers = {name: {"baseUrl": agent.env[key]} for name, key in BASE_URLS.items() if agent.env.get(key)}
+    env, home = session.agent.env, session.home / ".pi" / "agent"
+    providers = {name: {"baseUrl": env[key]} for name, key in BASE_URLS.items() if env.get(key)}
     settings = {"retry": RETRIES, "skills": [str(session.workspace / ".claude" / "skills")]}
-    return Invocation(
-        argv=(*argv, *agent.command_args),
-        cwd=session.workspace,
-        timeout=session.timeout,
-        stdin=session.prompt,
-        env={
-            "HOME": str(session.home),
-            "PI_CODING_AGENT_DIR": str(home),
-            "PI_OFFLINE": "1",
-            "PI_TELEMETRY": "0",
-            **agent.env,
-        },
+    return cli_invocation(
+        session,
+        ("pi", "-p", "--mode", "json", *resumed),
+        env={"PI_CODING_AGENT_DIR": str(home), "PI_OFFLINE": "1", "PI_TELEMETRY": "0"},
         files={
             home / "settings.json": json.dumps(settings),
             home / "models.json": json.dumps({"providers": providers}),
         },
         collect=(".pi/agent/sessions/*/*.jsonl",),
     )
+
+
+def resume(session: Session, session_id: str) -> Invocation:
+    """Needs the home of the session that is continued."""
+    return invocation(session, "--session", session_id)
 
 
 def progress(line: str) -> Progress | None:
@@ -90,21 +71,7 @@ def progress(line: str) -> Progress | None:
     return Progress(finished=True) if said.text("type") == "agent_end" else None
 
 
-def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001  # the stream tells all there is
-    """Read line by line; a session that was ended early gives what it had said so far."""
-    reading = _Reading()
-    reading.read(capture.stdout)
-    if PRICE_OF_ANOTHER in capture.stderr.tail(4096):
-        reading.usd = None
-    return reading.transcript(capture)
-
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """The stream's own word first; how the process ended is evidence only where the stream says nothing."""
-    return transcript.trouble or crashed(capture)
-
-
-class _Reading(Reading):
+class _Parser(StreamParser):
     NOISE = NOISE
 
     def take(self, said: Loose) -> bool:
@@ -118,7 +85,7 @@ class _Reading(Reading):
                 self._message(said.child("message"))
             case "tool_execution_start", _:
                 tool = said.text("toolName") or ""
-                self.log.call(key, tool, said.at("args"), _effects(tool, said.child("args")))
+                self.log.call(key, tool, said.at("args"), TOOLS.effects(tool, said.child("args")))
             case "tool_execution_end", _:
                 output, failed = "\n".join(_texts(said.child("result"))), said.true("isError")
                 self.log.result(key, output, failed=failed, exit_code=_exit_code(output, failed=failed))
@@ -129,6 +96,11 @@ class _Reading(Reading):
             case kind, _:
                 return kind in SILENT
         return True
+
+    def finish(self, capture: Capture) -> None:
+        """Leave out a cost that was computed with the prices of another model."""
+        if PRICE_OF_ANOTHER in capture.stderr.tail(4096):
+            self.usd = None
 
     def _message(self, message: Loose) -> None:
         for part in message.children("content"):
@@ -149,15 +121,12 @@ class _Reading(Reading):
             self.usd = ((self.usd or 0.0) + (message.amount("usage", "cost", "total") or 0.0)) or None
 
 
+transcript = streamed_events(_Parser)
+trouble = reported_or_crashed
+
+
 def _texts(told: Loose) -> list[str]:
     return [text for part in told.children("content") if (text := part.text("text")) is not None]
-
-
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
-    if tool == "bash" and (command := given.text("command")) is not None:
-        yield Command(command=command)
-    elif tool in FILES and (path := given.text("path")):
-        yield FILES[tool](path=path)
 
 
 def _exit_code(output: str, *, failed: bool) -> int | None:

@@ -13,18 +13,20 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import (
+    StreamParser,
+    Tools,
+    cli_invocation,
+    reported_or_crashed,
+    streamed_events,
+    wrong_argument,
+)
 from skillgym_action.model.session import Invocation, Progress
-from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
-from skillgym_action.transcripts.agent_output import Reading
+from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.lenient_json import Loose, object_in
-from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from skillgym_action.model.session import Capture, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
-    from skillgym_action.transcripts.agent_output import Effect
 
 # The CLI tries a failed call six times more in any case; its other retries wait for minutes. Its memory would ask the
 # model once more at the end of each session.
@@ -40,33 +42,28 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"
 FAILED_CALL = "[API Error: "
 TURN_LIMIT = 53
 ENDED = re.compile(r"\nExit Code: (\d+)\nSignal: (?:0|\(none\))\nProcess Group PGID: ")
-FILES: dict[str, type[FileRead | FileWrite]] = {"read_file": FileRead, "write_file": FileWrite, "edit": FileWrite}
+TOOLS = Tools(
+    commands={"run_shell_command": "command"},
+    skills={"skill": "skill"},
+    reads={"read_file": "file_path"},
+    writes={"write_file": "file_path", "edit": "file_path"},
+)
 
 
-def invocation(session: Session) -> Invocation:
+def invocation(session: Session, *resumed: str) -> Invocation:
     """A session with a config folder of its own."""
-    return _invocation(session)
+    return cli_invocation(
+        session,
+        ("qwen", "--yolo", "--output-format", "stream-json", *resumed),
+        env=dict.fromkeys(PROXIES, ""),
+        files={session.home / ".qwen" / "settings.json": json.dumps(SETTINGS)},
+        collect=(".qwen/projects/*/chats/*.jsonl",),
+    )
 
 
 def resume(session: Session, session_id: str) -> Invocation:
     """Needs the home and the workspace of the session that is continued."""
-    return _invocation(session, f"--resume={session_id}")
-
-
-def _invocation(session: Session, *resumed: str) -> Invocation:
-    agent = session.agent
-    argv = [*(agent.command or ("qwen",)), "--yolo", "--output-format", "stream-json", *resumed]
-    if agent.model:
-        argv += ["--model", agent.model]
-    return Invocation(
-        argv=(*argv, *agent.command_args),
-        cwd=session.workspace,
-        timeout=session.timeout,
-        stdin=session.prompt,
-        env={"HOME": str(session.home), **dict.fromkeys(PROXIES, ""), **agent.env},
-        files={session.home / ".qwen" / "settings.json": json.dumps(SETTINGS)},
-        collect=(".qwen/projects/*/chats/*.jsonl",),
-    )
+    return invocation(session, f"--resume={session_id}")
 
 
 def progress(line: str) -> Progress | None:
@@ -80,30 +77,14 @@ def progress(line: str) -> Progress | None:
     return Progress(step=message.text("id"), usage=_usage(message), model=message.text("model"))
 
 
-def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001  # the CLI tells all there is
-    """Read line by line; a session that was ended early gives what it had said so far."""
-    reading = _Reading()
-    for log in capture.collected:
-        for line in log.lines():
-            reading.take_of_log(object_in(line) or Loose({}))
-    reading.read(capture.stdout)
-    reading.find_trouble(capture)
-    return reading.transcript(capture)
-
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """The stream's own word first; how the process ended is evidence only where the stream says nothing."""
-    return transcript.trouble or crashed(capture)
-
-
 @dataclass
-class _Reading(Reading):
+class _Parser(StreamParser):
     """``logged``: what the log says that a call of a tool answered."""
 
     logged: dict[str, str] = field(default_factory=dict)
     failed_call: str = ""
 
-    def take_of_log(self, said: Loose) -> None:
+    def take_collected(self, said: Loose) -> None:
         """Answers of tools, as the model saw them."""
         for part in said.children("message", "parts"):
             if (output := part.text("functionResponse", "response", "output")) is not None:
@@ -136,8 +117,8 @@ class _Reading(Reading):
             elif (thought := part.text("thinking")) is not None:
                 self.log.thought(thought)
             elif (tool := part.text("name")) is not None:
-                given = part.child("input")
-                self.log.call(part.text("id") or "", tool, part.at("input"), _effects(tool, given))
+                effects = TOOLS.effects(tool, part.child("input"))
+                self.log.call(part.text("id") or "", tool, part.at("input"), effects)
 
     def _user(self, said: Loose) -> None:
         for part in said.children("message", "content"):
@@ -154,23 +135,18 @@ class _Reading(Reading):
         elif self.failed_call and self.final_output.endswith(self.failed_call):
             self.fail(self.failed_call)
 
-    def find_trouble(self, capture: Capture) -> None:
+    def finish(self, capture: Capture) -> None:
         """Of a process that ended without a result."""
         if self.complete:
             return
         if capture.exit_code == TURN_LIMIT:
             self.fail(capture.stderr.tail(500), "max-steps")
-        elif refusal := _refusal(capture):
+        elif refusal := wrong_argument(capture):
             self.fail(refusal, "runner-crash")
 
 
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
-    if tool == "run_shell_command" and (command := given.text("command")) is not None:
-        yield Command(command=command)
-    elif tool == "skill" and (skill := given.text("skill")):
-        yield SkillSignal(skill=skill, signal="skill tool")
-    elif tool in FILES and (path := given.text("file_path")):
-        yield FILES[tool](path=path)
+transcript = streamed_events(_Parser)
+trouble = reported_or_crashed
 
 
 def _exit_code(output: str) -> int | None:
@@ -190,8 +166,3 @@ def _usage(told: Loose) -> Usage:
         output_tokens=told.count("usage", "output_tokens"),
         cache_tokens=told.count("usage", "cache_read_input_tokens"),
     )
-
-
-def _refusal(capture: Capture) -> str | None:
-    """The first line of a long help that follows wrong arguments."""
-    return next((line for line in capture.stderr.lines() if line.startswith("Unknown argument")), None)

@@ -19,7 +19,7 @@ from skillgym_action.text.redaction import is_secret_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from skillgym_action.agents import Listing
+    from skillgym_action.agents import AgentInfo
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.configuration_sections import AgentSection
     from skillgym_action.settings.context import Context
@@ -84,7 +84,7 @@ def secrets_of(runners: Iterable[Runner]) -> tuple[str, ...]:
     return tuple(value for name, value in env if is_secret_name(name))
 
 
-def _keys(listing: Listing, environment: Mapping[str, str]) -> dict[str, str]:
+def _keys(listing: AgentInfo, environment: Mapping[str, str]) -> dict[str, str]:
     return {name: environment[name] for name in listing.keys if environment.get(name)}
 
 

@@ -59,7 +59,7 @@ def test_the_command_line_carries_model_budget_and_the_runner_s_arguments():
     agent = AgentConfig(type="claude-code", model="sonnet", command=("npx", "claude"), command_args=("--effort", "low"))
     assert claude_code.invocation(session_with(agent, budget=0.5)).argv == (
         *("npx", "claude", "-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
-        *("--model", "sonnet", "--max-budget-usd", "0.500000", "--effort", "low"),
+        *("--max-budget-usd", "0.500000", "--model", "sonnet", "--effort", "low"),
     )
 
 
