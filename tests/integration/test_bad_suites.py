@@ -337,7 +337,7 @@ LIMITS = {
     "bytes of results": stored_runs.LARGEST,
     "lists and objects of results": stored_runs.MOST.containers,
     "values of results": stored_runs.MOST.values,
-    "characters of a recording": replay_player.LARGEST,
+    "characters of a recording": replay_player.MAX_FILE_CHARACTERS,
     "GiB of a suite program": host_process.MEMORY // 1024**3,
     "MiB that it prints": host_process.LOG_LIMIT // 1024**2,
     "MiB that it answers": host_process.REPLY_LIMIT // 1024**2,

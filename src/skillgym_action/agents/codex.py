@@ -1,7 +1,7 @@
 """Codex: ``codex exec`` reads the prompt from stdin and prints one JSON object a line.
 
-Its signs, verified with the version in ``AGENTS``: an item of type "error" is a notice, and so is an "error" before
-another try; ``turn.failed`` decides. What stdout does not tell is in the session's rollout file: the model, the
+Verified with the version in ``AGENTS``: an item of type "error" is a notice, and so is an "error" before
+another try; ``turn.failed`` decides. The session's rollout file has what stdout has not: the model, the
 version, the skills on offer, and the tokens of each model round. Skills are used by reading them with a command.
 """
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from skillgym_action.transcripts.agent_output import Effect
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
-# A provider of our own: the CLI's own one reads no base URL from the environment and tries WebSockets first. Without
-# the last switch the CLI would wait for a network until the time is up.
+# The CLI's own provider reads no base URL from the environment and tries WebSockets first. Without the last switch the
+# CLI would wait for a network until the timeout.
 CONFIG = """\
 model_provider = "skillgym"
 check_for_update_on_startup = false
@@ -48,12 +48,12 @@ ROLLOUTS = ".codex/sessions/*/*/*/rollout-*.jsonl"
 IN_ROLLOUT = re.compile(r'"type": ?"(?:session_meta|turn_context|token_usage_record)"|<skills_instructions>')
 OFFERED_SKILL = re.compile(r"^- ([^\s:]+): .*\(file: [^)]*SKILL\.md\)$", re.MULTILINE)
 SHELL = re.compile(r"(?:.*/)?(?:ba|z|da)?sh")
-# Fields of an item that say nothing of what the tool was given.
-TOLD_LATER = frozenset({"id", "type", "tool", "status", "aggregated_output", "exit_code", "result", "error"})
+# Fields of an item that are not arguments of the tool.
+RESULT_FIELDS = frozenset({"id", "type", "tool", "status", "aggregated_output", "exit_code", "result", "error"})
 
 
 def invocation(session: Session, *resumed: str) -> Invocation:
-    """A session with a config folder of its own; the CLI tries a failed model call twice more."""
+    """A session with a config folder of its own; the CLI retries a failed model call twice."""
     env, home = session.agent.env, session.home / ".codex"
     config = CONFIG.format(
         base_url=json.dumps(env.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL, ensure_ascii=False),
@@ -75,11 +75,11 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 
 def progress(line: str) -> Progress | None:
-    """A step is a message of the model; the tokens are told at the end only."""
-    said = object_in(line) or Loose({})
-    match said.text("type"), said.text("item", "type"):
+    """A step is a message of the model; the CLI prints tokens at the end only."""
+    event = object_in(line) or Loose({})
+    match event.text("type"), event.text("item", "type"):
         case "item.completed", "agent_message":
-            return Progress(step=said.text("item", "id"))
+            return Progress(step=event.text("item", "id"))
         case (("turn.completed" | "turn.failed"), _):
             return Progress(finished=True)
         case _:
@@ -89,19 +89,19 @@ def progress(line: str) -> Progress | None:
 class _Parser(StreamParser):
     COLLECTED = IN_ROLLOUT
 
-    def take(self, said: Loose) -> bool:
-        item = said.child("item")
-        match said.text("type"), item.text("type"):
+    def take(self, event: Loose) -> bool:
+        item = event.child("item")
+        match event.text("type"), item.text("type"):
             case "thread.started", _:
-                self.session_id = said.text("thread_id")
+                self.session_id = event.text("thread_id")
             case "turn.started", _:
                 pass
             case "turn.completed", _:
                 self.complete = True
                 # Where the rollout has the tokens of each round, sub-agents' rounds among them, their sum counts.
-                self.usage = None if self.rounds else _usage(said.child("usage"))
+                self.usage = None if self.rounds else _usage(event.child("usage"))
             case "turn.failed", _:
-                self.fail(said.text("error", "message") or "the turn failed")
+                self.fail(event.text("error", "message") or "the turn failed")
             case "item.completed", "agent_message":
                 self.log.words(item.text("text") or "")
             case "item.completed", "reasoning":
@@ -115,26 +115,26 @@ class _Parser(StreamParser):
     def _tool(self, item: Loose, kind: str, *, completed: bool) -> None:
         key = item.text("id") or ""
         if not self.log.called(key):
-            given = {name: value for name, value in item.value.items() if name not in TOLD_LATER}
-            self.log.call(key, item.text("tool") or kind, given, _effects(item, kind))
+            arguments = {name: value for name, value in item.value.items() if name not in RESULT_FIELDS}
+            self.log.call(key, item.text("tool") or kind, arguments, _effects(item, kind))
         if completed:
             parts = [part.text("text") or "" for part in item.children("result", "content")]
             output = item.text("aggregated_output") or item.text("error", "message") or "\n".join(parts)
             failed = item.text("status") == "failed"
             self.log.result(key, output, failed=failed, exit_code=item.count("exit_code"))
 
-    def take_collected(self, said: Loose) -> None:
-        """A session's rollout, and those of its sub-agents, whose rounds count."""
-        told = said.child("payload")
-        match said.text("type"):
+    def take_collected(self, record: Loose) -> None:
+        """Take a line of the session's rollout, or of a sub-agent's, whose rounds count."""
+        payload = record.child("payload")
+        match record.text("type"):
             case "session_meta":
-                self.version = self.version or told.text("cli_version")
+                self.version = self.version or payload.text("cli_version")
             case "turn_context":
-                self.model = self.model or told.text("model")
+                self.model = self.model or payload.text("model")
             case "token_usage_record":
-                self.rounds[told.text("response_id") or ""] = _usage(told.child("usage"))
+                self.rounds[payload.text("response_id") or ""] = _usage(payload.child("usage"))
             case "response_item":
-                texts = [part.text("text") or "" for part in told.children("content")]
+                texts = [part.text("text") or "" for part in payload.children("content")]
                 self.skills = self.skills or tuple(OFFERED_SKILL.findall("\n".join(texts)))
 
 
@@ -162,12 +162,12 @@ def _unwrapped(command: str) -> str:
     return words[2] if wrapped else command
 
 
-def _usage(told: Loose) -> Usage:
+def _usage(counts: Loose) -> Usage:
     """Input includes what comes from the cache; output includes the reasoning."""
-    output, reasoning = told.count("output_tokens"), told.count("reasoning_output_tokens")
+    output, reasoning = counts.count("output_tokens"), counts.count("reasoning_output_tokens")
     return Usage(
-        input_tokens=told.count("input_tokens"),
+        input_tokens=counts.count("input_tokens"),
         output_tokens=None if output is None else max(0, output - (reasoning or 0)),
         reasoning_tokens=reasoning,
-        cache_tokens=told.count("cached_input_tokens"),
+        cache_tokens=counts.count("cached_input_tokens"),
     )

@@ -106,13 +106,13 @@ def _shell_argv(session: Session, values: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def progress(line: str) -> Progress | None:
-    """Only programs that print events tell of steps."""
-    said = object_in(line)
-    if said is None or said.text("type") not in {"step", "session"}:
+    """Only programs that print events report steps."""
+    record = object_in(line)
+    if record is None or record.text("type") not in {"step", "session"}:
         return None
-    if said.text("type") == "session":
+    if record.text("type") == "session":
         return Progress(finished=True)
-    return Progress(step=said.text("id"), usage=_usage(said.child("usage")), model=said.text("model"))
+    return Progress(step=record.text("id"), usage=_usage(record.child("usage")), model=record.text("model"))
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:
@@ -139,55 +139,55 @@ def _text(output: Output) -> str:
 
 def _from_events(capture: Capture) -> Transcript:
     events = Events()
-    told, reported = Loose({}), None
+    summary, reported = Loose({}), None
     for line in capture.stdout.lines():
-        said = object_in(line) or Loose({})
-        match said.text("type"):
+        record = object_in(line) or Loose({})
+        match record.text("type"):
             case "session":
-                told = said
+                summary = record
             case "error":
-                reported = _trouble(said)
+                reported = _trouble(record)
             case "step":
                 pass
             case _ if line.strip():
-                events.add(_event(said) or Raw(line=shortened(line)))
-    usd = told.amount("cost", "usd")
+                events.add(_event(record) or Raw(line=shortened(line)))
+    usd = summary.amount("cost", "usd")
     return Transcript(
         events=tuple(event for event in events.kept if event),
-        final_output=told.text("finalOutput") or "",
-        session_id=told.text("sessionId"),
-        model=told.text("model"),
-        usage=_usage(told.child("usage")),
+        final_output=summary.text("finalOutput") or "",
+        session_id=summary.text("sessionId"),
+        model=summary.text("model"),
+        usage=_usage(summary.child("usage")),
         cost=Cost(usd=usd, source="reported") if usd is not None else Cost(),
-        turns=told.count("turns"),
+        turns=summary.count("turns"),
         trouble=reported or events.trouble(),
     )
 
 
-def _event(said: Loose) -> Event | None:
+def _event(record: Loose) -> Event | None:
     """None when a field is missing or of the wrong type."""
     try:
-        event: Event = from_json(EVENTS[said.text("type") or ""], said.value)
+        event: Event = from_json(EVENTS[record.text("type") or ""], record.value)
     except (KeyError, TypeError, ValueError):
         return None
-    if said.text("type") == "message" and said.text("role") not in {"user", "assistant"}:
+    if record.text("type") == "message" and record.text("role") not in {"user", "assistant"}:
         return None
     sound = all(isinstance(getattr(event, leaf.name), LEAVES.get(str(leaf.type), object)) for leaf in fields(event))
     return event if sound else None
 
 
-def _usage(told: Loose) -> Usage:
+def _usage(counts: Loose) -> Usage:
     return Usage(
-        input_tokens=told.count("inputTokens"),
-        output_tokens=told.count("outputTokens"),
-        reasoning_tokens=told.count("reasoningTokens"),
-        cache_tokens=told.count("cacheTokens"),
+        input_tokens=counts.count("inputTokens"),
+        output_tokens=counts.count("outputTokens"),
+        reasoning_tokens=counts.count("reasoningTokens"),
+        cache_tokens=counts.count("cacheTokens"),
     )
 
 
-def _trouble(said: Loose) -> Trouble:
-    kind = said.text("class")
-    message = brief(said.text("message") or "the agent reported an error")
+def _trouble(record: Loose) -> Trouble:
+    kind = record.text("class")
+    message = brief(record.text("message") or "the agent reported an error")
     return Trouble(
-        kind=kind if kind in TROUBLES else "runner-crash", message=message, retry_after=said.amount("retryAfter")
+        kind=kind if kind in TROUBLES else "runner-crash", message=message, retry_after=record.amount("retryAfter")
     )

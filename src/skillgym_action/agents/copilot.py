@@ -1,7 +1,7 @@
 """GitHub Copilot CLI: ``copilot`` reads the prompt from stdin and prints one JSON object a line.
 
-Its signs, verified with the version in ``AGENTS``: ``session.error`` decides, if the ``result`` tells a failure, too; a
-command that failed is a success with an exit code. Tokens and the version are in the CLI's record of the session only,
+Verified with the version in ``AGENTS``: ``session.error`` decides, if the ``result`` has a failure, too; a command that
+failed is a success with an exit code. Tokens and the version are in the CLI's record of the session only,
 where a session that is continued goes on below its first part.
 """
 
@@ -54,7 +54,7 @@ PATCH_TOOL = "apply_patch"  # its arguments are one text
 
 
 def invocation(session: Session, *resumed: str) -> Invocation:
-    """A session with a config folder of its own; the CLI tries a failed model call up to five times more."""
+    """A session with a config folder of its own; the CLI retries a failed model call up to five times."""
     options = ("--output-format", "json", "--no-color", "--allow-all", "--no-ask-user", "--disable-client-telemetry")
     # With the user's own model service, no other service is called; GitHub's service does not work offline.
     offline = {"COPILOT_OFFLINE": "true"} if session.agent.env.get("COPILOT_PROVIDER_BASE_URL") else {}
@@ -72,11 +72,11 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 
 def progress(line: str) -> Progress | None:
-    """A step is a message of the model; tokens are not told while the CLI runs."""
-    said = None if line.startswith(NOISE) else object_in(line)
-    match said and said.text("type"):
-        case "assistant.message" if said and (model := said.text("data", "model")):
-            return Progress(step=said.text("data", "messageId"), model=model)
+    """A step is a message of the model; tokens are not known while the CLI runs."""
+    event = None if line.startswith(NOISE) else object_in(line)
+    match event and event.text("type"):
+        case "assistant.message" if event and (model := event.text("data", "model")):
+            return Progress(step=event.text("data", "messageId"), model=model)
         case "result":
             return Progress(finished=True)
         case _:
@@ -87,44 +87,44 @@ class _Parser(StreamParser):
     NOISE = NOISE
     COLLECTED = IN_RECORD
 
-    def take_collected(self, said: Loose) -> None:
+    def take_collected(self, record: Loose) -> None:
         """Take a line of the session's record. Rounds before a session was continued belong to the session before."""
-        told = said.child("data")
-        match said.text("type"):
+        data = record.child("data")
+        match record.text("type"):
             case "session.start":
-                self.session_id, self.version = told.text("sessionId"), told.text("copilotVersion")
-                self.model = told.text("selectedModel")
+                self.session_id, self.version = data.text("sessionId"), data.text("copilotVersion")
+                self.model = data.text("selectedModel")
             case "session.resume":
                 self.rounds.clear()
             case "session.usage_record":
-                self.rounds[told.text("usage", "apiCallId") or ""] = _usage(told.child("usage"))
+                self.rounds[data.text("usage", "apiCallId") or ""] = _usage(data.child("usage"))
 
-    def take(self, said: Loose) -> bool:
-        told, at = said.child("data"), said.text("timestamp")
-        match said.text("type"):
+    def take(self, event: Loose) -> bool:
+        data, at = event.child("data"), event.text("timestamp")
+        match event.text("type"):
             case "user.message":
-                if told.at("source") is None:  # else an agent talks to its sub-agent
-                    self.log.user(told.text("content") or "", at)
+                if data.at("source") is None:  # else an agent talks to its sub-agent
+                    self.log.user(data.text("content") or "", at)
             case "assistant.message":
-                self._message(told, at)
+                self._message(data, at)
             case "tool.execution_start":
-                tool = told.text("toolName") or ""
-                self.log.call(told.text("toolCallId") or "", tool, told.at("arguments"), _effects(tool, told), at)
+                tool = data.text("toolName") or ""
+                self.log.call(data.text("toolCallId") or "", tool, data.at("arguments"), _effects(tool, data), at)
             case "tool.execution_complete":
-                output = told.text("result", "content") or told.text("error", "message") or ""
-                code = told.count("shellExecution", "exitCode")
-                failed = told.at("success") is False
-                self.log.result(told.text("toolCallId") or "", output, failed=failed, exit_code=code, at=at)
+                output = data.text("result", "content") or data.text("error", "message") or ""
+                code = data.count("shellExecution", "exitCode")
+                failed = data.at("success") is False
+                self.log.result(data.text("toolCallId") or "", output, failed=failed, exit_code=code, at=at)
             case "session.skills_loaded":
-                self.skills = tuple(name for skill in told.children("skills") if (name := skill.text("name")))
+                self.skills = tuple(name for skill in data.children("skills") if (name := skill.text("name")))
             case "session.error":
-                self._error(told)
+                self._error(data)
             case "result":
-                self.complete, self.session_id = True, said.text("sessionId") or self.session_id
-                if said.at("exitCode") == 0:
+                self.complete, self.session_id = True, event.text("sessionId") or self.session_id
+                if event.at("exitCode") == 0:
                     self.failure = None
             case kind:
-                return kind in SILENT or said.true("ephemeral")
+                return kind in SILENT or event.true("ephemeral")
         return True
 
     def _message(self, message: Loose, at: str | None) -> None:
@@ -153,12 +153,12 @@ def _effects(tool: str, call: Loose) -> Iterable[Effect]:
     return TOOLS.effects(tool, call.child("arguments"))
 
 
-def _usage(told: Loose) -> Usage:
+def _usage(counts: Loose) -> Usage:
     """Input includes what comes from the cache; output includes the reasoning."""
-    output, reasoning = told.count("outputTokens"), told.count("reasoningTokens")
+    output, reasoning = counts.count("outputTokens"), counts.count("reasoningTokens")
     return Usage(
-        input_tokens=told.count("inputTokens"),
+        input_tokens=counts.count("inputTokens"),
         output_tokens=None if output is None else max(0, output - (reasoning or 0)),
         reasoning_tokens=reasoning,
-        cache_tokens=told.count("cacheReadTokens"),
+        cache_tokens=counts.count("cacheReadTokens"),
     )

@@ -1,7 +1,7 @@
 """Cursor CLI: ``cursor-agent -p --output-format stream-json`` prints one JSON object a line.
 
 Written from the published format, not verified with the program: it is not on npm, and talks to its own service only.
-A tool's name is the key under which its arguments are; ``result`` repeats all that was ever said; when the session
+A tool's name is the key under which its arguments are; ``result`` repeats all texts of the session; when the session
 fails, the process may end without one. Skills are used by reading them.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Session
 
 TOOLS = Tools(commands={"shell": "command"}, reads={"read": "path"}, writes={"write": "path", "edit": "path"})
-# What people would want to see of a result.
+# Fields of a result that are shown in reports.
 SHOWN = ("stdout", "stderr", "content", "error", "errorMessage", "message")
 LATEST = 253402300799  # the last second of the year 9999
 
@@ -41,44 +41,44 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is a model call, as far as lines name it; else a message, or a call of a tool."""
-    said = object_in(line) or Loose({})
-    step = _step(said)
+    event = object_in(line) or Loose({})
+    step = _step(event)
     if step is not None:
         return Progress(step=step)
-    return Progress(finished=True) if said.text("type") == "result" else None
+    return Progress(finished=True) if event.text("type") == "result" else None
 
 
 class _Parser(StreamParser):
-    def take(self, said: Loose) -> bool:
-        self.session_id = said.text("session_id") or self.session_id
-        if (step := _step(said)) is not None and (self.rounds or said.text("model_call_id")):
+    def take(self, event: Loose) -> bool:
+        self.session_id = event.text("session_id") or self.session_id
+        if (step := _step(event)) is not None and (self.rounds or event.text("model_call_id")):
             self.rounds[step] = Usage()
-        match said.text("type"), said.text("subtype"):
+        match event.text("type"), event.text("subtype"):
             case "system", "init":
-                self.model = said.text("model")
+                self.model = event.text("model")
             case "user", _:
-                self.log.user(_words(said), _at(said))
+                self.log.user(_words(event), _at(event))
             case "assistant", _:
-                self.log.words(_words(said), _at(said))
+                self.log.words(_words(event), _at(event))
             case "tool_call", "started" | "completed":
-                self._tool(said)
+                self._tool(event)
             case "result", _:
-                self._result(said)
+                self._result(event)
             case kind, _:
                 return kind == "thinking"
         return True
 
-    def _tool(self, said: Loose) -> None:
-        key, (tool, told) = said.text("call_id") or "", _tool(said)
+    def _tool(self, event: Loose) -> None:
+        key, (tool, call) = event.text("call_id") or "", _tool(event)
         if not self.log.called(key):
-            self.log.call(key, tool, told.at("args"), TOOLS.effects(tool, told.child("args")), _at(said))
-        if said.text("subtype") == "completed":
-            result = told.child("result")
+            self.log.call(key, tool, call.at("args"), TOOLS.effects(tool, call.child("args")), _at(event))
+        if event.text("subtype") == "completed":
+            result = call.child("result")
             outcome = (*result.children(), Loose({}))[0]
             shown = [text for name in SHOWN if (text := outcome.text(name))]
             failed = bool(result.value) and "success" not in result.value
             code = outcome.count("exitCode")
-            self.log.result(key, "\n".join(shown), failed=failed, exit_code=code, at=_at(said))
+            self.log.result(key, "\n".join(shown), failed=failed, exit_code=code, at=_at(event))
 
     def _result(self, result: Loose) -> None:
         self.complete = True
@@ -97,38 +97,38 @@ transcript = streamed_events(_Parser)
 trouble = reported_or_crashed
 
 
-def _step(said: Loose) -> str | None:
+def _step(event: Loose) -> str | None:
     """Lines of one model call name it; final messages, and older versions, do not."""
-    call = said.text("model_call_id")
-    match said.text("type"), said.text("subtype"):
+    call = event.text("model_call_id")
+    match event.text("type"), event.text("subtype"):
         case "assistant", _:
-            return call or f"message: {_words(said)}"
+            return call or f"message: {_words(event)}"
         case "tool_call", "started":
-            return call or said.text("call_id")
+            return call or event.text("call_id")
         case _:
             return None
 
 
-def _tool(said: Loose) -> tuple[str, Loose]:
+def _tool(event: Loose) -> tuple[str, Loose]:
     """The tool's name in lower case, words joined by hyphens; its arguments, and its result if it has one."""
-    function = said.child("tool_call", "function")
+    function = event.child("tool_call", "function")
     if (name := function.text("name")) is not None:
         args = object_in(function.text("arguments") or "") or function.child("arguments")
         return name, Loose({"args": args.value, "result": function.at("result")})
-    for key in said.child("tool_call").value:
+    for key in event.child("tool_call").value:
         if key.endswith("ToolCall"):
             name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", key.removesuffix("ToolCall")).lower()
-            return name, said.child("tool_call", key)
+            return name, event.child("tool_call", key)
     return "", Loose({})
 
 
-def _words(said: Loose) -> str:
-    return "".join(part.text("text") or "" for part in said.children("message", "content"))
+def _words(event: Loose) -> str:
+    return "".join(part.text("text") or "" for part in event.children("message", "content"))
 
 
-def _at(said: Loose) -> str | None:
+def _at(event: Loose) -> str | None:
     """The time of a line that has one, in ISO 8601."""
-    milliseconds = said.amount("timestamp_ms")
+    milliseconds = event.amount("timestamp_ms")
     if milliseconds is None or milliseconds / 1000 > LATEST:
         return None
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,9 +1,9 @@
 """Gemini CLI: ``gemini --output-format stream-json`` reads the prompt from stdin and prints one JSON object a line.
 
-Its signs, verified with the version in ``AGENTS``: a message comes in pieces; a command that failed is a success; the
+Verified with the version in ``AGENTS``: a message comes in pieces; a command that failed is a success; the
 exit code after a failed call is the HTTP status modulo 256. Thoughts, exit codes of commands and the tokens of a round
-are in the CLI's log of the session only, where the last line about a message counts. Nothing in the stream tells model
-rounds while it runs, so the CLI itself is asked to keep to ``max_steps``.
+are in the CLI's log of the session only, where the last line about a message counts. The stream does not separate
+model rounds while it runs, so the CLI itself is asked to keep to ``max_steps``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SETTINGS = {
 }
 TURN_LIMIT = "FatalTurnLimitedError"
 NOT_SIGNED_IN = 41
-# What the CLI tells the model of a command that has ended; a code of 0 is left out.
+# The end of the text that the model gets for a command that has ended; a code of 0 is left out.
 ENDED = re.compile(
     r"\n(?:Exit Code: (?P<code>\d+)\n)?(?P<signal>Signal: \S+\n)?(?:Background PIDs: .*\n)?"
     r"Process Group PGID: \d+\s*(?:</untrusted_context>)?\s*\Z"
@@ -52,7 +52,7 @@ TOOLS = Tools(
 
 
 def invocation(session: Session, *resumed: str) -> Invocation:
-    """A session with a config folder of its own; the CLI tries a failed model call twice more."""
+    """A session with a config folder of its own; the CLI retries a failed model call twice."""
     # Left to itself, the CLI guesses wrongly as soon as a base URL is set.
     vertex = session.agent.env.get("GOOGLE_GENAI_USE_VERTEXAI") == "true"
     auth = {"selectedType": "vertex-ai" if vertex else "gemini-api-key"}
@@ -74,14 +74,14 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 
 def progress(line: str) -> Progress | None:
-    """The end only: calls of tools in one round cannot be told from calls in several."""
-    said = object_in(line)
-    return Progress(finished=True) if said and said.text("type") == "result" else None
+    """The end only: the stream does not say which calls of tools belong to one model round."""
+    event = object_in(line)
+    return Progress(finished=True) if event and event.text("type") == "result" else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Round:
-    """A model round as the log tells it. ``at`` is a time in ISO 8601; ``codes``: call -> exit code."""
+    """A model round, as in the log. ``at`` is a time in ISO 8601; ``codes``: call -> exit code."""
 
     at: str
     usage: Usage
@@ -91,7 +91,7 @@ class _Round:
 
 @dataclass
 class _Parser(StreamParser):
-    """``logged``: the rounds of the log; ``pieces``: of the message that is being said, since ``begun``."""
+    """``logged``: the rounds of the log; ``pieces``: the parts of the current message, which began at ``begun``."""
 
     logged: dict[str, _Round] = field(default_factory=dict)
     codes: dict[str, int | None] = field(default_factory=dict)
@@ -102,49 +102,49 @@ class _Parser(StreamParser):
     error: Loose | None = None
     notice: str = ""
 
-    def take_collected(self, said: Loose) -> None:
-        """The last line about a message counts; some lines repeat many of them."""
-        for message in (said, *said.children("$set", "messages")):
+    def take_collected(self, record: Loose) -> None:
+        """Take a line of the log. The last line about a message counts; some lines repeat many of them."""
+        for message in (record, *record.children("$set", "messages")):
             if message.text("type") == "gemini" and (key := message.text("id")):
                 self.logged[key] = _round(message)
 
-    def take(self, said: Loose) -> bool:
-        at, kind = said.text("timestamp"), said.text("type")
-        if kind == "message" and said.text("role") == "assistant":
-            self._round_goes_on()
+    def take(self, event: Loose) -> bool:
+        at, kind = event.text("timestamp"), event.text("type")
+        if kind == "message" and event.text("role") == "assistant":
+            self._note_round()
             self.begun = self.begun or at
-            self.pieces.append(said.text("content") or "")
+            self.pieces.append(event.text("content") or "")
             return True
-        self._end_of_words()
+        self._end_message()
         match kind:
             case "init":
-                self._begin(said)
+                self._begin(event)
             case "message":
-                self.log.user(said.text("content") or "", at)
+                self.log.user(event.text("content") or "", at)
                 self.between_rounds = True
             case "tool_use":
-                self._round_goes_on()
-                tool, given = said.text("tool_name") or "", said.child("parameters")
-                self.log.call(said.text("tool_id") or "", tool, given.value, TOOLS.effects(tool, given), at)
+                self._note_round()
+                tool, arguments = event.text("tool_name") or "", event.child("parameters")
+                self.log.call(event.text("tool_id") or "", tool, arguments.value, TOOLS.effects(tool, arguments), at)
             case "tool_result":
-                self._tool_result(said, at)
+                self._tool_result(event, at)
             case "result":
-                self._result(said)
+                self._result(event)
             case _:
-                self.notice = said.text("message") or self.notice
+                self.notice = event.text("message") or self.notice
                 return False
         return True
 
-    def _begin(self, said: Loose) -> None:
+    def _begin(self, event: Loose) -> None:
         """Rounds that were logged before belong to a session that this one continues."""
-        self.session_id, self.model = said.text("session_id"), said.text("model")
-        rounds = {key: told for key, told in self.logged.items() if told.at >= (said.text("timestamp") or "")}
-        self.rounds = {key: told.usage for key, told in rounds.items()}
-        self.thoughts = [told.thoughts for told in rounds.values()]
-        self.codes = {call: code for told in rounds.values() for call, code in told.codes.items()}
+        self.session_id, self.model = event.text("session_id"), event.text("model")
+        rounds = {key: one for key, one in self.logged.items() if one.at >= (event.text("timestamp") or "")}
+        self.rounds = {key: one.usage for key, one in rounds.items()}
+        self.thoughts = [one.thoughts for one in rounds.values()]
+        self.codes = {call: code for one in rounds.values() for call, code in one.codes.items()}
 
-    def _round_goes_on(self) -> None:
-        """The first sign of a round after the user's words or a tool's is its begin; its thoughts come first."""
+    def _note_round(self) -> None:
+        """Begin a model round at the first event after the user's message or a tool's result; thoughts come first."""
         if self.between_rounds:
             number, self.between_rounds = self.turns or 0, False
             self.turns = number + 1
@@ -152,15 +152,15 @@ class _Parser(StreamParser):
                 for text in thought:
                     self.log.thought(text)
 
-    def _end_of_words(self) -> None:
-        """The pieces of a message are complete."""
+    def _end_message(self) -> None:
+        """Log the message whose pieces are complete."""
         if self.pieces:
             self.log.words("".join(self.pieces), self.begun)
             self.pieces, self.begun = [], None
 
-    def _tool_result(self, said: Loose, at: str | None) -> None:
-        key, failed = said.text("tool_id") or "", said.text("status") == "error"
-        output = said.text("output") or said.text("error", "message") or ""
+    def _tool_result(self, event: Loose, at: str | None) -> None:
+        key, failed = event.text("tool_id") or "", event.text("status") == "error"
+        output = event.text("output") or event.text("error", "message") or ""
         self.log.result(key, output, failed=failed, exit_code=self.codes.get(key), at=at)
         self.between_rounds = True
 
@@ -173,8 +173,8 @@ class _Parser(StreamParser):
             self.error = result.child("error")
 
     def finish(self, capture: Capture) -> None:
-        """Find what failed, by the words of the error first, then by the status they leave out."""
-        self._end_of_words()
+        """Find the failure: by the error message first, then by the HTTP status that it leaves out."""
+        self._end_message()
         if self.error is not None:
             message = self.error.text("message") or self.notice or "the session failed"
             kind = "max-steps" if self.error.text("type") == TURN_LIMIT else kind_of_text(message)
@@ -206,9 +206,9 @@ def _round(message: Loose) -> _Round:
 
 
 def _exit_code(call: Loose) -> int | None:
-    """Of a command that ended by itself; one in the background has none yet."""
-    told = [result.text("functionResponse", "response", "output") or "" for result in call.children("result")]
-    ended = ENDED.search("\n".join(told))
+    """The exit code of a command that ended by itself; one in the background has none yet."""
+    outputs = [result.text("functionResponse", "response", "output") or "" for result in call.children("result")]
+    ended = ENDED.search("\n".join(outputs))
     return int(ended["code"] or 0) if ended and not ended["signal"] else None
 
 

@@ -1,8 +1,8 @@
 """OpenCode: ``opencode run`` reads the prompt from stdin and prints one JSON object a line.
 
-Its signs, verified with the version in ``AGENTS``: a failed model call is tried again without end and without a word,
-and so is an answer that was cut; neither the model nor what sub-agents do is told, and a tool only when it has ended.
-A plugin of ours tells all this in the CLI's own manner, and ends it after two more tries.
+Verified with the version in ``AGENTS``: the CLI retries a failed model call, or an answer that was cut, without end and
+without a message; it prints neither the model nor what sub-agents do, and a tool only when it has ended. Hence the
+session gets a plugin, ``PLUGIN``, that prints all this in the same format, and exits after two retries.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ export const Skillgym = async () => ({
 """
 # Where the CLI finds it installed, it does not ask npm's registry for what plugins may import.
 PLUGIN_LOCK = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
-# Services whose address the environment may tell: variable, what follows the address.
+# Model services whose address the environment may have: variable, and what is appended to the address.
 BASE_URLS = {
     "anthropic": ("ANTHROPIC_BASE_URL", "/v1"),
     "openai": ("OPENAI_BASE_URL", ""),
@@ -78,7 +78,7 @@ NO_KEY = re.compile(r"Model not found: [^/\s]+/(?P<model>\S+)\. Did you mean: (?
 
 
 def invocation(session: Session, *resumed: str) -> Invocation:
-    """A session with a config folder of its own; the CLI tries a failed model call twice more."""
+    """A session with a config folder of its own; the plugin lets the CLI retry a failed model call twice."""
     folder = session.home / ".config" / "opencode"
     plugin = folder / "node_modules" / "skillgym.js"
     # Without a title the CLI asks a model for one.
@@ -125,11 +125,11 @@ def _services(session: Session) -> dict[str, dict[str, str]]:
 
 
 def progress(line: str) -> Progress | None:
-    """A step is a message of the model, told with its tokens when it has ended."""
-    said = object_in(line) or Loose({})
-    match said.text("type"):
+    """A step is a message of the model, printed with its tokens when it has ended."""
+    event = object_in(line) or Loose({})
+    match event.text("type"):
         case "step_finish":
-            return Progress(step=said.text("part", "messageID"), usage=_usage(said.child("part", "tokens")))
+            return Progress(step=event.text("part", "messageID"), usage=_usage(event.child("part", "tokens")))
         case "idle":
             return Progress(finished=True)
         case _:
@@ -143,28 +143,28 @@ class _Parser(StreamParser):
     logged: str = ""
     running: dict[str, Loose] = field(default_factory=dict)
 
-    def take(self, said: Loose) -> bool:
-        part = said.child("part")
-        match said.text("type"):
+    def take(self, event: Loose) -> bool:
+        part = event.child("part")
+        match event.text("type"):
             case "session":
-                self.version, self.model = said.text("version"), said.text("model")
+                self.version, self.model = event.text("version"), event.text("model")
             case "text":
                 self.log.words(part.text("text") or "")
             case "reasoning":
                 self.log.thought(part.text("text") or "")
             case "tool_start":
-                self.running[said.text("callID") or ""] = said
+                self.running[event.text("callID") or ""] = event
             case "tool_use":
                 self._tool(part)
             case "step_finish":
                 self._step(part)
             case "error":
-                self._error(said.child("error"))
+                self._error(event.child("error"))
             case "step_start" | "idle":
                 pass
             case _:
                 return False
-        self.session_id = said.text("sessionID") or self.session_id
+        self.session_id = event.text("sessionID") or self.session_id
         return True
 
     def begin(self, capture: Capture) -> None:
@@ -187,15 +187,15 @@ class _Parser(StreamParser):
 
     def _step(self, part: Loose) -> None:
         self.rounds[part.text("messageID") or ""] = _usage(part.child("tokens"))
-        # A model without a price costs 0 here, which means unknown.
+        # A model without a price has a cost of 0, which means unknown.
         self.usd = ((self.usd or 0.0) + (part.amount("cost") or 0.0)) or None
         self.complete = part.text("reason") not in GOES_ON
 
     def _error(self, error: Loose) -> None:
-        told = error.child("data")
-        name, message = error.text("name") or "", told.text("message") or "the session failed"
-        kind = kind_of_status(told.count("statusCode")) or kind_of_text(message)
-        if reference := told.text("ref"):  # an error of the CLI's own, which its log explains
+        data = error.child("data")
+        name, message = error.text("name") or "", data.text("message") or "the session failed"
+        kind = kind_of_status(data.count("statusCode")) or kind_of_text(message)
+        if reference := data.text("ref"):  # an error of the CLI's own, which its log explains
             logged = re.search(rf'ref={re.escape(reference)} error="([^"]*)"', self.logged)
             message, kind = (logged[1], None) if logged else (message, "runner-crash")
             kind = "auth" if NO_KEY.search(message) else kind
@@ -206,12 +206,12 @@ transcript = streamed_events(_Parser)
 trouble = reported_or_crashed
 
 
-def _usage(told: Loose) -> Usage:
+def _usage(counts: Loose) -> Usage:
     """Input, and input that comes from or goes to the cache, exclude one another; so do output and reasoning."""
-    cached = told.count("cache", "read")
+    cached = counts.count("cache", "read")
     return Usage(
-        input_tokens=total((told.count("input"), cached, told.count("cache", "write"))),
-        output_tokens=told.count("output"),
-        reasoning_tokens=told.count("reasoning"),
+        input_tokens=total((counts.count("input"), cached, counts.count("cache", "write"))),
+        output_tokens=counts.count("output"),
+        reasoning_tokens=counts.count("reasoning"),
         cache_tokens=cached,
     )

@@ -1,8 +1,8 @@
 """pi: ``pi -p --mode json`` reads the prompt from stdin and prints one JSON object a line.
 
-Its signs, verified with the version in ``AGENTS``: it exits with 0 when a call of the model failed, so the reason why
+Verified with the version in ``AGENTS``: it exits with 0 when a call of the model failed, so the reason why
 the last message stopped decides; a stream that was cut looks like a message without words and tokens. Skills are used
-by reading them. Output includes the reasoning, of which the CLI tells nothing.
+by reading them. Output includes the reasoning, which the CLI does not count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BASE_URLS = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
 RETRIES = {"enabled": True, "maxRetries": 2, "baseDelayMs": 1000, "provider": {"maxRetries": 0}}
 EXIT_CODE = re.compile(r"Command exited with code (\d+)\s*\Z")
-# Said on stderr; the CLI then takes the prices of some other model.
+# Printed to stderr; the CLI then uses the prices of another model.
 PRICE_OF_ANOTHER = "Using custom model id"
 NOISE = ('{"type":"message_update"', '{"type":"tool_execution_update"')
 SILENT = frozenset(
@@ -37,7 +37,7 @@ TOOLS = Tools(commands={"bash": "command"}, reads={"read": "path"}, writes={"wri
 
 
 def invocation(session: Session, *resumed: str) -> Invocation:
-    """A session with a config folder of its own; the CLI tries a failed model call twice more."""
+    """A session with a config folder of its own; the CLI retries a failed model call twice."""
     env, home = session.agent.env, session.home / ".pi" / "agent"
     providers = {name: {"baseUrl": env[key]} for name, key in BASE_URLS.items() if env.get(key)}
     settings = {"retry": RETRIES, "skills": [str(session.workspace / ".claude" / "skills")]}
@@ -59,35 +59,35 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 
 def progress(line: str) -> Progress | None:
-    """A step is a message of the model, told with its tokens when it has ended."""
+    """A step is a message of the model, printed with its tokens when it has ended."""
     if line.startswith(NOISE):
         return None
-    said = object_in(line) or Loose({})
-    messages = (said.child("message"), *said.children("messages"))
+    event = object_in(line) or Loose({})
+    messages = (event.child("message"), *event.children("messages"))
     if messages[-1].text("stopReason") in {None, "error"}:
         return None
-    if said.text("type") == "message_end":
+    if event.text("type") == "message_end":
         return Progress(step=_round(messages[0]), usage=_usage(messages[0]), model=messages[0].text("model"))
-    return Progress(finished=True) if said.text("type") == "agent_end" else None
+    return Progress(finished=True) if event.text("type") == "agent_end" else None
 
 
 class _Parser(StreamParser):
     NOISE = NOISE
 
-    def take(self, said: Loose) -> bool:
-        key = said.text("toolCallId") or ""
-        match said.text("type"), said.text("message", "role"):
+    def take(self, event: Loose) -> bool:
+        key = event.text("toolCallId") or ""
+        match event.text("type"), event.text("message", "role"):
             case "session", _:
-                self.session_id = said.text("id")
+                self.session_id = event.text("id")
             case "message_end", "user":
-                self.log.user("\n".join(_texts(said.child("message"))))
+                self.log.user("\n".join(_texts(event.child("message"))))
             case "message_end", "assistant":
-                self._message(said.child("message"))
+                self._message(event.child("message"))
             case "tool_execution_start", _:
-                tool = said.text("toolName") or ""
-                self.log.call(key, tool, said.at("args"), TOOLS.effects(tool, said.child("args")))
+                tool = event.text("toolName") or ""
+                self.log.call(key, tool, event.at("args"), TOOLS.effects(tool, event.child("args")))
             case "tool_execution_end", _:
-                output, failed = "\n".join(_texts(said.child("result"))), said.true("isError")
+                output, failed = "\n".join(_texts(event.child("result"))), event.true("isError")
                 self.log.result(key, output, failed=failed, exit_code=_exit_code(output, failed=failed))
             case "agent_end", _:
                 self.complete = True
@@ -117,7 +117,7 @@ class _Parser(StreamParser):
             self.fail("the model's answer ended before its first word", "provider")
         if tokens:
             self.rounds[_round(message)] = _usage(message)
-            # A model without a price costs 0 here, which means unknown.
+            # A model without a price has a cost of 0, which means unknown.
             self.usd = ((self.usd or 0.0) + (message.amount("usage", "cost", "total") or 0.0)) or None
 
 
@@ -125,12 +125,12 @@ transcript = streamed_events(_Parser)
 trouble = reported_or_crashed
 
 
-def _texts(told: Loose) -> list[str]:
-    return [text for part in told.children("content") if (text := part.text("text")) is not None]
+def _texts(parent: Loose) -> list[str]:
+    return [text for part in parent.children("content") if (text := part.text("text")) is not None]
 
 
 def _exit_code(output: str, *, failed: bool) -> int | None:
-    """The code is told in words, and only when it is not 0."""
+    """The exit code of a command; the output has it in words if it is not 0."""
     code = EXIT_CODE.search(output)
     return (int(code[1]) if code else None) if failed else 0
 
@@ -141,10 +141,10 @@ def _round(message: Loose) -> str:
 
 def _usage(message: Loose) -> Usage:
     """Input, and input that comes from or goes to the cache, exclude one another."""
-    told = message.child("usage")
-    cached = told.count("cacheRead")
+    counts = message.child("usage")
+    cached = counts.count("cacheRead")
     return Usage(
-        input_tokens=total((told.count("input"), cached, told.count("cacheWrite"))),
-        output_tokens=told.count("output"),
+        input_tokens=total((counts.count("input"), cached, counts.count("cacheWrite"))),
+        output_tokens=counts.count("output"),
         cache_tokens=cached,
     )

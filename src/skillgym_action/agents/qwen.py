@@ -1,6 +1,6 @@
 """Qwen Code: ``qwen --output-format stream-json`` reads the prompt from stdin and prints one JSON object a line.
 
-Its signs, verified with the version in ``AGENTS``: it exits with 0 and "success" when a call of the model failed, and
+Verified with the version in ``AGENTS``: it exits with 0 and "success" when a call of the model failed, and
 lets the model say ``[API Error: …]``, for which no tokens were used; at its own limit of turns it prints no result. A
 model round may be several lines, of which one has the tokens. Exit codes of commands are in the CLI's log of the
 session only.
@@ -28,7 +28,7 @@ from skillgym_action.transcripts.lenient_json import Loose, object_in
 if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
 
-# The CLI tries a failed call six times more in any case; its other retries wait for minutes. Its memory would ask the
+# The CLI retries a failed call six times in any case; its other retries wait for minutes. Its memory would ask the
 # model once more at the end of each session.
 SETTINGS = {
     "security": {"auth": {"selectedType": "openai"}},
@@ -37,7 +37,7 @@ SETTINGS = {
     "memory": {"enableManagedAutoMemory": False},
     "model": {"generationConfig": {"maxRetries": 0}},
 }
-# With a proxy the CLI sends everything there, whatever NO_PROXY says.
+# With a proxy the CLI sends everything there, and ignores NO_PROXY.
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 FAILED_CALL = "[API Error: "
 TURN_LIMIT = 53
@@ -68,11 +68,11 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is the line of a model round that has its tokens, or that calls for tools."""
-    said = object_in(line) or Loose({})
-    if said.text("type") == "result":
+    event = object_in(line) or Loose({})
+    if event.text("type") == "result":
         return Progress(finished=True)
-    message = said.child("message")
-    if said.text("type") != "assistant" or not (_paid(message) or message.text("stop_reason") == "tool_use"):
+    message = event.child("message")
+    if event.text("type") != "assistant" or not (_paid(message) or message.text("stop_reason") == "tool_use"):
         return None
     return Progress(step=message.text("id"), usage=_usage(message), model=message.text("model"))
 
@@ -84,29 +84,29 @@ class _Parser(StreamParser):
     logged: dict[str, str] = field(default_factory=dict)
     failed_call: str = ""
 
-    def take_collected(self, said: Loose) -> None:
-        """Answers of tools, as the model saw them."""
-        for part in said.children("message", "parts"):
+    def take_collected(self, record: Loose) -> None:
+        """Take a line of the log: results of tools, as the model gets them."""
+        for part in record.children("message", "parts"):
             if (output := part.text("functionResponse", "response", "output")) is not None:
                 self.logged[part.text("functionResponse", "id") or ""] = output
 
-    def take(self, said: Loose) -> bool:
-        self.session_id = said.text("session_id") or self.session_id
-        match said.text("type"), said.text("subtype"):
+    def take(self, event: Loose) -> bool:
+        self.session_id = event.text("session_id") or self.session_id
+        match event.text("type"), event.text("subtype"):
             case "system", "init":
-                self.model, self.version = said.text("model"), said.text("qwen_code_version")
+                self.model, self.version = event.text("model"), event.text("qwen_code_version")
             case "assistant", _:
-                self._assistant(said)
+                self._assistant(event)
             case "user", _:
-                self._user(said)
+                self._user(event)
             case "result", _:
-                self._result(said)
+                self._result(event)
             case _:
                 return False
         return True
 
-    def _assistant(self, said: Loose) -> None:
-        message, main = said.child("message"), said.at("parent_tool_use_id") is None
+    def _assistant(self, event: Loose) -> None:
+        message, main = event.child("message"), event.at("parent_tool_use_id") is None
         if (key := message.text("id")) and _paid(message):
             self.rounds[key], self.failed_call = _usage(message), ""
         for part in message.children("content"):
@@ -120,8 +120,8 @@ class _Parser(StreamParser):
                 effects = TOOLS.effects(tool, part.child("input"))
                 self.log.call(part.text("id") or "", tool, part.at("input"), effects)
 
-    def _user(self, said: Loose) -> None:
-        for part in said.children("message", "content"):
+    def _user(self, event: Loose) -> None:
+        for part in event.children("message", "content"):
             if part.text("type") == "tool_result":
                 key, output = part.text("tool_use_id") or "", part.text("content") or ""
                 code = _exit_code(self.logged.get(key, output))
@@ -150,7 +150,7 @@ trouble = reported_or_crashed
 
 
 def _exit_code(output: str) -> int | None:
-    """Of a command that ended by itself, as the CLI tells it to the model."""
+    """The exit code of a command that ended by itself, from the text that the model gets."""
     ended = ENDED.findall(output)
     return int(ended[-1]) if ended else None
 
@@ -159,10 +159,10 @@ def _paid(message: Loose) -> bool:
     return bool(message.count("usage", "input_tokens"))
 
 
-def _usage(told: Loose) -> Usage:
-    """Input includes what comes from the cache; output includes the reasoning, of which the stream tells nothing."""
+def _usage(event: Loose) -> Usage:
+    """Input includes what comes from the cache; output includes the reasoning, which the stream does not count."""
     return Usage(
-        input_tokens=told.count("usage", "input_tokens"),
-        output_tokens=told.count("usage", "output_tokens"),
-        cache_tokens=told.count("usage", "cache_read_input_tokens"),
+        input_tokens=event.count("usage", "input_tokens"),
+        output_tokens=event.count("usage", "output_tokens"),
+        cache_tokens=event.count("usage", "cache_read_input_tokens"),
     )

@@ -46,7 +46,7 @@ progress = no_progress
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - all is in the recording
-    """The recorded report's own account, its trouble included."""
+    """The transcript of the recorded session, its trouble included."""
     printed = "\n".join(capture.stdout.lines())
     recorded = object_in(printed)
     if recorded is None:
