@@ -4,3 +4,9 @@
 
 MAX_GLOB_CHARACTERS = 1_000
 """Characters of a glob pattern of paths or names; a longer one matches nothing."""
+MAX_EXPECTATION_CHARACTERS = 10_000
+"""Characters of an x-bench expectation; they bound the time to parse it."""
+MAX_EXPECTATION_RULE_WORDS = 10
+"""Words of an x-bench expectation that are tried as its rule."""
+MAX_SUITE_SECONDS = 7 * 24 * 3600.0
+"""Seconds that an x-bench suite may allow a case or a command: a week."""

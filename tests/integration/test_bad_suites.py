@@ -35,7 +35,7 @@ from skillgym_action.agentv import source_values as agentv_source_values
 from skillgym_action.agentv import targets as agentv_targets
 from skillgym_action.agentv import variables as agentv_variables
 from skillgym_action.documents import documents, located_values, user_files, yaml_text
-from skillgym_action.formats import xbench, xbench_expectations
+from skillgym_action.formats import xbench
 from skillgym_action.javascript import regex
 from skillgym_action.model import errors
 from skillgym_action.model.errors import ConfigError
@@ -321,7 +321,7 @@ LIMITS = {
     "characters of YAML": yaml_text.MOST_CHARACTERS,
     "cases": MOST_CASES,
     "characters of an id": errors.LONGEST_ID,
-    "characters of an expectation": xbench_expectations.LONGEST,
+    "characters of an expectation": limits.MAX_EXPECTATION_CHARACTERS,
     "characters of a pattern": regex.LONGEST,
     "characters of all patterns": regex.MOST_PATTERNS,
     "seconds of a search": regex.SECONDS,

@@ -18,8 +18,7 @@ from scratch import case, config, repository, runner, skillgym, suite, written
 from skillgym_action.agentv.assertions import Task, Where, assertion_of
 from skillgym_action.agentv.program_graders import _said
 from skillgym_action.filesystem.glob_patterns import paths_matching
-from skillgym_action.formats.xbench_expectations import Expectations
-from skillgym_action.formats.xbench_model import ExpectationSection
+from skillgym_action.formats.xbench_expectations import Expectations, ExpectationSection
 from skillgym_action.javascript.regex import Patience
 from skillgym_action.model.errors import Location
 from skillgym_action.model.session_report import Command, FileRead, ObservedFiles, ToolCall
@@ -79,8 +78,8 @@ def test_all_patterns_of_a_session_have_a_time_of_their_own(proved: Proved):
 def test_a_pattern_in_very_many_files_has_one_time_for_all(tmp_path, proved: Proved):
     context = subject_of(tmp_path, {f"{number}.txt": OUTPUT for number in range(40)})
     context.patience = Patience(0.2, 0.5)
-    section = ExpectationSection(file="*.txt", glob=True, matches=".(a+)+!$(?!)")
-    assertion = Expectations().reading(section, "cases[3].expect[1]").assertion
+    section = ExpectationSection.model_validate({"file": "*.txt", "glob": True, "matches": ".(a+)+!$(?!)"})
+    assertion = Expectations().parsed(section, "cases[3].expect[1]").assertion
     began = time.process_time()
     (outcome,) = assertion.judge(context)
     assert time.process_time() - began < 2

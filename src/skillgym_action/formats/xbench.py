@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.documents.documents import MOST_PROBLEMS, Document, checked, read_document
 from skillgym_action.documents.located_values import MOST_VALUES, key_path_text
 from skillgym_action.documents.user_files import PLAIN_TEMPLATE
-from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside
+from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside, texts_in
 from skillgym_action.formats.xbench_model import SuiteSection
 from skillgym_action.model.errors import LONGEST_ID, Problem, SuiteError, closest
 from skillgym_action.model.resource_limits import suites_limits
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from skillgym_action.documents.located_values import KeyPath
     from skillgym_action.formats import SuiteFile
-    from skillgym_action.formats.xbench_expectations import Reading
-    from skillgym_action.formats.xbench_model import BootstrapSection, CaseSection, WorkspaceSection
+    from skillgym_action.formats.xbench_expectations import ParsedExpectation
+    from skillgym_action.formats.xbench_model import CaseSection, SuiteBootstrapSection, SuiteWorkspaceSection
     from skillgym_action.model.assertion import Assertion
 
 MOST_TOLD = 20
@@ -98,12 +98,12 @@ def suite(source: SuiteFile) -> Suite:
     cases: list[Case] = []
     warnings: list[Problem] = []
     for index, case in zip(indexes, section.cases, strict=True):
-        readings, problems = _readings(document, index, case, expectations)
+        parsed, problems = _parsed(document, index, case, expectations)
         if problems := list(_unusable(document, index, case)) or problems:
             wrong[index] = problems
             continue
-        cases.append(_case(document, index, case, section, tuple(reading.assertion for reading in readings)))
-        warnings.extend(islice(_warnings(document, index, readings), MOST_PROBLEMS - len(warnings)))
+        cases.append(_case(document, index, case, section, tuple(one.assertion for one in parsed)))
+        warnings.extend(islice(_warnings(document, index, parsed), MOST_PROBLEMS - len(warnings)))
     _refuse_many(document, wrong)
     return Suite(
         path=source.path,
@@ -186,26 +186,26 @@ def _case(
     )
 
 
-def _readings(
+def _parsed(
     document: Document, index: int, case: CaseSection, expectations: Expectations
-) -> tuple[list[Reading], list[Problem]]:
-    readings: list[Reading] = []
+) -> tuple[list[ParsedExpectation], list[Problem]]:
+    parsed: list[ParsedExpectation] = []
     problems: list[Problem] = []
     for number, written in enumerate(case.expect):
         place = ("cases", index, "expect", number)
         try:
-            readings.append(expectations.reading(written, key_path_text(place)))
+            parsed.append(expectations.parsed(written, key_path_text(place)))
         except GrammarError as error:
             problems.append(_problem(document, place, error.message, remedy=error.remedy))
             if len(problems) == MOST_TOLD:
                 break
-    return readings, problems
+    return parsed, problems
 
 
-def _warnings(document: Document, index: int, readings: list[Reading]) -> Iterator[Problem]:
-    for number, reading in enumerate(readings):
-        if reading.warning:
-            yield _problem(document, ("cases", index, "expect", number), reading.warning)
+def _warnings(document: Document, index: int, parsed: list[ParsedExpectation]) -> Iterator[Problem]:
+    for number, one in enumerate(parsed):
+        if one.warning:
+            yield _problem(document, ("cases", index, "expect", number), one.warning)
 
 
 def _unusable(document: Document, index: int, case: CaseSection) -> Iterator[Problem]:
@@ -214,8 +214,7 @@ def _unusable(document: Document, index: int, case: CaseSection) -> Iterator[Pro
         yield _problem(document, ("cases", index, "id"), f"is longer than {LONGEST_ID:,} characters")
     texts: list[tuple[KeyPath, str | None]] = [(("id",), case.id), (("prompt",), case.prompt), (("model",), case.model)]
     for number, written in enumerate(case.expect):
-        objects = () if isinstance(written, str) else (written.file, written.test, written.diff, written.no_file)
-        texts += [(("expect", number), text) for text in (objects or (written,)) if isinstance(text, str)]
+        texts += [(("expect", number), text) for text in texts_in(written)]
     for key_path, text in texts:
         if text and (found := _UNUSABLE.search(text)):
             message = f"holds a character that no program can be given: U+{ord(found[0]):04X}"
@@ -237,7 +236,7 @@ def _in_brackets(remedy: str | None) -> str:
     return f" ({remedy})" if remedy else ""
 
 
-def _workspace(document: Document, section: WorkspaceSection, source: SuiteFile) -> WorkspaceSpec:
+def _workspace(document: Document, section: SuiteWorkspaceSection, source: SuiteFile) -> WorkspaceSpec:
     folder = source.file.parent
     if section.template_dir and not PurePosixPath(source.path).is_absolute():
         try:
@@ -257,7 +256,7 @@ def _workspace(document: Document, section: WorkspaceSection, source: SuiteFile)
     )
 
 
-def _bootstrap(section: str | BootstrapSection | None, folder: Path) -> Bootstrap | None:
+def _bootstrap(section: str | SuiteBootstrapSection | None, folder: Path) -> Bootstrap | None:
     if section is None:
         return None
     if isinstance(section, str):

@@ -8,17 +8,16 @@ import pytest
 
 from fakes_subject import subject_of
 from skillgym_action.assertions.files import LARGEST
-from skillgym_action.formats.xbench_expectations import expectation, object_expectation
-from skillgym_action.formats.xbench_model import ExpectationSection
+from skillgym_action.formats.xbench_expectations import ExpectationSection, parse_object, parse_text
 
 A_TS = {"src/a.ts": "export function a() {}\n"}
 
 
 def judged(written, context):
     if isinstance(written, dict):
-        reading = object_expectation(ExpectationSection.model_validate(written))
+        reading = parse_object(ExpectationSection.model_validate(written))
     else:
-        reading = expectation(written)
+        reading = parse_text(written)
     (outcome,) = reading.assertion.judge(context)
     assert outcome.assertion == reading.assertion.name
     return outcome
@@ -234,6 +233,6 @@ def test_the_evidence_is_the_end_of_the_output(tmp_path):
     ],
 )
 def test_an_assertion_says_what_it_is(written, kind, diagnostic):
-    assertion = expectation(written).assertion
+    assertion = parse_text(written).assertion
     assert (assertion.name, assertion.type, assertion.diagnostic) == (written, kind, diagnostic)
     assert assertion.fail_fast is False

@@ -17,7 +17,7 @@ from paths import DATA
 from skillgym_action.assertions.commands import CommandPasses
 from skillgym_action.assertions.files import FileAbsent, FileChanged, FileContains, FileExists, FileMatches
 from skillgym_action.formats import xbench
-from skillgym_action.formats.xbench_expectations import GrammarError, expectation
+from skillgym_action.formats.xbench_expectations import GrammarError, parse_text
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.suite import Bootstrap, WorkspaceSpec
 
@@ -147,7 +147,7 @@ def test_what_looks_like_a_suite(path, head, accepted):
     ],
 )
 def test_a_command(text, command):
-    assert expectation(text).assertion == CommandPasses(name=text, command=command)
+    assert parse_text(text).assertion == CommandPasses(name=text, command=command)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_command(text, command):
     ],
 )
 def test_a_path(text, path):
-    reading = expectation(text)
+    reading = parse_text(text)
     assert (reading.assertion, reading.warning) == (FileExists(name=text, path=path), None)
 
 
@@ -187,7 +187,7 @@ def test_a_path(text, path):
     ],
 )
 def test_a_text(text, path, literal):
-    reading = expectation(text)
+    reading = parse_text(text)
     assert (reading.assertion, reading.warning) == (FileContains(name=text, path=path, text=literal), None)
 
 
@@ -205,7 +205,7 @@ def test_a_text(text, path, literal):
     ],
 )
 def test_a_regular_expression(text, path, searched, found):
-    assertion = expectation(text).assertion
+    assertion = parse_text(text).assertion
     assert isinstance(assertion, FileMatches)
     match = assertion.pattern.search(searched)
     assert (assertion.path, match and match[0]) == (path, found)
@@ -222,7 +222,7 @@ def test_a_regular_expression(text, path, searched, found):
     ],
 )
 def test_a_change(text, assertion):
-    assert expectation(text).assertion == assertion
+    assert parse_text(text).assertion == assertion
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_change(text, assertion):
     ],
 )  # fmt: skip
 def test_what_is_dubious_is_taken_with_a_warning(text, path, literal, warning):
-    reading = expectation(text)
+    reading = parse_text(text)
     assert reading.assertion == FileContains(name=text, path=path, text=literal)
     assert reading.warning == warning
 
@@ -278,7 +278,7 @@ def test_what_is_dubious_is_taken_with_a_warning(text, path, literal, warning):
 )  # fmt: skip
 def test_what_says_nothing_is_refused(text, message, remedy):
     with pytest.raises(GrammarError) as caught:
-        expectation(text)
+        parse_text(text)
     assert message in caught.value.message
     assert (caught.value.remedy or "").startswith(remedy or "")
     assert (caught.value.remedy is None) == (remedy is None)
@@ -287,7 +287,7 @@ def test_what_says_nothing_is_refused(text, message, remedy):
 @given(st.text(max_size=60) | st.text(alphabet="'\"/ ecx:.\\", max_size=40).map("file:a contains ".__add__))
 def test_any_text_is_an_expectation_or_refused(text):
     with suppress(GrammarError):
-        assert expectation(text).assertion.name == text
+        assert parse_text(text).assertion.name == text
 
 
 @pytest.mark.parametrize("piece", [" ", " contains", " contains '", " matches /", "/", "'a' ", "../", "\\"])
@@ -295,7 +295,7 @@ def test_hostile_expectations_are_read_in_no_time(piece):
     started = time.monotonic()
     for prefix in ("file:a", "test:", "diff:'", "no-file:"):
         with suppress(GrammarError):
-            expectation((prefix + piece * 10_000)[:10_000])
+            parse_text((prefix + piece * 10_000)[:10_000])
     assert time.monotonic() - started < 5
 
 
