@@ -35,7 +35,6 @@ from skillgym_action.agentv import source_values as agentv_source_values
 from skillgym_action.agentv import targets as agentv_targets
 from skillgym_action.agentv import variables as agentv_variables
 from skillgym_action.documents import documents, located_values, user_files, yaml_text
-from skillgym_action.formats import xbench
 from skillgym_action.javascript import regex
 from skillgym_action.model import errors
 from skillgym_action.model.errors import ConfigError
@@ -327,7 +326,7 @@ LIMITS = {
     "seconds of a search": regex.SECONDS,
     "seconds of all searches": regex.ALL_SECONDS,
     "problems": documents.MOST_PROBLEMS,
-    "expectations that are wrong": xbench.MOST_TOLD,
+    "expectations that are wrong": limits.MAX_REPORTED_EXPECTATIONS,
     "assertions of all tests": agentv_loaded.MOST_ASSERTIONS,
     "parts of all tests": agentv_loaded.MOST_PARTS,
     "characters of variables": agentv_variables.MOST_CHARACTERS,

@@ -14,6 +14,7 @@ from skillgym_action.documents.located_values import MOST_VALUES, key_path_text
 from skillgym_action.documents.user_files import PLAIN_TEMPLATE
 from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside, texts_in
 from skillgym_action.formats.xbench_model import SuiteSection
+from skillgym_action.limits import MAX_REPORTED_EXPECTATIONS
 from skillgym_action.model.errors import LONGEST_ID, Problem, SuiteError, closest
 from skillgym_action.model.resource_limits import suites_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
@@ -29,12 +30,10 @@ if TYPE_CHECKING:
     from skillgym_action.formats.xbench_model import CaseSection, SuiteBootstrapSection, SuiteWorkspaceSection
     from skillgym_action.model.assertion import Assertion
 
-MOST_TOLD = 20
-"""Expectations of a case that are told to be wrong."""
 DEFAULT_BUDGET = 5.0
-"""US dollars for a case, where neither it nor the suite says."""
+"""US dollars for a case without a budget in case and suite."""
 DEFAULT_TIMEOUT = 600.0
-"""Seconds for a case, where neither it nor the suite says."""
+"""Seconds for a case without a timeout in case and suite."""
 
 _UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
 
@@ -48,8 +47,6 @@ def suite_schema() -> dict[str, object]:
 
 
 CUT = 60_000  # characters; a head that long may end before the first "expect"
-
-
 OWN_ENDING = ".bench.json"
 
 
@@ -82,7 +79,7 @@ def accepts(path: str, head: str) -> bool:
 
 
 def _has_expectations(case: dict[str, object]) -> bool:
-    """A misspelt ``expect`` counts, so that its case is reported; ``expected`` is a word of other formats."""
+    """Whether a case has the key ``expect``, also misspelt: then it is reported; ``expected`` is of other formats."""
     return closest("expect", case.keys() - {"expected"}, 0.8) is not None
 
 
@@ -151,10 +148,12 @@ def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, li
 
 
 def _refuse_many(document: Document, wrong: dict[int, list[Problem]]) -> None:
-    """Raises SuiteError for a suite that is not worth being told of case by case."""
+    """Raises SuiteError for more unusable cases than are reported one by one."""
     if len(wrong) > MOST_PROBLEMS:
         top = _problem(document, ("cases",), f"{len(wrong):,} cases cannot be used; these are the first")
-        raise SuiteError.of(top, *(problem for index in sorted(wrong)[:MOST_TOLD] for problem in wrong[index]))
+        raise SuiteError.of(
+            top, *(problem for index in sorted(wrong)[:MAX_REPORTED_EXPECTATIONS] for problem in wrong[index])
+        )
 
 
 def _doubles(document: Document, cases: list[object]) -> dict[int, list[Problem]]:
@@ -197,7 +196,7 @@ def _parsed(
             parsed.append(expectations.parsed(written, key_path_text(place)))
         except GrammarError as error:
             problems.append(_problem(document, place, error.message, remedy=error.remedy))
-            if len(problems) == MOST_TOLD:
+            if len(problems) == MAX_REPORTED_EXPECTATIONS:
                 break
     return parsed, problems
 
@@ -209,7 +208,7 @@ def _warnings(document: Document, index: int, parsed: list[ParsedExpectation]) -
 
 
 def _unusable(document: Document, index: int, case: CaseSection) -> Iterator[Problem]:
-    """Characters that no program can be given, and ids without an end."""
+    """Problems of characters that cannot be passed to a program, and of ids that are too long."""
     if len(case.id) > LONGEST_ID:
         yield _problem(document, ("cases", index, "id"), f"is longer than {LONGEST_ID:,} characters")
     texts: list[tuple[KeyPath, str | None]] = [(("id",), case.id), (("prompt",), case.prompt), (("model",), case.model)]
@@ -217,7 +216,7 @@ def _unusable(document: Document, index: int, case: CaseSection) -> Iterator[Pro
         texts += [(("expect", number), text) for text in texts_in(written)]
     for key_path, text in texts:
         if text and (found := _UNUSABLE.search(text)):
-            message = f"holds a character that no program can be given: U+{ord(found[0]):04X}"
+            message = f"has a character that cannot be passed to a program: U+{ord(found[0]):04X}"
             yield _problem(document, ("cases", index, *key_path), message)
 
 

@@ -419,7 +419,7 @@ def test_a_suite_without_a_name_has_that_of_its_file(path, name):
         pytest.param({"timeout": 1e12}, "cases[1].timeout: must be less than or equal to 604800", id="timeout-of-ages"),
         pytest.param({"prompt": ""}, "cases[1].prompt: must not be empty", id="empty-prompt"),
         pytest.param({"prompt": None}, "cases[1].prompt: must be text, not null", id="no-prompt"),
-        pytest.param({"prompt": "a\0b"}, "cases[1].prompt: holds a character that no program can be given: U+0000",
+        pytest.param({"prompt": "a\0b"}, "cases[1].prompt: has a character that cannot be passed to a program: U+0000",
                      id="nul"),
         pytest.param({"prompt": "\ud800"}, "cases[1].prompt: must be text without halves of surrogate pairs",
                      id="surrogate"),
