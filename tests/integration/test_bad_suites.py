@@ -34,7 +34,6 @@ from skillgym_action.agentv import loaded as agentv_loaded
 from skillgym_action.agentv import source_values as agentv_source_values
 from skillgym_action.agentv import targets as agentv_targets
 from skillgym_action.agentv import variables as agentv_variables
-from skillgym_action.documents import documents, located_values, user_files, yaml_text
 from skillgym_action.javascript import regex
 from skillgym_action.model import errors
 from skillgym_action.model.errors import ConfigError
@@ -310,14 +309,14 @@ def test_a_recording_that_is_broken_is_not_played(tmp_path, files, says, proved:
 # --- what is promised -------------------------------------------------------------------------------
 
 LIMITS = {
-    "bytes of a file": user_files.LARGEST,
-    "bytes of a configuration": user_files.LARGEST_CONFIG,
-    "bytes of a suite in Python": user_files.LARGEST_PYTHON,
-    "bytes of a suite in TypeScript": user_files.LARGEST_SCRIPT,
-    "levels": located_values.DEEPEST,
-    "values": located_values.MOST_VALUES,
-    "digits": located_values.MOST_DIGITS,
-    "characters of YAML": yaml_text.MOST_CHARACTERS,
+    "bytes of a file": limits.MAX_SUITE_FILE_BYTES,
+    "bytes of a configuration": limits.MAX_CONFIGURATION_BYTES,
+    "bytes of a suite in Python": limits.MAX_PYTHON_SUITE_BYTES,
+    "bytes of a suite in TypeScript": limits.MAX_SCRIPT_SUITE_BYTES,
+    "levels": limits.MAX_DOCUMENT_DEPTH,
+    "values": limits.MAX_DOCUMENT_VALUES,
+    "digits": limits.MAX_NUMBER_DIGITS,
+    "characters of YAML": limits.MAX_YAML_CHARACTERS,
     "cases": MOST_CASES,
     "characters of an id": errors.LONGEST_ID,
     "characters of an expectation": limits.MAX_EXPECTATION_CHARACTERS,
@@ -325,7 +324,7 @@ LIMITS = {
     "characters of all patterns": regex.MOST_PATTERNS,
     "seconds of a search": regex.SECONDS,
     "seconds of all searches": regex.ALL_SECONDS,
-    "problems": documents.MOST_PROBLEMS,
+    "problems": limits.MAX_REPORTED_PROBLEMS,
     "expectations that are wrong": limits.MAX_REPORTED_EXPECTATIONS,
     "assertions of all tests": agentv_loaded.MOST_ASSERTIONS,
     "parts of all tests": agentv_loaded.MOST_PARTS,

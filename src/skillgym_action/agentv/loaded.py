@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.variables import MOST_CHARACTERS
-from skillgym_action.documents.documents import MOST_PROBLEMS
+from skillgym_action.limits import MAX_REPORTED_PROBLEMS
 from skillgym_action.model.errors import Problem, SuiteError
 from skillgym_action.model.suite import Invalid
 
@@ -20,7 +20,7 @@ MOST_PARTS = 200_000
 """Of all tests together, what the suite says for each of them included."""
 MOST_WARNINGS = 1_000
 SHOWN = 10
-TOO_MANY = Problem(message=f"more than {MOST_PROBLEMS:,} tests cannot be used; these are the first")
+TOO_MANY = Problem(message=f"more than {MAX_REPORTED_PROBLEMS:,} tests cannot be used; these are the first")
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Cases:
         first, *others = problems
         also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
         self.invalid.append(Invalid(problem=replace(first, message=first.message + also), case_id=case_id))
-        if len(self.invalid) > MOST_PROBLEMS:
+        if len(self.invalid) > MAX_REPORTED_PROBLEMS:
             raise SuiteError.of(TOO_MANY, *(one.problem for one in self.invalid[:SHOWN]))
 
     def add(self, case: Case, parts: int) -> None:

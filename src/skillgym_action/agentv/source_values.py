@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.variables import Growth, folders_up, interpolated
 from skillgym_action.documents.documents import Document, part_of, read_document
-from skillgym_action.documents.located_values import MOST_VALUES, key_path_text
+from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE, kind_of, read_text, resolved
 from skillgym_action.javascript.regex import Patterns
+from skillgym_action.limits import MAX_DOCUMENT_VALUES
 from skillgym_action.model.errors import Location, Problem, SkillgymError, SuiteError, closest
 
 if TYPE_CHECKING:
@@ -233,9 +234,11 @@ class Files:
 
     def _part(self, document: Document) -> Part:
         part = Part(document=document, value=document.value)
-        self.so_far.values += document.reading.values + 1
-        if self.so_far.values > MOST_VALUES:
-            raise part.error(f"the suite and its files have more than {MOST_VALUES:,} values", "split the suite")
+        self.so_far.values += document.located.values + 1
+        if self.so_far.values > MAX_DOCUMENT_VALUES:
+            raise part.error(
+                f"the suite and its files have more than {MAX_DOCUMENT_VALUES:,} values", "split the suite"
+            )
         return part
 
     def _text(self, file: Path) -> str:

@@ -26,7 +26,7 @@ FORMATS = {
 
 
 class SuiteFile(Protocol):
-    """A file that may hold a suite. ``path`` is relative to the repository root, ``file`` absolute."""
+    """A file that may be a suite. ``path`` is relative to the repository root, ``file`` absolute."""
 
     @property
     def path(self) -> str: ...

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from skillgym_action.assertions.check import Check
+from skillgym_action.assertions.check import SuiteCheck
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
 from skillgym_action.limits import MAX_REPLY_PATH_CHARACTERS
 from skillgym_action.model.errors import LONGEST_ID, Location, Problem, SuiteError
@@ -134,7 +134,7 @@ def _case(case: HostCase) -> Case:
         id=case.id,
         prompt=case.prompt,
         location=_location(case.location),
-        assertions=(Check(case.id),),
+        assertions=(SuiteCheck(case.id),),
         tags=case.tags,
         timeout=None if case.timeout_ms is None else case.timeout_ms / 1000,
         expected_fail=case.expected_fail,

@@ -9,12 +9,12 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.documents import MOST_PROBLEMS, Document, checked, read_document
-from skillgym_action.documents.located_values import MOST_VALUES, key_path_text
+from skillgym_action.documents.documents import Document, checked, read_document
+from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.user_files import PLAIN_TEMPLATE
 from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside, texts_in
 from skillgym_action.formats.xbench_model import SuiteSection
-from skillgym_action.limits import MAX_REPORTED_EXPECTATIONS
+from skillgym_action.limits import MAX_DOCUMENT_VALUES, MAX_REPORTED_EXPECTATIONS, MAX_REPORTED_PROBLEMS
 from skillgym_action.model.errors import LONGEST_ID, Problem, SuiteError, closest
 from skillgym_action.model.resource_limits import suites_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
@@ -100,7 +100,7 @@ def suite(source: SuiteFile) -> Suite:
             wrong[index] = problems
             continue
         cases.append(_case(document, index, case, section, tuple(one.assertion for one in parsed)))
-        warnings.extend(islice(_warnings(document, index, parsed), MOST_PROBLEMS - len(warnings)))
+        warnings.extend(islice(_warnings(document, index, parsed), MAX_REPORTED_PROBLEMS - len(warnings)))
     _refuse_many(document, wrong)
     return Suite(
         path=source.path,
@@ -141,7 +141,7 @@ def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, li
         section, misfits = checked(usable, SuiteSection, extensions=True)
     if section is None:
         raise SuiteError.of(*(problem for _, problem in misfits))
-    if (len(section.tags) + len(section.runners)) * len(cases) > MOST_VALUES:
+    if (len(section.tags) + len(section.runners)) * len(cases) > MAX_DOCUMENT_VALUES:
         problem = _problem(document, (), "too many tags and runners for that many cases", remedy="split the suite")
         raise SuiteError.of(problem)
     return section, indexes, wrong
@@ -149,7 +149,7 @@ def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, li
 
 def _refuse_many(document: Document, wrong: dict[int, list[Problem]]) -> None:
     """Raises SuiteError for more unusable cases than are reported one by one."""
-    if len(wrong) > MOST_PROBLEMS:
+    if len(wrong) > MAX_REPORTED_PROBLEMS:
         top = _problem(document, ("cases",), f"{len(wrong):,} cases cannot be used; these are the first")
         raise SuiteError.of(
             top, *(problem for index in sorted(wrong)[:MAX_REPORTED_EXPECTATIONS] for problem in wrong[index])
@@ -162,8 +162,8 @@ def _doubles(document: Document, cases: list[object]) -> dict[int, list[Problem]
     for index, case in enumerate(cases):
         case_id = case.get("id") if isinstance(case, dict) else None
         if isinstance(case_id, str) and len(case_id) <= LONGEST_ID and first.setdefault(case_id, index) != index:
-            place = document.locate(("cases", first[case_id], "id"))
-            message = f"the id {case_id!r} is already that of cases[{first[case_id]}] at {place}"
+            location = document.locate(("cases", first[case_id], "id"))
+            message = f"the id {case_id!r} is already that of cases[{first[case_id]}] at {location}"
             wrong[index] = [_problem(document, ("cases", index, "id"), message, remedy="rename one of them")]
     return wrong
 
@@ -191,11 +191,11 @@ def _parsed(
     parsed: list[ParsedExpectation] = []
     problems: list[Problem] = []
     for number, written in enumerate(case.expect):
-        place = ("cases", index, "expect", number)
+        key_path = ("cases", index, "expect", number)
         try:
-            parsed.append(expectations.parsed(written, key_path_text(place)))
+            parsed.append(expectations.parsed(written, key_path_text(key_path)))
         except GrammarError as error:
-            problems.append(_problem(document, place, error.message, remedy=error.remedy))
+            problems.append(_problem(document, key_path, error.message, remedy=error.remedy))
             if len(problems) == MAX_REPORTED_EXPECTATIONS:
                 break
     return parsed, problems

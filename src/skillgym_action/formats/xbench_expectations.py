@@ -74,7 +74,7 @@ class ExpectationOptions(Section):
 
 
 class GrammarError(ValueError):
-    """An expectation that cannot be understood; ``message`` is a part of a sentence, without the place."""
+    """An expectation that cannot be understood; ``message`` is a part of a sentence, without the location."""
 
     def __init__(self, message: str, remedy: str | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What an x-bench suite file holds, as models: types, limits, names of keys."""
+"""The content of an x-bench suite file, as models: types, limits, names of keys."""
 
 from __future__ import annotations
 

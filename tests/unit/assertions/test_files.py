@@ -7,8 +7,8 @@ import time
 import pytest
 
 from fakes_subject import subject_of
-from skillgym_action.assertions.files import LARGEST
 from skillgym_action.formats.xbench_expectations import ExpectationSection, parse_object, parse_text
+from skillgym_action.limits import MAX_SEARCHED_FILE_BYTES
 
 A_TS = {"src/a.ts": "export function a() {}\n"}
 
@@ -67,9 +67,9 @@ FAILING = [
     pytest.param("file:a contains 'b'", {}, {}, "a does not exist", id="contains-missing"),
     pytest.param("file:a contains 'EXP'", {}, {"a": "\nexp"},
                  "a does not contain 'EXP'; line 2 of a differs in upper and lower case only", id="contains-case"),
-    pytest.param("file:a contains 'x'", {}, {"a": "x" * (LARGEST + 1)},
+    pytest.param("file:a contains 'x'", {}, {"a": "x" * (MAX_SEARCHED_FILE_BYTES + 1)},
                  "a is too large to be searched (more than 8 MiB), or cannot be read", id="contains-too-large"),
-    pytest.param("file:a matches /x/", {}, {"a": "x" * (LARGEST + 1)},
+    pytest.param("file:a matches /x/", {}, {"a": "x" * (MAX_SEARCHED_FILE_BYTES + 1)},
                  "a is too large to be searched (more than 8 MiB), or cannot be read", id="matches-too-large"),
     pytest.param("file:a matches /x/", {}, {"a": "y"}, "no match in a", id="matches-nothing"),
     pytest.param("diff:a", {"a": "x"}, {"a": "x"}, "a is what it was before the agent started", id="diff-same-content"),
