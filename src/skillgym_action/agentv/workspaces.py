@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.documents.user_files import kind_of, resolved
 from skillgym_action.model.hooks import NO_HOOKS, Hook, Hooks
-from skillgym_action.model.resource_limits import LimitError, suites_limits
+from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import WorkspaceSpec
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _place(said: Part, files: Files, folder: Path, first: tuple[Path, ...]) -> P
 def _limits(said: Part) -> ResourceLimits | None:
     part = said.get("limits")
     try:
-        return suites_limits(part.value) if part else None
+        return parse_workspace_limits(part.value) if part else None
     except LimitError as error:
         raise ((part.get(error.key) or part) if part else said).error(error.message) from error
 

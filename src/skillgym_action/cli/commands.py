@@ -19,7 +19,7 @@ from skillgym_action.settings import resolve
 from skillgym_action.settings.configuration_file import configuration_differs
 from skillgym_action.settings.resolve import run_directory
 from skillgym_action.settings.runners import configured_runners
-from skillgym_action.stages.plan import known
+from skillgym_action.stages.plan import check_runner_selectors
 from skillgym_action.text.escaping import plain
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _check(given: Settings, context: Context) -> int:
     options = resolve.options(given, config, context, runners=len(runners))
     with _looking(given, context) as services:
         suites = pipeline.loaded(services, options)
-    known((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
+    check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
     if code := _problems(suites, context):
         return code
     if not suites:

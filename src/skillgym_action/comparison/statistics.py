@@ -17,7 +17,7 @@ _SEED = 20_250_102  # any, but always the same: the same runs give the same repo
 _TOLERANCE = 1e-9
 
 
-def wilson(passes: int, n: int) -> tuple[float, float] | None:
+def wilson_interval(passes: int, n: int) -> tuple[float, float] | None:
     """The 95 % interval of a rate (Wilson 1927); None for n = 0."""
     if n <= 0:
         return None
@@ -40,7 +40,7 @@ def pass_hat_k(passes: int, n: int, k: int) -> float | None:
 # --- pairs ------------------------------------------------------------------------------------------
 
 
-def mcnemar(broken: int, mended: int) -> float:
+def mcnemar_p(broken: int, mended: int) -> float:
     """The chance that so many, or more, of the changed pairs broke if a pair breaks as easily as it mends.
 
     McNemar's test (1947), exact and one-sided.
@@ -50,7 +50,7 @@ def mcnemar(broken: int, mended: int) -> float:
     return min(1.0, fsum(map(exp, logs)))
 
 
-def sign_flip(drops: Sequence[float]) -> float:
+def sign_flip_p(drops: Sequence[float]) -> float:
     """The chance of so large a sum, or a larger one, if each of ``drops`` were as likely a rise.
 
     A permutation test, one-sided, of random draws from a fixed seed. Equal sizes are drawn together: how many of them

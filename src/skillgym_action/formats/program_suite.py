@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from skillgym_action.assertions.check import Check
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
 from skillgym_action.model.errors import LONGEST_ID, Location, Problem, SuiteError
-from skillgym_action.model.resource_limits import LimitError, suites_limits
+from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _workspace(told: ToldWorkspace, source: SuiteFile) -> WorkspaceSpec:
     """
     folder = source.file.parent
     try:
-        limits = suites_limits(told.limits)
+        limits = parse_workspace_limits(told.limits)
     except LimitError as error:
         key_path = "workspace.limits" + (f".{error.key}" if error.key else "")
         location = Location(path=source.path)

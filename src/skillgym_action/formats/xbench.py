@@ -14,8 +14,8 @@ from skillgym_action.documents.located_values import MOST_VALUES, key_path_text
 from skillgym_action.documents.user_files import PLAIN_TEMPLATE
 from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside
 from skillgym_action.formats.xbench_model import SuiteSection
-from skillgym_action.model.errors import LONGEST_ID, Problem, SuiteError, closest
-from skillgym_action.model.resource_limits import suites_limits
+from skillgym_action.model.errors import LONGEST_ID, Problem, SuiteError, closest_match
+from skillgym_action.model.resource_limits import parse_workspace_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
 from skillgym_action.suite_programs import MOST_CASES
 
@@ -73,7 +73,7 @@ def accepts(path: str, head: str) -> bool:
         # Broken, or longer than the head; in UTF-16 every second character is NUL.
         keys = ("cases", "prompt", "expect") if len(head) < CUT else ("cases", "prompt")
         return all(f'"{key}"' in head.replace("\0", "") for key in keys)
-    cases = value.get(closest("cases", value, 0.8)) if isinstance(value, dict) else None
+    cases = value.get(closest_match("cases", value, 0.8)) if isinstance(value, dict) else None
     if not isinstance(cases, list):
         return False
     if not cases:
@@ -83,7 +83,7 @@ def accepts(path: str, head: str) -> bool:
 
 def _has_expectations(case: dict[str, object]) -> bool:
     """A misspelt ``expect`` counts, so that its case is reported; ``expected`` is a word of other formats."""
-    return closest("expect", case.keys() - {"expected"}, 0.8) is not None
+    return closest_match("expect", case.keys() - {"expected"}, 0.8) is not None
 
 
 # --- the suite --------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ def _workspace(document: Document, section: WorkspaceSection, source: SuiteFile)
         source="template" if section.template_dir else "repository",
         template=folder / section.template_dir if section.template_dir else None,
         bootstrap=_bootstrap(section.bootstrap, folder),
-        limits=suites_limits(section.limits.model_dump(by_alias=True)) if section.limits else None,
+        limits=parse_workspace_limits(section.limits.model_dump(by_alias=True)) if section.limits else None,
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import Case
 
 
-def chains(cases: Iterable[Case]) -> dict[str, str]:
+def dependency_groups(cases: Iterable[Case]) -> dict[str, str]:
     """For each case the first one that it hangs together with, itself where it stands alone."""
     cases = tuple(cases)
     leaders = {case.id: case.id for case in cases}
@@ -36,7 +36,7 @@ def chains(cases: Iterable[Case]) -> dict[str, str]:
     return {case_id: leader(case_id) for case_id in leaders}
 
 
-def in_order(executions: Iterable[Execution]) -> tuple[Execution, ...]:
+def dependency_order(executions: Iterable[Execution]) -> tuple[Execution, ...]:
     """Executions of one suite on one runner, each after those it depends on."""
     by_id = {execution.case.id: execution for execution in executions}
     if not any(execution.case.depends_on for execution in by_id.values()):
@@ -45,7 +45,7 @@ def in_order(executions: Iterable[Execution]) -> tuple[Execution, ...]:
     return tuple(by_id[name] for name in TopologicalSorter(graph).static_order())
 
 
-def unmet(execution: Execution, done: Mapping[str, Result]) -> Judgement | None:
+def unmet_dependency(execution: Execution, done: Mapping[str, Result]) -> Judgement | None:
     """The judgement on an execution that depends on one that is not green; one that was not selected does not count."""
     case = execution.case
     red = next((name for name in case.depends_on if name in done and done[name].status not in GREEN), None)

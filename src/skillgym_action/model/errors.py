@@ -117,7 +117,7 @@ class OutputError(SkillgymError):
     exit_code = 3
 
 
-def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+def closest_match(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """The known word that is meant, if ``word`` looks like a typing error; ``likeness`` is from 0 to 1."""
     from difflib import get_close_matches
 
@@ -130,5 +130,5 @@ def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A remedy that names the closest known word, or all of them."""
     choices = sorted(known)
-    meant = closest(word, choices)
+    meant = closest_match(word, choices)
     return f"did you mean {meant!r}?" if meant else f"known: {', '.join(choices)}"

@@ -21,6 +21,6 @@ class Finding:
     id: str = LEAK
 
 
-def together(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def unique_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Each once, as many as are told."""
     return tuple(dict.fromkeys(findings))[:MOST]

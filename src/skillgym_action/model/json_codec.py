@@ -20,7 +20,7 @@ NAMES = {"Mapping": Mapping}
 LEAVES = frozenset({str, int, float, bool})
 
 
-def camel(name: str) -> str:
+def camel_case(name: str) -> str:
     """``input_tokens`` -> ``inputTokens``."""
     head, *rest = name.split("_")
     return head + "".join(map(str.capitalize, rest))
@@ -55,7 +55,7 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _keys(cls: type[DataclassInstance]) -> tuple[tuple[str, str], ...]:
-    return tuple((field.name, camel(field.name)) for field in fields(cls))
+    return tuple((field.name, camel_case(field.name)) for field in fields(cls))
 
 
 @cache

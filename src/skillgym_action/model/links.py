@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.errors import Location
 
 
-def in_repository(location: Location) -> bool:
+def is_in_repository(location: Location) -> bool:
     """Whether the path leads to a file of the repository."""
     return not {"", ".", ".."} & set(location.path.split("/"))
 
@@ -25,7 +25,7 @@ class Links:
 
     def of(self, location: Location) -> str | None:
         """The address of a line as it is in the commit; None for what is not in the repository."""
-        if self.commit is None or not in_repository(location):
+        if self.commit is None or not is_in_repository(location):
             return None
         line = f"#L{location.line}" if location.line else ""
         path = quote(location.path, errors="replace")

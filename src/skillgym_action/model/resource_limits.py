@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NO_LIMIT: Final = "none"
-KEYS = {"memory": "memory", "disk": "disk", "processes": "processes", "fileSize": "file_size"}
+LIMIT_FIELDS = {"memory": "memory", "disk": "disk", "processes": "processes", "fileSize": "file_size"}
 """Key of a file or option -> field of ``ResourceLimits``."""
 SMALLEST, LARGEST = 4096, 2**60
 """Bytes. A limit below the smallest is most likely a number whose unit was forgotten."""
@@ -67,7 +67,7 @@ class ResourceLimits:
         return any(limit is not None for _, limit in self)
 
 
-def size(value: object) -> Limit:
+def parse_size(value: object) -> Limit:
     """Bytes of a size such as ``512MiB``, ``4 GiB``, ``2GB`` or a whole number, or ``none``. Raises LimitError."""
     if value == NO_LIMIT:
         return NO_LIMIT
@@ -84,7 +84,7 @@ def size(value: object) -> Limit:
     return number
 
 
-def count(value: object) -> Limit:
+def parse_process_count(value: object) -> Limit:
     """A whole number of processes, or ``none``. Raises LimitError."""
     if value == NO_LIMIT:
         return NO_LIMIT
@@ -94,37 +94,37 @@ def count(value: object) -> Limit:
     return int(text)
 
 
-def limits_given(value: object) -> dict[str, int | None]:
+def parse_limits(value: object) -> dict[str, int | None]:
     """Field -> limit, for those that are given; None stands for ``none``. Raises LimitError.
 
     ``value`` is a mapping, or text: ``memory=4GiB,disk=2GiB``, or the same as a YAML mapping of one level.
     """
     pairs = _pairs(value) if isinstance(value, str) else list(value.items()) if isinstance(value, Mapping) else None
     if pairs is None:
-        raise LimitError(f"{_shown(value)} is not a mapping of limits; known: {', '.join(KEYS)}")
+        raise LimitError(f"{_shown(value)} is not a mapping of limits; known: {', '.join(LIMIT_FIELDS)}")
     found: dict[str, int | None] = {}
     for key, written in pairs:
-        name = KEYS.get(key)
+        name = LIMIT_FIELDS.get(key)
         if name is None:
-            raise LimitError(f"unknown limit {_shown(key)}; known: {', '.join(KEYS)}")
+            raise LimitError(f"unknown limit {_shown(key)}; known: {', '.join(LIMIT_FIELDS)}")
         if name in found:
             raise LimitError("is given twice", key)
         if written is None:
             continue
         try:
-            limit = (count if name == "processes" else size)(written)
+            limit = (parse_process_count if name == "processes" else parse_size)(written)
         except LimitError as error:
             raise LimitError(error.message, key) from None
         found[name] = limit if isinstance(limit, int) else None
     return found
 
 
-def suites_limits(value: object) -> ResourceLimits | None:
+def parse_workspace_limits(value: object) -> ResourceLimits | None:
     """The limits of a suite's workspace; None where nothing is limited. Raises LimitError."""
-    return (ResourceLimits(**limits_given(value)) or None) if value is not None else None
+    return (ResourceLimits(**parse_limits(value)) or None) if value is not None else None
 
 
-def size_text(number: int) -> str:
+def format_size(number: int) -> str:
     """``512 MiB``, ``5.2 GiB``: three digits at most, in the largest unit that fits."""
     shown, unit = float(number), "bytes"
     for letter in _POWERS:

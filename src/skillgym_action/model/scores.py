@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.result import Outcome
 
-DIGITS = 4
+SCORE_DIGITS = 4
 _NOISE = 1e-9
 """Sums of fractions are off by less than this, which never decides."""
 
@@ -17,29 +17,29 @@ _NOISE = 1e-9
 def case_score(outcomes: tuple[Outcome, ...], threshold: float, *, undecided: float = 0.0) -> float:
     """The weighted mean; 0 when a required assertion misses what it needs. ``undecided``: what others count as."""
     scored = [(_score(outcome, undecided), outcome) for outcome in outcomes]
-    if any(misses(score, outcome, threshold) for score, outcome in scored):
+    if any(misses_requirement(score, outcome, threshold) for score, outcome in scored):
         return 0.0
     return weighted_mean((score, outcome.weight) for score, outcome in scored)
 
 
-def reaches(score: float, threshold: float) -> bool:
+def reaches_threshold(score: float, threshold: float) -> bool:
     """Whether a score is at least the threshold."""
     return score >= threshold - _NOISE
 
 
-def misses(score: float, outcome: Outcome, threshold: float) -> bool:
+def misses_requirement(score: float, outcome: Outcome, threshold: float) -> bool:
     """Whether a required assertion's score is below its own line, or else the case's."""
     if outcome.required is False:
         return False
-    return not reaches(score, threshold if outcome.required is True else outcome.required)
+    return not reaches_threshold(score, threshold if outcome.required is True else outcome.required)
 
 
-def why_below(outcomes: tuple[Outcome, ...], threshold: float) -> tuple[str, Outcome | None]:
+def reason_for_low_score(outcomes: tuple[Outcome, ...], threshold: float) -> tuple[str, Outcome | None]:
     """Why a case has failed, and the assertion to blame: a required one, one that does not hold, or the lowest."""
     for outcome in outcomes:
-        if outcome.passed is not None and misses(score := _score(outcome, 0.0), outcome, threshold):
+        if outcome.passed is not None and misses_requirement(score := _score(outcome, 0.0), outcome, threshold):
             needed = threshold if outcome.required is True else outcome.required
-            needs = f"is required to score {shown(needed)} and scored {shown(score)}"
+            needs = f"is required to score {format_score(needed)} and scored {format_score(score)}"
             return f"{outcome.assertion} {needs}: {outcome.explanation}", outcome
     told = [outcome for outcome in outcomes if outcome.passed is not None]
     blamed = next((outcome for outcome in told if outcome.passed is False), None)
@@ -47,9 +47,9 @@ def why_below(outcomes: tuple[Outcome, ...], threshold: float) -> tuple[str, Out
     return (f"{blamed.assertion}: {blamed.explanation}" if blamed else "no assertion says that it passed"), blamed
 
 
-def shown(score: float) -> str:
+def format_score(score: float) -> str:
     """A score for people: at most four digits."""
-    return f"{round(score, DIGITS):g}"
+    return f"{round(score, SCORE_DIGITS):g}"
 
 
 def _score(outcome: Outcome, undecided: float) -> float:

@@ -113,7 +113,7 @@ class Suite:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class FoundSuite:
     """A suite file. ``path`` is relative to the repository root with ``/``, or absolute outside of it."""
 
     path: str

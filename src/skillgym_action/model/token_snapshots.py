@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session_report import Usage
 
 Metric = Literal["totalTokens", "inputTokens", "outputTokens", "reasoningTokens", "cacheTokens"]
-FIELDS: dict[Metric, str] = {
+METRIC_FIELDS: dict[Metric, str] = {
     "totalTokens": "total_tokens",
     "inputTokens": "input_tokens",
     "outputTokens": "output_tokens",
@@ -71,13 +71,13 @@ class SnapshotConfig:
     create: bool = True
 
 
-def used(usage: Usage, metric: Metric) -> int | None:
+def used_tokens(usage: Usage, metric: Metric) -> int | None:
     """The tokens that the metric counts; None: not known."""
-    value: int | None = getattr(usage, FIELDS[metric])
+    value: int | None = getattr(usage, METRIC_FIELDS[metric])
     return value
 
 
-def check(snapshot: Snapshot, actual: int, metric: Metric, tolerance: Tolerance) -> Trouble | None:
+def snapshot_trouble(snapshot: Snapshot, actual: int, metric: Metric, tolerance: Tolerance) -> Trouble | None:
     """What is wrong with ``actual`` tokens of ``metric``, if anything."""
     if snapshot.metric != metric:
         told = f"the snapshot is about {snapshot.metric}, the configuration about {metric}; use --update-snapshots"
@@ -94,7 +94,7 @@ def check(snapshot: Snapshot, actual: int, metric: Metric, tolerance: Tolerance)
     )
 
 
-def unknown(metric: Metric) -> Trouble:
+def unknown_usage_trouble(metric: Metric) -> Trouble:
     """The trouble with an agent that does not tell."""
     message = f"the agent does not tell its {metric}, which the snapshot is about"
     return Trouble(kind="snapshot", message=message)

@@ -91,13 +91,13 @@ def _rate(comparison: Comparison, rows: Rows) -> Markup:
 
 def _drop(change: RateChange) -> str:
     """What that proves."""
-    from skillgym_action.comparison.comparison import points, probability  # most runs have no baseline
+    from skillgym_action.comparison.comparison import format_points, format_probability  # most runs have no baseline
     from skillgym_action.model.comparison import MARGIN, SIGNIFICANT  # most runs have no baseline
 
     if change.significant:
-        return f"the pass rate dropped by {points(change.drop)} ({probability(change.p)})"
+        return f"the pass rate dropped by {format_points(change.drop)} ({format_probability(change.p)})"
     if change.p < SIGNIFICANT:
-        return f"a drop of {points(change.drop)} ({probability(change.p)}), which is within {points(MARGIN)}"
+        return f"a drop of {format_points(change.drop)} ({format_probability(change.p)}), which is within {format_points(MARGIN)}"
     if change.drop_at_most == 0:
-        return f"the pass rate rose by {points(-change.drop)}"
-    return f"cannot exclude a drop of up to {points(change.drop_at_most)}"
+        return f"the pass rate rose by {format_points(-change.drop)}"
+    return f"cannot exclude a drop of up to {format_points(change.drop_at_most)}"

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.comparison.statistics import wilson
+from skillgym_action.comparison.statistics import wilson_interval
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import Status
@@ -178,7 +178,7 @@ def _sums(name: Markup, totals: Totals, columns: list[Status]) -> tuple[Markup, 
 
 def _rate(totals: Totals) -> str:
     """The rate of the judged with its 95 % interval: ``90 % [77, 96]``."""
-    interval = wilson(totals.green, totals.judged)
+    interval = wilson_interval(totals.green, totals.judged)
     if interval is None or totals.pass_rate is None:
         return "—"
     low, high = (round(100 * bound) for bound in interval)

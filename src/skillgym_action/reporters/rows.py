@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from skillgym_action.model.scores import shown
+from skillgym_action.model.scores import format_score
 from skillgym_action.reporters.wording import amount, cause, cost, counted, duration, place, retries, runner_id
 from skillgym_action.text.escaping import clipped, code_fence, code_span, markdown_inline
 
@@ -76,7 +76,7 @@ class Rows:
             time=ours(duration(result.duration_ms)),
             cost=ours(cost(result)),
             tokens=ours(amount(result.usage.total_tokens)),
-            score=ours("" if result.score is None else shown(result.score)),
+            score=ours("" if result.score is None else format_score(result.score)),
             retries=_retries(result),
         )
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session_report import Price, RunnerRef
 
 
-def session_report(
+def normalise(
     transcript: Transcript,
     capture: Capture,
     session: Session,

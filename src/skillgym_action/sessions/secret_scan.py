@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.findings import Finding, together
+from skillgym_action.model.findings import Finding, unique_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +26,7 @@ FINAL_OUTPUT = 4000  # characters
 LARGEST_BEFORE = 16 * 1024 * 1024  # bytes of a file as the agent found it
 
 
-class Leaks:
+class SecretScan:
     """Those of one session, whose artifacts are in ``folder``."""
 
     def __init__(self, directory: RunDirectory, folder: Path, prompt: str) -> None:
@@ -41,7 +41,7 @@ class Leaks:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What was found, in the order in which it was looked for."""
-        return together(self._findings)
+        return unique_findings(self._findings)
 
     def hidden_in(self, result: Result) -> Result:
         """The result as everybody may know it, its final output as long as it is told.

@@ -10,7 +10,7 @@ from skillgym_action.model.errors import Problem
 from skillgym_action.model.result import SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.model.verdicts import GREEN, Status
-from skillgym_action.sessions.hooks import place_of
+from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.storage import results_reader
 from skillgym_action.storage.journal import Journal, Spent
 from skillgym_action.storage.journal_lines import read
@@ -27,7 +27,7 @@ NAMED = 5  # executions in a warning
 NOTED = 100  # sessions that were judged again, each with a warning of its own
 
 
-def resumed(services: Services, plan: Plan, journal: Journal, now: Beginning) -> Journal:
+def resume(services: Services, plan: Plan, journal: Journal, now: Beginning) -> Journal:
     """``journal`` with what was done before; where nothing was, the run begins ``now``.
 
     Raises UsageError for a file that is no journal of ours.
@@ -140,7 +140,7 @@ def _left_out(found: Told, plan: Plan, digests: set[str]) -> Iterator[Problem]:
 
 def _gone(plan: Plan, sessions: Mapping[int, tuple[SessionResult, ...]]) -> Iterator[Problem]:
     """Suites that work in one directory, where some of it was done: the directory went with the earlier start."""
-    shared = [one for one in plan.executions if place_of(one).mode == "shared"]
+    shared = [one for one in plan.executions if workspace_spec(one).mode == "shared"]
     done = {one.suite.path for one in shared if sessions[one.index]}
     for path in sorted(done & {one.suite.path for one in shared if not sessions[one.index]}):
         yield Problem(message=f"{path}: what earlier sessions left in the shared workspace is gone")

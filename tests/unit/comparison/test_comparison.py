@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
-from skillgym_action.comparison.comparison import compare, points, probability, regressions
+from skillgym_action.comparison.comparison import compare, format_points, format_probability, regressions
 from skillgym_action.model.comparison import RateChange
 from skillgym_action.model.result import Attempt, Outcome
 from skillgym_action.model.verdicts import Status
@@ -201,8 +201,8 @@ def test_a_drop_counts_if_it_is_neither_chance_nor_small(before, after, p, signi
     [(0.123, "12 points"), (0.0996, "10 points"), (0.0634, "6.3 points"), (0.01, "1 point"), (0.02, "2 points")],
 )
 def test_points(share, shown):
-    assert points(share) == shown
+    assert format_points(share) == shown
 
 
 def test_probabilities():
-    assert [probability(p) for p in (0.5, 0.0312, 0.00001)] == ["p = 0.500", "p = 0.031", "p < 0.001"]
+    assert [format_probability(p) for p in (0.5, 0.0312, 0.00001)] == ["p = 0.500", "p = 0.031", "p < 0.001"]

@@ -6,7 +6,7 @@ from math import comb, log, sqrt
 
 import pytest
 
-from skillgym_action.comparison.statistics import largest_drop, mcnemar, pass_at_k, pass_hat_k, sign_flip, wilson
+from skillgym_action.comparison.statistics import largest_drop, mcnemar_p, pass_at_k, pass_hat_k, sign_flip_p, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from skillgym_action.comparison.statistics import largest_drop, mcnemar, pass_at
     ],
 )
 def test_wilson(passes, n, interval):
-    assert wilson(passes, n) == (interval if interval is None else pytest.approx(interval, abs=5e-5))
+    assert wilson_interval(passes, n) == (interval if interval is None else pytest.approx(interval, abs=5e-5))
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_pass_at_k_and_pass_hat_k(passes, n, k, at, hat):
     ],
 )
 def test_mcnemar(broken, mended, p):
-    assert mcnemar(broken, mended) == pytest.approx(p)
+    assert mcnemar_p(broken, mended) == pytest.approx(p)
 
 
 def test_mcnemar_of_large_numbers_is_exact():
     exact = sum(Fraction(comb(2_000, k), 2**2_000) for k in range(1_050, 2_001))
-    assert mcnemar(1_050, 950) == pytest.approx(float(exact), rel=1e-9)
-    assert mcnemar(30_000, 30_000) == pytest.approx(0.5, abs=0.002)
+    assert mcnemar_p(1_050, 950) == pytest.approx(float(exact), rel=1e-9)
+    assert mcnemar_p(30_000, 30_000) == pytest.approx(0.5, abs=0.002)
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_sign_flip_is_near_what_all_flips_give(drops):
     flips = [sum(sign * abs(drop) for sign, drop in zip(signs, drops, strict=True))
              for signs in product((1, -1), repeat=len(drops))]  # fmt: skip
     exact = sum(flip >= sum(drops) - 1e-9 for flip in flips) / len(flips)
-    assert sign_flip(drops) == pytest.approx(exact, abs=0.015)
+    assert sign_flip_p(drops) == pytest.approx(exact, abs=0.015)
 
 
 def test_sign_flip_is_always_the_same_and_never_zero():
-    assert sign_flip([0.5] * 40) == sign_flip([0.5] * 40) == 0.0001
-    assert sign_flip([]) == 1.0
+    assert sign_flip_p([0.5] * 40) == sign_flip_p([0.5] * 40) == 0.0001
+    assert sign_flip_p([]) == 1.0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from scratch import case, config, repository, runner, skillgym, suite
 from skillgym_action.model.errors import ConfigError, OutputError
-from skillgym_action.model.token_snapshots import Snapshot, Tolerance, check
+from skillgym_action.model.token_snapshots import Snapshot, Tolerance, snapshot_trouble
 from skillgym_action.storage.snapshot_file import SnapshotFile
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ TAKEN = Snapshot(
     ],
 )
 def test_what_is_allowed(actual, tolerance, told):
-    trouble = check(TAKEN, actual, "totalTokens", tolerance)
+    trouble = snapshot_trouble(TAKEN, actual, "totalTokens", tolerance)
     assert (trouble and (trouble.kind, trouble.message)) == (told and ("snapshot", told))
 
 
 def test_a_snapshot_of_another_metric_proves_nothing():
-    trouble = check(TAKEN, 1, "inputTokens", Tolerance(absolute=1))
+    trouble = snapshot_trouble(TAKEN, 1, "inputTokens", Tolerance(absolute=1))
     assert trouble is not None
     assert trouble.message.startswith("the snapshot is about totalTokens, the configuration about inputTokens")
 
