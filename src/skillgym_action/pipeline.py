@@ -19,7 +19,7 @@ from skillgym_action.repository.suite_source import NAMED, normal
 from skillgym_action.settings.runners import secrets_of
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.install_agents import install_agents
-from skillgym_action.stages.load import load_digests, load
+from skillgym_action.stages.load import load, load_digests
 from skillgym_action.stages.plan import plan
 from skillgym_action.storage.journal import Beginning, Journal, digest
 

@@ -13,6 +13,7 @@ from skillgym_action.cli import listing
 from skillgym_action.cli.terminal import Terminal
 from skillgym_action.clock import Clock
 from skillgym_action.model.errors import UsageError, did_you_mean
+from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.reporters.terminal import render
 from skillgym_action.settings import resolve
@@ -250,7 +251,7 @@ def explain(directory: Path, given: Settings, context: Context, *, rerun: bool) 
     for answer in answers:
         told = answer.trouble.message if answer.trouble else answer.answer
         print(context.redactor.text(listing.question_and_answer(answer.asked.question, told)))  # noqa: T201
-    return 3 if any(answer.trouble for answer in answers) else 0
+    return ExitCode.INCONCLUSIVE if any(answer.trouble for answer in answers) else ExitCode.PASSED
 
 
 def schema(name: str | None) -> int:

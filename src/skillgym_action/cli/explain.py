@@ -41,7 +41,9 @@ LIMIT = 300.0  # seconds an answer may take
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=camel_case, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, alias_generator=camel_case, populate_by_name=True
+    )
 
 
 class Source(_Model):

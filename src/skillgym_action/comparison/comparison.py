@@ -25,18 +25,20 @@ def compare(base: RunReport, head: RunReport) -> Comparison:
     common = [Pair(before=earlier[key], after=result) for key, result in later.items() if key in earlier]
     pairs = [pair for pair in common if _same_case(pair)]
     judged = [pair for pair in pairs if pair.before.status in JUDGED and pair.after.status in JUDGED]
-    broken = tuple(pair for pair in judged if _failed(pair.after) and not _failed(pair.before))
+    newly_failing = tuple(pair for pair in judged if _failed(pair.after) and not _failed(pair.before))
     return Comparison(
         base_id=base.id,
         base_commit=base.commit,
         paired=len(pairs),
-        broken=broken,
-        mended=tuple(pair for pair in judged if _failed(pair.before) and not _failed(pair.after)),
-        unclear=tuple(pair for pair in pairs if pair.before.status in JUDGED and pair.after.status is Status.ERRORED),
-        altered=tuple(pair for pair in common if not _same_case(pair)),
+        newly_failing=newly_failing,
+        fixed=tuple(pair for pair in judged if _failed(pair.before) and not _failed(pair.after)),
+        no_longer_judged=tuple(
+            pair for pair in pairs if pair.before.status in JUDGED and pair.after.status is Status.ERRORED
+        ),
+        redefined=tuple(pair for pair in common if not _same_case(pair)),
         added=tuple(result for key, result in later.items() if key not in earlier),
         removed=tuple(result for key, result in earlier.items() if key not in later),
-        collapsed=tuple(pair for pair in broken if _always(pair.before) and _never(pair.after)),
+        collapsed=tuple(pair for pair in newly_failing if _always(pair.before) and _never(pair.after)),
         rate=_rate_change(judged),
     )
 

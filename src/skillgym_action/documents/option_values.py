@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from skillgym_action.model.errors import did_you_mean
-from skillgym_action.model.resource_limits import parse_process_count, parse_limits, parse_size
+from skillgym_action.model.resource_limits import parse_limits, parse_process_count, parse_size
 
 
 def _words(value: object) -> object:

@@ -95,7 +95,7 @@ class Figures:
         if totals.retries:
             yield counted(totals.retries, "retry", "retries")
         if comparison:
-            counts = ((len(comparison.broken), "broken"), (len(comparison.mended), "mended"))
+            counts = ((len(comparison.newly_failing), "broken"), (len(comparison.fixed), "mended"))
             yield f"{', '.join(f'{n:,} {word}' for n, word in counts if n) or 'none broken'} since the baseline"
 
     def reasons(self) -> Iterator[Markup]:
@@ -156,7 +156,7 @@ class Figures:
         if digest := _digest(report):
             yield ours("suites ") + code(digest)
         if report.commit:
-            address = links.of_commit(report.commit) if links else None
+            address = links.commit_address(report.commit) if links else None
             yield ours("commit ") + linked(code(report.commit[:COMMIT]), address)
         yield ours("run ") + linked(code(report.id), links.run if links else None)
 

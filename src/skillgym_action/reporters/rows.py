@@ -63,7 +63,7 @@ class Rows:
     @classmethod
     def of(cls, report: RunReport) -> Rows:
         """For the rows of this report."""
-        broken = report.comparison.broken if report.comparison else ()
+        broken = report.comparison.newly_failing if report.comparison else ()
         return cls(
             several=len(report.suites) > 1, links=report.links, broken=frozenset(pair.after.index for pair in broken)
         )
@@ -132,7 +132,7 @@ class Rows:
 
     def place(self, location: Location) -> Markup:
         """A place in a file, as a link if it is in the commit."""
-        return linked(code(str(location)), self.links.of(location) if self.links else None)
+        return linked(code(str(location)), self.links.line_address(location) if self.links else None)
 
 
 def _rest(result: Result) -> str:

@@ -8,6 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.javascript.regex import Patience
+from skillgym_action.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Usage
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import Workspace
     from skillgym_action.workspaces.workspace_files import WorkspaceFiles
-
-TAIL = 8 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class CommandRun:
     @property
     def tail(self) -> str:
         """The end of its output: stdout, then stderr."""
-        return self.capture.stdout.tail(TAIL) + self.capture.stderr.tail(TAIL)
+        return self.capture.stdout.tail(COMMAND_TAIL_BYTES) + self.capture.stderr.tail(COMMAND_TAIL_BYTES)
 
 
 class SuiteClassifier:
@@ -121,7 +120,9 @@ class SessionAssertionContext(SuiteClassifier):
     def run(self, command: str, timeout: float) -> CommandRun:
         """A shell command at the workspace root."""
         argv, identity = ("sh", "-c", command), self._workspace.identity
-        return CommandRun(self._run(Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, identity=identity)))
+        return CommandRun(
+            self._run(Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, identity=identity))
+        )
 
     def execute(self, invocation: Invocation) -> Capture:
         """Any program of the suite, with a home of its own and no secrets."""

@@ -40,7 +40,9 @@ def follow_ups(judgement: Judgement) -> tuple[FollowUp, ...]:
     return tuple(question for outcome in judgement.outcomes for question in outcome.follow_ups)
 
 
-def store_follow_up(services: Services, execution: Execution, workspace: Workspace, folder: Path, told: FollowUpRecord) -> None:
+def store_follow_up(
+    services: Services, execution: Execution, workspace: Workspace, folder: Path, told: FollowUpRecord
+) -> None:
     """Write the questions, and what of the agent's home its resuming needs.
 
     A session finds its records by the path of its workspace, hence the paths.

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.limits import HOOK_TAIL_BYTES
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import WorkspaceSpec
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Capture
     from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import Workspace
-
-TAIL = 500
 
 
 class NotPreparedError(Exception):
@@ -61,7 +60,7 @@ def shared_workspace_name(execution: Execution, *, one_user: bool) -> str | None
     if spec.mode == "none" and one_user:
         return ""
     lasts = spec.mode == "shared" or (
-        spec.mode == "none" and bool(spec.hooks.around(execution.runner.hooks).before_all)
+        spec.mode == "none" and bool(spec.hooks.enclosing(execution.runner.hooks).before_all)
     )
     return _name(execution) if lasts else None
 
@@ -99,14 +98,14 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
 def run_hooks_after_agent(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
     """After the agent and before the judgement: nothing, unless it is to come last."""
     around = _SessionHooks(services, execution, folder)
-    if around.spec.judged_last:
+    if around.spec.judge_after_hooks:
         around.after("after_each", around.hooks.after_each, workspace)
 
 
 def run_hooks_after_session(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
     """After the judgement."""
     around = _SessionHooks(services, execution, folder)
-    if not around.spec.judged_last:
+    if not around.spec.judge_after_hooks:
         around.after("after_each", around.hooks.after_each, workspace)
     if not around.lasts:
         around.after("after_all", around.hooks.after_all, workspace)
@@ -128,7 +127,7 @@ class _SessionHooks:
     def __init__(self, services: Services, execution: Execution, folder: Path) -> None:
         self.services, self.execution, self.folder = services, execution, folder
         self.spec = workspace_spec(execution)
-        self.hooks: Hooks = self.spec.hooks.around(execution.runner.hooks)
+        self.hooks: Hooks = self.spec.hooks.enclosing(execution.runner.hooks)
 
     @property
     def name(self) -> str:
@@ -269,5 +268,5 @@ def _failure(invocation: Invocation, capture: Capture) -> str | None:
         Ending.EXITED: f"exit code {capture.exit_code}",
         Ending.TIMED_OUT: f"no end after {invocation.timeout:g} s",
     }.get(capture.ending, capture.ending)
-    tail = capture.stderr.tail(TAIL).strip()
+    tail = capture.stderr.tail(HOOK_TAIL_BYTES).strip()
     return (capture.error or f"{invocation.argv[0]}: {how}") + (f"\n{tail}" if tail else "")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.result import Failure, Judgement, Outcome
-from skillgym_action.model.scores import case_score, reaches_threshold, format_score, reason_for_low_score
+from skillgym_action.model.scores import case_score, format_score, reaches_threshold, reason_for_low_score
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 

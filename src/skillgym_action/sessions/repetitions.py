@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import ExecuteOptions
 
 
-def next_session(execution: Execution, held: Sequence[SessionResult], options: ExecuteOptions) -> tuple[int, int] | None:
+def next_session(
+    execution: Execution, held: Sequence[SessionResult], options: ExecuteOptions
+) -> tuple[int, int] | None:
     """Repetition and session that come next, both counted from 1; None: the execution has come to its end.
 
     A repetition that succeeds is followed by the next one; one that does not is tried again, as often as allowed.

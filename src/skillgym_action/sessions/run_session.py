@@ -23,10 +23,10 @@ from skillgym_action.processes.outputs import OutputFile
 from skillgym_action.sessions import hooks
 from skillgym_action.sessions.assertion_context import SessionAssertionContext, SuiteClassifier, runner_ref
 from skillgym_action.sessions.follow_up import FollowUpRecord, follow_ups, store_follow_up
-from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, with_suite_class, trouble_judgement, judge
-from skillgym_action.sessions.session_limits import SessionLimits
+from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_judgement, with_suite_class
 from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.secret_scan import SecretScan
+from skillgym_action.sessions.session_limits import SessionLimits
 from skillgym_action.text.escaping import plain
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
 from skillgym_action.workspaces.archive import Saved, save_changes, save_workspace
@@ -84,7 +84,9 @@ def run_session(
         hooks.run_hooks_after_session(services, execution, workspace, folder)
         questions = follow_ups(judgement) if report else ()
         if report and questions:
-            store_follow_up(services, execution, workspace, folder, FollowUpRecord(questions, report, home, records, kept))
+            store_follow_up(
+                services, execution, workspace, folder, FollowUpRecord(questions, report, home, records, kept)
+            )
         if records:
             remove(home)
         _cleaned_up(services, workspace, kept if _is_kept(options.keep, judgement, asked=bool(questions)) else None)
@@ -166,7 +168,11 @@ def _cleaned_up(services: Services, workspace: Workspace, kept: str | None) -> N
 
 
 def _held(
-    services: Services, execution: Execution, workspace: Workspace, leaks: SecretScan, settings: tuple[int, int | None, Path]
+    services: Services,
+    execution: Execution,
+    workspace: Workspace,
+    leaks: SecretScan,
+    settings: tuple[int, int | None, Path],
 ) -> tuple[SessionReport | None, Trouble | None, tuple[Path, ...]]:
     """The session: what the agent did, why that cannot be judged, if so, and copies of the agent's records of it.
 
@@ -202,7 +208,12 @@ def _held(
                 capture = replace(capture, collected=tuple(map(OutputFile, collected)))
             transcript = agent.transcript(capture, session)
             report = normalise(
-                transcript, capture, session, runner_ref(execution), started_at=iso_timestamp(began), ended_at=iso_timestamp(ended)
+                transcript,
+                capture,
+                session,
+                runner_ref(execution),
+                started_at=iso_timestamp(began),
+                ended_at=iso_timestamp(ended),
             )
         finally:  # before anything of it is quoted: half a key could not be recognised any more
             leaks.in_output(path for path in collected if path.suffix == ".jsonl")
@@ -287,7 +298,7 @@ def _judged(
         leaks.in_artifact("report.json", json.dumps(to_json(report)))
     context = SessionAssertionContext(services, execution, workspace, folder, begins)
     context.report = report
-    if hooks.workspace_spec(execution).judged_last:
+    if hooks.workspace_spec(execution).judge_after_hooks:
         context.file_changes()  # of the agent alone
         hooks.run_hooks_after_agent(services, execution, workspace, folder)
     try:

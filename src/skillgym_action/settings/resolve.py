@@ -163,7 +163,7 @@ def _snapshot_options(settings: Settings, config: Config, context: Context) -> S
     path = (config.folder or context.cwd) / (told.path or SNAPSHOTS)
     return SnapshotConfig(
         path=path,
-        named=os.path.relpath(path, origin.cwd),
+        display_path=os.path.relpath(path, origin.cwd),
         metric=told.metric,
         tolerance=Tolerance(absolute=told.tolerance.absolute, percent=told.tolerance.percent),
         update=settings.update_snapshots,

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.formats import format_named
+from skillgym_action.limits import SUITE_HEAD_BYTES
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.suite import FoundSuite
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from skillgym_action.repository.repository import Repository
     from skillgym_action.settings.options import DiscoverOptions
 
-HEAD = 64 * 1024
 EXTENSIONS = {
     ".json": ("x-bench", "agentv"),
     ".py": ("python",),
@@ -115,7 +115,7 @@ def _searched(repository: Repository, paths: Iterable[str], options: DiscoverOpt
 def _head(repository: Repository, file: Path) -> str:
     """The beginning. Raises OSError, also for what is no regular file and for links that lead out of the checkout."""
     with open(file, "rb", opener=repository.checkout.opener(file)) as opened:
-        return opened.read(HEAD).decode("utf-8", "replace")
+        return opened.read(SUITE_HEAD_BYTES).decode("utf-8", "replace")
 
 
 def _relative(repository: Repository, target: Path) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
 from skillgym_action.model.dependencies import dependency_groups, dependency_order, unmet_dependency
 from skillgym_action.model.result import Failure, Judgement, Result, SessionResult
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
@@ -16,9 +17,9 @@ from skillgym_action.sessions.assertion_context import SuiteClassifier
 from skillgym_action.sessions.budget import Budget
 from skillgym_action.sessions.hidden_paths import hide_suites
 from skillgym_action.sessions.hooks import run_hooks_after_all, shared_workspace_name
-from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, with_suite_class, trouble_judgement
+from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_class
 from skillgym_action.sessions.repetitions import combined_result, count_troubled, next_session
-from skillgym_action.sessions.run_session import run_session, execution_result
+from skillgym_action.sessions.run_session import execution_result, run_session
 from skillgym_action.sessions.snapshot_check import check_snapshot
 from skillgym_action.storage.journal import event_line, session_line
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.storage.journal import Journal
-
-LONGEST_WAIT = 60.0
 
 
 def execute(services: Services, plan: Plan, options: ExecuteOptions, journal: Journal) -> tuple[Result, ...]:
@@ -70,7 +69,9 @@ def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple
         together.setdefault(own, []).append(one)
     lanes: dict[tuple[str, ...], list[Execution]] = {}
     for own, executions in together.items():
-        places = sorted({place for one in executions if (place := shared_workspace_name(one, one_user=one_user)) is not None})
+        places = sorted(
+            {place for one in executions if (place := shared_workspace_name(one, one_user=one_user)) is not None}
+        )
         keys: list[tuple[str, ...]] = [("place", place) for place in places]
         if options.schedule == "isolated-by-runner":
             keys.append(("runner", executions[0].runner.id))
@@ -139,7 +140,9 @@ class _Line:
         if pointless := unmet_dependency(execution, done):
             return execution_result(execution, pointless)
         if trouble:
-            told = with_suite_class(execution.case, SuiteClassifier(self.services, execution), trouble_judgement(trouble))
+            told = with_suite_class(
+                execution.case, SuiteClassifier(self.services, execution), trouble_judgement(trouble)
+            )
             return execution_result(execution, told)
         refusal = self._refusal(execution)
         return execution_result(execution, refusal) if refusal else None
@@ -218,7 +221,7 @@ def _runner(execution: Execution) -> tuple[str, str]:
 
 def _wait(trouble: Trouble, tried: int) -> float:
     """Seconds until the next try: what the service asks for, else growing with jitter by the clock door."""
-    return min(trouble.retry_after if trouble.retry_after is not None else 2.0**tried, LONGEST_WAIT)
+    return min(trouble.retry_after if trouble.retry_after is not None else 2.0**tried, MAX_RETRY_WAIT_SECONDS)
 
 
 def _invalid(entry: Unrunnable) -> Result:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.documents.user_files import LARGEST_PYTHON, LARGEST_SCRIPT, decoded, read_bytes, resolved
 from skillgym_action.formats import format_named
+from skillgym_action.limits import MAX_SUITE_PROGRAMS_AT_ONCE
 from skillgym_action.model.errors import Location, SuiteError
 from skillgym_action.model.suite import Invalid, Suite, WorkspaceSpec
 from skillgym_action.settings.runners import usable
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import LoadOptions
     from skillgym_action.suite_hosts.suite_host import SuiteHosts
 
-PROGRAMS = frozenset({"python", "typescript"})  # formats whose suites run in processes of their own
-AT_ONCE = 4
+PROGRAM_FORMATS = frozenset({"python", "typescript"})  # formats whose suites run in processes of their own
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,11 @@ def load_digests(
 ) -> tuple[Suite, ...]:
     """Suites to compute digests of; no suite program is loaded, hence those that are programs have no cases."""
     found = tuple(found)
-    read = (one for one in found if one.format not in PROGRAMS)
+    read = (one for one in found if one.format not in PROGRAM_FORMATS)
     loaded = {suite.path: suite for suite in load(read, hosts, options, checkout)}
-    sources = (SuiteSource(path=one.path, file=one.file, hosts=hosts, environment={}, checkout=checkout) for one in found)
+    sources = (
+        SuiteSource(path=one.path, file=one.file, hosts=hosts, environment={}, checkout=checkout) for one in found
+    )
     return tuple(
         loaded.get(source.path)
         or Suite(path=source.path, file=source.file, name=source.path, format="", digest=source.digest())
@@ -128,12 +130,12 @@ def load_digests(
 
 def _each(loaded: Callable[[FoundSuite], Suite | None], found: tuple[FoundSuite, ...]) -> Iterator[Suite | None]:
     """What becomes of each, in order. Programs are waited for together: one that hangs holds up few others."""
-    if sum(one.format in PROGRAMS for one in found) <= 1:
+    if sum(one.format in PROGRAM_FORMATS for one in found) <= 1:
         yield from map(loaded, found)
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="load") as pool:
+    with ThreadPoolExecutor(MAX_SUITE_PROGRAMS_AT_ONCE, thread_name_prefix="load") as pool:
         yield from pool.map(loaded, found)
 
 

@@ -103,5 +103,5 @@ def _execution(index: int, suite: Suite, case: Case, runner: Runner, options: Pl
         ),
         budget=case.budget if case.budget is not None else runner.agent.budget,
         model=options.model or case.model or runner.agent.model,
-        limits=options.limits.tighter((case.workspace or suite.workspace).limits) or None,
+        limits=options.limits.tightest((case.workspace or suite.workspace).limits) or None,
     )

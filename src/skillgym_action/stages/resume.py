@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_JUDGED_AGAIN_WARNINGS, MAX_LISTED_EXECUTIONS, MAX_QUOTED_VERSION_CHARS
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.result import SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.storage.journal import Beginning
     from skillgym_action.storage.journal_lines import Began, Held, Key, Told
-
-NAMED = 5  # executions in a warning
-NOTED = 100  # sessions that were judged again, each with a warning of its own
 
 
 def resume(services: Services, plan: Plan, journal: Journal, now: Beginning) -> Journal:
@@ -105,7 +103,7 @@ def _spent(one: Held) -> Spent:
 
 def _differences(before: Began, now: Beginning) -> Iterator[Problem]:
     if before.tool.version != now.version:
-        version = before.tool.version[:60]
+        version = before.tool.version[:MAX_QUOTED_VERSION_CHARS]
         yield Problem(message=f"the run began with skillgym-action {version}, and goes on with {now.version}")
     if before.commit != now.commit:
         yield Problem(message=f"the run began on commit {before.commit}, and goes on with {now.commit}")
@@ -166,8 +164,8 @@ def _again(
             f"{one.suite.path} {one.case.id} [{one.runner.id}] {which}: its commands, graders or checks had begun when "
             f"the run was interrupted{times}, and {'were run again' if done else 'run again with the session'}"
         )
-    if len(notes) > NOTED:
-        notes[NOTED:] = [f"{len(notes) - NOTED:,} more sessions like that"]
+    if len(notes) > MAX_JUDGED_AGAIN_WARNINGS:
+        notes[MAX_JUDGED_AGAIN_WARNINGS:] = [f"{len(notes) - MAX_JUDGED_AGAIN_WARNINGS:,} more sessions like that"]
     yield from (Problem(message=note) for note in notes)
 
 
@@ -178,5 +176,5 @@ def _interrupted(number: int) -> Iterator[Problem]:
 
 
 def _listed(keys: Sequence[Key]) -> str:
-    more = f" and {len(keys) - NAMED:,} more" if len(keys) > NAMED else ""
-    return ", ".join(f"{suite} {case} [{runner}]" for suite, case, runner in keys[:NAMED]) + more
+    more = f" and {len(keys) - MAX_LISTED_EXECUTIONS:,} more" if len(keys) > MAX_LISTED_EXECUTIONS else ""
+    return ", ".join(f"{suite} {case} [{runner}]" for suite, case, runner in keys[:MAX_LISTED_EXECUTIONS]) + more

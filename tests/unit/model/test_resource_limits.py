@@ -18,7 +18,7 @@ from skillgym_action import pipeline
 from skillgym_action.cli.action_inputs import settings_of
 from skillgym_action.formats import python_suite, typescript_suite, xbench
 from skillgym_action.model.errors import ConfigError, SuiteError, UsageError
-from skillgym_action.model.resource_limits import LimitError, ResourceLimits, parse_limits, parse_size, format_size
+from skillgym_action.model.resource_limits import LimitError, ResourceLimits, format_size, parse_limits, parse_size
 from skillgym_action.model.suite import FoundSuite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
 from skillgym_action.processes.processes import Processes
@@ -124,8 +124,8 @@ def test_sizes_are_shown_in_the_largest_unit_that_fits(number, text):
 
 def test_of_two_limits_the_smaller_one_holds():
     run, own = ResourceLimits(memory=4 * GIB, disk=GIB), ResourceLimits(memory=5 * GIB, disk=MIB, processes=9)
-    assert run.tighter(own) == own.tighter(run) == ResourceLimits(memory=4 * GIB, disk=MIB, processes=9)
-    assert run.tighter(None) == run
+    assert run.tightest(own) == own.tighter(run) == ResourceLimits(memory=4 * GIB, disk=MIB, processes=9)
+    assert run.tightest(None) == run
 
 
 # --- which one wins -----------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def test_what_is_allowed(actual, tolerance, told):
 def test_a_snapshot_of_another_metric_proves_nothing():
     trouble = snapshot_trouble(TAKEN, 1, "inputTokens", Tolerance(absolute=1))
     assert trouble is not None
-    assert trouble.message.startswith("the snapshot is about totalTokens, the configuration about inputTokens")
+    assert trouble.message.startswith("the snapshot is of totalTokens, the configuration of inputTokens")
 
 
 # --- the file ---------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def test_an_agent_that_does_not_tell_cannot_be_compared(bench):
     (result,) = bench.results()["suites"][0]["results"]
     assert (result["failureOrigin"], result["error"]["message"]) == (
         "snapshot",
-        "the agent does not tell its totalTokens, which the snapshot is about",
+        "the agent does not report totalTokens, which the snapshot is of",
     )
 
 

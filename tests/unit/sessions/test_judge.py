@@ -11,7 +11,7 @@ from skillgym_action.model.result import Outcome
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import Case
 from skillgym_action.model.verdicts import TROUBLES, FailureClass
-from skillgym_action.sessions.judge import trouble_judgement, judge
+from skillgym_action.sessions.judge import judge, trouble_judgement
 
 HERE = Location(path="bench/core.json", line=3)
 THERE = Location(path="bench/suite.py", line=9)
