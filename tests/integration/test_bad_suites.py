@@ -37,7 +37,7 @@ from skillgym_action.documents import documents, located_values, user_files, yam
 from skillgym_action.filesystem import globs
 from skillgym_action.formats import xbench, xbench_expectations
 from skillgym_action.javascript import regex
-from skillgym_action.model import errors
+from skillgym_action.limits import MAX_CASE_ID_CHARS
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.repository.repository import Repository
 from skillgym_action.settings.options import DiscoverOptions, LoadOptions
@@ -320,7 +320,7 @@ LIMITS = {
     "digits": located_values.MOST_DIGITS,
     "characters of YAML": yaml_text.MOST_CHARACTERS,
     "cases": MOST_CASES,
-    "characters of an id": errors.LONGEST_ID,
+    "characters of an id": MAX_CASE_ID_CHARS,
     "characters of an expectation": xbench_expectations.LONGEST,
     "characters of a pattern": regex.LONGEST,
     "characters of all patterns": regex.MOST_PATTERNS,
