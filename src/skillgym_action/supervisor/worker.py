@@ -21,9 +21,9 @@ import signal
 import time
 from contextlib import suppress
 
-from skillgym_action.filesystem.bundle import BundleError, Limits, read_bundle, write_bundle
+from skillgym_action.filesystem.bundle import BundleError, BundleLimits, read_bundle, write_bundle
 from skillgym_action.filesystem.folder import Folder
-from skillgym_action.filesystem.packing import entries
+from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.filesystem.unpacking import unpack
 from skillgym_action.supervisor.messages import ConnectionLostError, receive, send
 from skillgym_action.supervisor.program import FAILED, become, told
@@ -53,7 +53,9 @@ CALLS = frozenset(
         *("write", "begin", "remove", "empty", "open_up"),
     }
 )
-ANY_SIZE = Limits(deepest=10_000, longest=4096, entries=10**9, largest=2**62, total=2**62)  # the tool packed it
+ANY_SIZE = BundleLimits(
+    levels=10_000, path_bytes=4096, entries=10**9, file_bytes=2**62, total_bytes=2**62
+)  # the tool packed it
 GONE = 10.0  # seconds in which killed processes have to disappear
 PAUSE = 0.0005
 
@@ -139,7 +141,7 @@ def _answer(link: socket.socket, folders: dict[str, Folder], request: dict[str, 
             send(link, {"value": None})
             paths = request["paths"]
             without = () if paths is not None else (".git",)
-            packed = entries(folder, paths, without=without, limits=Limits(), open_up=request["own"])
+            packed = folder_entries(folder, paths, without=without, limits=BundleLimits(), open_up=request["own"])
             with open(os.dup(link.fileno()), "wb", buffering=256 * 1024) as stream:
                 write_bundle(stream, packed)
         case "reach", Folder():
