@@ -31,3 +31,40 @@ HOOK_TAIL_BYTES = 500  # of stderr, in the message about a failed hook
 MAX_EVIDENCE_COMMAND_CHARS = 200  # of a command by which a file was read
 MAX_FINAL_OUTPUT_CHARS = 4_000  # the end of an agent's final output, as results have it
 MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, searched for keys that were there already
+# --- filesystem: folders that others can change ---------------------------------------------------------
+
+MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept
+MAX_LINKS_FOLLOWED = 40  # symbolic links on the way to one path, as in Linux
+MAX_PATTERN_CHARACTERS = 1_000  # of a glob pattern; a longer one matches nothing
+
+# Bundles that others can forge and that are uploaded as artifacts. The tool's own, such as templates, may be larger.
+MAX_BUNDLE_LEVELS = 400  # folders in each other
+MAX_BUNDLE_PATH_BYTES = 3_000
+MAX_BUNDLE_ENTRIES = 200_000
+MAX_BUNDLE_FILE_BYTES = 64 * 1024**2
+MAX_BUNDLE_BYTES = 512 * 1024**2  # of all files together
+MAX_BUNDLE_NAME_BYTES = 255  # of one component of a path, as in file systems
+MAX_BUNDLE_LINK_BYTES = 4095  # of the target of a symbolic link, as in operating systems
+
+# --- supervisor: the process that starts all programs -----------------------------------------------------
+
+MAX_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
+MAX_MESSAGE_DESCRIPTORS = 8  # open files sent with one message
+LEFTOVER_GRACE_SECONDS = 0.3  # from SIGTERM to SIGKILL for processes that an ended program left running
+KILL_SECONDS = 10.0  # after which processes that survive SIGKILL are given up
+FORK_SECONDS = 0.5  # to wait for a process to fork where a session's user has started as many as it may
+
+# --- processes: programs that are started, watched and ended -------------------------------------------
+
+MAX_OUTPUT_BYTES = 64 * 1024**2  # printed to one stream; a program that prints more is ended
+MAX_OUTPUT_LINES = 1_000_000  # read from one stream
+MAX_OUTPUT_LINE_BYTES = 4 * 1024**2  # the rest of a longer line is skipped
+TERMINATION_GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL for a program that is ended
+CANCELLED_GRACE_SECONDS = 1.0  # the same once the run is cancelled
+RESULT_LINGER_SECONDS = 30.0  # for an agent to exit after it has printed its result
+START_SECONDS = 1.0  # in which the supervisor nearly always has started a program
+END_SECONDS = 15.0  # to wait for the end of a process that has been killed or told to exit
+MAX_MEASURED_ENTRIES = 1_000_000  # files and folders counted in one measurement of disk usage
+DISK_RESERVE_BYTES = 512 * 1024**2  # of the temporary file system that sessions have to leave free, or 5 % if less
+INSTALL_SECONDS = 600.0  # for npm to install an agent's CLI; the largest has 400 MB
+VERSION_SECONDS = 60.0  # for a CLI to print its version; the first start after a download is slow

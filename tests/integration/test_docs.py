@@ -216,9 +216,7 @@ def test_what_counts_as_judged_is_documented():
 
 
 def test_every_exit_code_is_documented_once():
-    table = reference("command-line").split("| Exit code | Means |")[1].split("
-
-")[0]
+    table = reference("command-line").split("| Exit code | Means |")[1].split("\n\n")[0]
     assert {int(row[0]) for row in rows(table)} == set(ExitCode) - {ExitCode.BROKEN_PIPE}
 
 

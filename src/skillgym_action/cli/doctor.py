@@ -23,7 +23,7 @@ from skillgym_action.settings.configuration_file import Config, find_config
 from skillgym_action.settings.options import ExecuteOptions
 from skillgym_action.settings.runners import configured_runners, unknown_runner
 from skillgym_action.suite_hosts.node import Node
-from skillgym_action.supervisor.descendants import is_protected
+from skillgym_action.supervisor.prctl import is_protected
 from skillgym_action.text.escaping import clipped, one_line
 from skillgym_action.text.redaction import is_secret_name
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from skillgym_action.filesystem.ownership import give_tree
+from skillgym_action.filesystem.ownership import chown_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,4 +77,4 @@ def hand_over(paths: Iterable[Path], to: Path) -> None:
         for folder in path.parents:
             if home in folder.parents:
                 os.chown(folder, owner.st_uid, owner.st_gid, follow_symlinks=False)
-        give_tree(path, owner.st_uid, owner.st_gid)
+        chown_tree(path, owner.st_uid, owner.st_gid)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.clock import iso_timestamp
-from skillgym_action.filesystem.cleanup import remove
+from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
@@ -88,7 +88,7 @@ def run_session(
                 services, execution, workspace, folder, FollowUpRecord(questions, report, home, records, kept)
             )
         if records:
-            remove(home)
+            remove_path(home)
         _cleaned_up(services, workspace, kept if _is_kept(options.keep, judgement, asked=bool(questions)) else None)
     if judgement.failure:
         leaks.write("error.json", json.dumps(to_json(judgement.failure)))
