@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.api_reply import GitHubError
+from skillgym_action.github.api_errors import GitHubError
 from skillgym_action.github.replies import Comment, each, parsed, written_by
 
 if TYPE_CHECKING:

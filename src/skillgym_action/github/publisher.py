@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.api_reply import GitHubError
-from skillgym_action.github.api_retries import LAST_WORDS
+from skillgym_action.github.api_errors import GitHubError
 from skillgym_action.github.comment import StickyComment
 from skillgym_action.github.publish_log import Told
 from skillgym_action.github.pull_request import NoPullRequestError, PullRequest, pull_request
 from skillgym_action.github.review import Review
 from skillgym_action.github.running_comment import Progress
 from skillgym_action.github.status import CommitStatus, context
+from skillgym_action.limits import SECONDS_AFTER_CANCELLATION
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.reporters import markdown
 from skillgym_action.reporters.wording import RED
@@ -64,7 +64,7 @@ class Publisher:
 
     def planned(self, total: int) -> None:
         """That many results will come. The first thing that is written, so that a token that cannot is known by now."""
-        self._api.patience.waits = False  # neither agents nor the end of the run have to
+        self._api.retry_budget.waits = False  # neither agents nor the end of the run have to
         self._open()
         if self._comment:
             self._progress.planned(total)
@@ -92,7 +92,7 @@ class Publisher:
         """Write what there is to say. The comment comes first: it is what people look at."""
         self._ended = True
         self._progress.end()
-        self._api.patience.waits = True
+        self._api.retry_budget.waits = True
         self._open()
         if comment := self._comment:
             wanted = self._wanted(report)
@@ -116,7 +116,7 @@ class Publisher:
         if self._ended:
             return
         self._progress.end()
-        self._api.hurry(LAST_WORDS)
+        self._api.retry_budget.end_within(SECONDS_AFTER_CANCELLATION)
         body = self._with_templates(
             lambda templates: markdown.unfinished(run=self._run, templates=templates, **self._hidden)
         )

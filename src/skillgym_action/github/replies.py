@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from skillgym_action.github.api_reply import GitHubError
+from skillgym_action.github.api_errors import GitHubError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -225,7 +225,9 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
     from skillgym_action.model.judge_question import JudgeConfig
 
     protocol = PROTOCOLS[told.api]
-    known = {name: environment[name] for name in (protocol.key, protocol.base_url) if environment.get(name)}
+    known = {
+        name: environment[name] for name in (protocol.key_variable, protocol.base_url_variable) if environment.get(name)
+    }
     try:
         env = {**known, **resolved_env(told.env, environment, "run.judge.env")}
         return JudgeConfig(api=told.api, model=told.model, env=env, prices=_prices(config))
