@@ -171,8 +171,8 @@ def _github(environment: Mapping[str, str]) -> Iterator[Finding]:
     if event is None:
         return
     text = f"{event.name} on {event.repository}"
-    if event.read_only:
-        yield Finding(subject="GitHub", text=f"{text}; {event.read_only}", state=State.NOTE)
+    if event.read_only_reason:
+        yield Finding(subject="GitHub", text=f"{text}; {event.read_only_reason}", state=State.NOTE)
     elif any(environment.get(name) for name in TOKENS):
         permitted = "whether it may write depends on the job's permissions: pull-requests: write"
         yield Finding(subject="GitHub", text=f"{text}; there is a token; {permitted}")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.publish_log import Told
+from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.step_files import append_outputs, append_summary
 from skillgym_action.model.errors import ConfigError, OutputError, Problem
 from skillgym_action.model.verdicts import Status
@@ -52,34 +52,34 @@ def publish(
             for piece in reporter_named("annotations")(report):
                 observer.say(directory.redactor.text(piece).rstrip("\n"))
     _summarize(directory, report, options, problems)
-    told = publisher.tell(report) if publisher else Told()
+    log = publisher.publish(report) if publisher else PublishLog()
     if (ended := as_it_ended(report)) is not report:
         report = ended
         _write_files(directory, report, options, problems)
         _summarize(directory, report, options, problems)
-    _tell(replace(told, notes=(*notes, *told.notes)), directory, options, observer, problems)
+    _report_notes(replace(log, notes=(*notes, *log.notes)), directory, options, observer, problems)
     if options.step_outputs:
         with _collecting(problems, options.step_outputs):
             undelivered = UNDELIVERED if problems and report.decision and report.decision.passed else {}
-            ours = action_outputs(report, directory, options)
-            append_outputs(options.step_outputs, {**ours, **undelivered, **told.outputs()})
+            outputs = action_outputs(report, directory, options)
+            append_outputs(options.step_outputs, {**outputs, **undelivered, **log.outputs()})
     if problems:
         raise OutputError.of(*problems)
     return report
 
 
-def _tell(
-    told: Told, directory: RunDirectory, options: PublishOptions, observer: Observer, problems: list[Problem]
+def _report_notes(
+    log: PublishLog, directory: RunDirectory, options: PublishOptions, observer: Observer, problems: list[Problem]
 ) -> None:
     """What did not go well, to whoever may have to do something about it."""
-    for note in told.notes:
+    for note in log.notes:
         observer.progress(f"note: {plain(str(note))}")
         if options.annotations:
             with _collecting(problems, STANDARD_OUTPUT):
-                observer.say(directory.redactor.text(told.notice(note)))
-    if options.step_summary and told.notes:
+                observer.say(directory.redactor.text(log.notice(note)))
+    if options.step_summary and log.notes:
         with _collecting(problems, options.step_summary):
-            append_summary(options.step_summary, directory.redactor.text(told.markdown()))
+            append_summary(options.step_summary, directory.redactor.text(log.markdown()))
 
 
 def _write_files(
