@@ -35,7 +35,6 @@ from skillgym_action.agentv import source_values as agentv_source_values
 from skillgym_action.agentv import targets as agentv_targets
 from skillgym_action.agentv import variables as agentv_variables
 from skillgym_action.javascript import regex
-from skillgym_action.model import errors
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.repository.repository import Repository
 from skillgym_action.settings.options import DiscoverOptions, LoadOptions
@@ -318,7 +317,7 @@ LIMITS = {
     "digits": limits.MAX_NUMBER_DIGITS,
     "characters of YAML": limits.MAX_YAML_CHARACTERS,
     "cases": MOST_CASES,
-    "characters of an id": errors.LONGEST_ID,
+    "characters of an id": limits.MAX_CASE_ID_CHARS,
     "characters of an expectation": limits.MAX_EXPECTATION_CHARACTERS,
     "characters of a pattern": regex.LONGEST,
     "characters of all patterns": regex.MOST_PATTERNS,
@@ -331,7 +330,7 @@ LIMITS = {
     "characters of variables": agentv_variables.MOST_CHARACTERS,
     "files of a suite": agentv_source_values.MOST_FILES,
     "targets of a suite": agentv_targets.MOST_TARGETS,
-    "characters of a pattern of paths": limits.MAX_GLOB_CHARACTERS,
+    "characters of a pattern of paths": limits.MAX_PATTERN_CHARACTERS,
     "bytes of results": stored_runs.LARGEST,
     "lists and objects of results": stored_runs.MOST.containers,
     "values of results": stored_runs.MOST.values,

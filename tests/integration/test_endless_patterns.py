@@ -17,7 +17,7 @@ from measured import measured
 from scratch import case, config, repository, runner, skillgym, suite, written
 from skillgym_action.agentv.assertions import Task, Where, assertion_of
 from skillgym_action.agentv.program_graders import _said
-from skillgym_action.filesystem.glob_patterns import paths_matching
+from skillgym_action.filesystem.globs import paths_matching
 from skillgym_action.formats.xbench_expectations import Expectations, ExpectationSection
 from skillgym_action.javascript.regex import Patience
 from skillgym_action.model.errors import Location

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.documents.user_files import kind_of
-from skillgym_action.filesystem.glob_patterns import paths_matching
+from skillgym_action.filesystem.globs import paths_matching
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.suite_programs import MOST_CASES
 

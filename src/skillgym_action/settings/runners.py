@@ -8,7 +8,7 @@ from shutil import which
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.filesystem.glob_patterns import matches
+from skillgym_action.filesystem.globs import matches
 from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig

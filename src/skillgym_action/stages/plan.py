@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from skillgym_action.filesystem.glob_patterns import matches
-from skillgym_action.model.dependencies import chains
+from skillgym_action.filesystem.globs import matches
+from skillgym_action.model.dependencies import dependency_groups
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
 from skillgym_action.model.suite import Case, Invalid
 from skillgym_action.settings.runners import no_runner, unknown_runner
@@ -25,7 +25,7 @@ def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOp
 
     Raises UsageError for a runner that nobody has.
     """
-    known((*runners, *(runner for suite in suites for runner in suite.runners)), options)
+    check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options)
     if not runners and any(suite.cases and not suite.runners for suite in suites):
         raise no_runner()
     numbers = count()
@@ -40,7 +40,7 @@ def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOp
             if entry.index % shards == shard - 1 and _selected(invalid.case_id or "*", (), options):
                 unrunnable.append(entry)
         places: dict[tuple[str, str], int] = {}
-        leaders = chains(suite.cases)
+        leaders = dependency_groups(suite.cases)
         for case, runner in _pairs(suite, own, options):
             execution = _execution(next(numbers), suite, case, runner, options)
             # What depends on each other is for the same shard.
@@ -55,7 +55,7 @@ def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOp
     )
 
 
-def known(runners: Iterable[Runner], options: PlanOptions) -> None:
+def check_runner_selectors(runners: Iterable[Runner], options: PlanOptions) -> None:
     """Raises UsageError for a selector that selects none of them, the suites' own among them."""
     ids = dict.fromkeys(runner.id for runner in runners)
     for selector in options.runners:
@@ -102,5 +102,5 @@ def _execution(index: int, suite: Suite, case: Case, runner: Runner, options: Pl
         ),
         budget=case.budget if case.budget is not None else runner.agent.budget,
         model=options.model or case.model or runner.agent.model,
-        limits=options.limits.tighter((case.workspace or suite.workspace).limits) or None,
+        limits=options.limits.tightest((case.workspace or suite.workspace).limits) or None,
     )

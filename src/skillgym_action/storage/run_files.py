@@ -12,7 +12,7 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from skillgym_action.filesystem.glob_patterns import ANY_DEPTH, is_pattern, part_matcher
+from skillgym_action.filesystem.globs import ANY_DEPTH, is_pattern, part_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

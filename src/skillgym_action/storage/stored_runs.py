@@ -16,7 +16,7 @@ from pydantic_core import from_json
 from skillgym_action.documents.json_text import Extent, refuse_doubled, refuse_large
 from skillgym_action.documents.located_values import NotationError
 from skillgym_action.documents.user_files import PLAIN_PATH
-from skillgym_action.filesystem.glob_patterns import is_pattern
+from skillgym_action.filesystem.globs import is_pattern
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig

@@ -423,7 +423,7 @@ def test_a_suite_without_a_name_has_that_of_its_file(path, name):
                      id="nul"),
         pytest.param({"prompt": "\ud800"}, "cases[1].prompt: must be text without halves of surrogate pairs",
                      id="surrogate"),
-        pytest.param({"expect": ["diff:a", "test:a\0"]}, "cases[1].expect[1]: holds a character", id="nul-in-command"),
+        pytest.param({"expect": ["diff:a", "test:a\0"]}, "cases[1].expect[1]: has a character", id="nul-in-command"),
         pytest.param({"expect": ["diff:a", "dif:a"]}, "cases[1].expect[1]: unknown kind of expectation", id="row-2"),
         pytest.param({"expect": ["diff:../a"]}, "cases[1].expect[0]: the path ../a leads out", id="row-8"),
         pytest.param({"id": "first"}, "cases[1].id: the id 'first' is already that of cases[0] at bench/s.json:1:13",

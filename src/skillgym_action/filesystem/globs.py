@@ -12,7 +12,7 @@ from contextlib import suppress
 from fnmatch import translate
 from functools import lru_cache
 
-from skillgym_action.limits import MAX_GLOB_CHARACTERS
+from skillgym_action.limits import MAX_PATTERN_CHARACTERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Glob:
         if parts and parts[-1] == ANY_DEPTH:
             parts.append("*")
         self._parts = [None if part == ANY_DEPTH else part_matcher(part) for part in parts]
-        self.start = self._closed({0})
+        self.start = self._closure({0})
 
     def after(self, states: States, name: str) -> States:
         """The states after an entry of that name; empty if nothing below it can match."""
@@ -54,13 +54,13 @@ class Glob:
                 reached.add(state)
             elif part(name):
                 reached.add(state + 1)
-        return self._closed(reached)
+        return self._closure(reached)
 
     def accepts(self, states: States) -> bool:
         """Whether a path that leads to these states matches."""
         return len(self._parts) in states
 
-    def _closed(self, states: set[int]) -> States:
+    def _closure(self, states: set[int]) -> States:
         """The states, and those after a ``**`` that stands for no folder."""
         more = {state + 1 for state in states if state < len(self._parts) and self._parts[state] is None}
         return frozenset(states | more)
@@ -73,7 +73,7 @@ def is_pattern(text: str) -> bool:
 
 def matches_nothing(pattern: str) -> bool:
     """Whether a pattern names no path at all, or is too long."""
-    return not pattern.strip("/.") or len(pattern) > MAX_GLOB_CHARACTERS
+    return not pattern.strip("/.") or len(pattern) > MAX_PATTERN_CHARACTERS
 
 
 def matches(path: str, pattern: str) -> bool:
@@ -92,7 +92,10 @@ def part_matcher(part: str) -> Callable[[str], object]:
 
 
 def paths_matching(folder: Path, pattern: str) -> Iterator[Path]:
-    """What matches below a folder and is no folder; links to folders are not followed."""
+    """Paths below a folder that match and are no folders; links to folders are not followed.
+
+    By path, for folders that do not change meanwhile; ``Folder.glob`` is the one for folders of sessions.
+    """
     if matches_nothing(pattern):
         return
     glob = Glob(pattern)
