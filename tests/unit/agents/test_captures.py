@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from captured import AGENTS, FOLDER, RECORDED, lines_of, recorded_report, report_of
 from sessions import Printed, capture_of, session_with
+from skillgym_action import agents
 from skillgym_action.agents import agent_named
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.session import AgentConfig, Capture, Ending
@@ -27,7 +28,7 @@ def test_a_recorded_session_becomes_the_expected_report(agent, scenario):
     assert to_json(recorded_report(agent, scenario)) == expected
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "cursor-agent"])
+@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agents.AGENTS[agent].version])
 def test_the_same_session_costs_each_agent_the_same_tokens(agent):
     """Each model call had 1000 tokens of input or more, 300 of them from the cache, and 42 of output."""
     usage = recorded_report(agent, "shell").usage
@@ -42,8 +43,8 @@ def test_the_same_session_costs_each_agent_the_same_tokens(agent):
 
 @by_agent
 def test_every_recorded_session_says_when_it_has_ended(agent):
-    recorded = FOLDER / agent / ("plugin" if agent == "opencode" else "shell") / "stdout.jsonl"
-    lines = recorded.read_text().splitlines()
+    scenario = "plugin" if (agent, "plugin") in RECORDED else "shell"
+    lines = (FOLDER / agent / scenario / "stdout.jsonl").read_text().splitlines()
     told = [progress for line in lines if (progress := agent_named(agent).progress(line))]
     assert sorted(progress.finished for progress in told) == [False] * (len(told) - 1) + [True]
 

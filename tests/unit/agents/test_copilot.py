@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from endings import WORDS, endings
+from endings import WORDS, killed_after
 from sessions import SESSION, capture_of, jsonl, session_with
 from skillgym_action.agents import copilot
 from skillgym_action.model.session import AgentConfig, Progress
@@ -64,19 +64,6 @@ def read(*lines: dict[str, Any], record: tuple[dict[str, Any], ...] = (), **chan
 
 
 # --- starting ---------------------------------------------------------------------------------------
-
-
-def test_the_prompt_goes_to_stdin_so_that_it_may_be_long_or_look_like_an_option():
-    prompt = "--version" + "x" * 200_000
-    invocation = copilot.invocation(session_with(prompt=prompt))
-    assert invocation.stdin == prompt
-    assert invocation.argv == ("copilot", *FLAGS)
-
-
-def test_the_command_line_carries_the_model_and_the_runner_s_arguments():
-    agent = AgentConfig(type="copilot", model="gpt-5", command=("npx", "copilot"), command_args=("--effort", "low"))
-    argv = ("npx", "copilot", *FLAGS, "--model", "gpt-5", "--effort", "low")
-    assert copilot.invocation(session_with(agent)).argv == argv
 
 
 def test_a_session_id_cannot_become_an_option():
@@ -313,7 +300,7 @@ def test_the_skills_on_offer_are_known():
             Trouble(kind="runner-crash", message="exited with code 1"),
             id="a failure without an error",
         ),
-        *endings(words=[said(WORDS)], unfinished=[said("x")], done=[said("x"), ended()]),
+        killed_after(said(WORDS)),
     ],
 )
 def test_trouble_is_recognised(lines, ending, trouble):

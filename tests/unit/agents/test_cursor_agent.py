@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from captured import recorded_report
-from endings import WORDS, endings
-from sessions import SESSION, capture_of, jsonl, session_with
+from endings import WORDS, killed_after
+from sessions import SESSION, capture_of, jsonl
 from skillgym_action.agents import cursor_agent
-from skillgym_action.model.session import AgentConfig, Progress
+from skillgym_action.model.session import Progress
 from skillgym_action.model.session_report import (
     Command,
     FileRead,
@@ -53,20 +53,9 @@ def read(*lines: dict[str, Any], **changes: Any) -> Any:
 ALWAYS = ("-p", "--output-format", "stream-json", "--trust", "--force")
 
 
-def test_the_command_line_carries_model_arguments_and_prompt_which_cannot_become_an_option():
-    agent = AgentConfig(type="cursor-agent", model="gpt-5", command=("agent",), command_args=("--sandbox", "disabled"))
-    argv = ("agent", *ALWAYS, "--model", "gpt-5", "--sandbox", "disabled", "--", "--help")
-    assert cursor_agent.invocation(session_with(agent, prompt="--help")).argv == argv
-
-
 def test_an_ended_session_is_continued_by_its_id():
     argv = ("cursor-agent", *ALWAYS, "--resume=s-1", "--", "Please do the task.")
     assert cursor_agent.resume(SESSION, "s-1").argv == argv
-
-
-def test_a_session_has_a_home_of_its_own():
-    agent = AgentConfig(type="cursor-agent", env={"CURSOR_API_KEY": "k"})
-    assert cursor_agent.invocation(session_with(agent)).env == {"HOME": "/agent-home", "CURSOR_API_KEY": "k"}
 
 
 # --- events -----------------------------------------------------------------------------------------
@@ -172,7 +161,7 @@ def test_tokens_are_read_where_a_version_tells_them_and_input_excludes_the_cache
             Trouble(kind="rate-limit", message="429 Too Many Requests"),
             id="a result that is an error",
         ),
-        *endings(words=[said(WORDS)], unfinished=[said("x")], done=[DONE]),
+        killed_after(said(WORDS)),
     ],
 )
 def test_trouble_is_recognised(lines, ending, trouble):

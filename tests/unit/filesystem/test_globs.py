@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from skillgym_action.filesystem.glob_patterns import is_pattern, matches, matches_path_or_folder
+
+from skillgym_action.filesystem.globs import is_pattern, matches, matches_path_or_folder
 
 PATHS = ("a.json", "bench/a.json", "bench/b.txt", "bench/sub/a.json", "bench/sub/.x/a.json", "bench.json", ".hidden/a")
 
