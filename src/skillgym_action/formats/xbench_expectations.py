@@ -45,7 +45,7 @@ _ESCAPE = re.compile(r"\\(['\"\\nt])")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
-class Section(BaseModel):
+class XbenchSection(BaseModel):
     """A mapping in a suite file: types are strict, and unknown keys are errors, except ``x-*`` and ``$schema``."""
 
     model_config = ConfigDict(
@@ -56,7 +56,7 @@ class Section(BaseModel):
     )
 
 
-class ExpectationOptions(Section):
+class ExpectationOptions(XbenchSection):
     """The keys of an expectation object that are not its kind. ``timeout`` is in seconds."""
 
     exists: Literal[True] | None = None
@@ -89,7 +89,7 @@ class ParsedExpectation:
     warning: str | None = None
 
 
-class Kind(Protocol):
+class ExpectationKind(Protocol):
     """A kind of expectation. ``options``: the keys that may stand beside it in an object, besides ``failFast``."""
 
     @property
@@ -257,7 +257,7 @@ class CommandKind:
 
     options = frozenset({"timeout", "exits", "fails"})
 
-    def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as Kind has it
+    def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as ExpectationKind has it
         command = _PASSES.sub("", rest)
         if command[0] in "'\"" and command.find(command[0], 1) == len(command) - 1:
             command = command[1:-1]
@@ -292,7 +292,7 @@ class PlainKind:
     unquoted: Callable[[str], str]
     options: frozenset[str] = frozenset()
 
-    def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as Kind has it
+    def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as ExpectationKind has it
         return ParsedExpectation(self.make(name, self.unquoted(rest)))
 
     def from_object(self, value: str, section: ExpectationOptions, patterns: Patterns) -> Assertion:  # noqa: ARG002
@@ -333,7 +333,7 @@ def _absent(name: str, path: str) -> FileAbsent:
 
 
 _GLOB = frozenset({"glob"})
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, ExpectationKind] = {
     "file": FileKind(),
     "test": CommandKind(),
     "diff": PlainKind("diff", _changed, _unquoted_path, _GLOB),

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Discriminator, Field, Tag
 
 from skillgym_action.documents.option_values import Count, Size  # noqa: TC001 - pydantic reads annotations
-from skillgym_action.formats.xbench_expectations import ExpectationSection, Seconds, Section, Text
+from skillgym_action.formats.xbench_expectations import ExpectationSection, Seconds, Text, XbenchSection
 
 Dollars = Annotated[float, Field(gt=0)]
 
@@ -16,14 +16,14 @@ def _shape(value: object) -> str:
     return "object" if isinstance(value, dict) else "text"
 
 
-class SuiteDefaultsSection(Section):
+class SuiteDefaultsSection(XbenchSection):
     """``defaults``: for cases that do not say."""
 
     budget: Dollars | None = None
     timeout: Seconds | None = None
 
 
-class SuiteBootstrapSection(Section):
+class SuiteBootstrapSection(XbenchSection):
     """``workspace.bootstrap`` as an object; words that start with ``./`` or ``../`` are relative to the suite file."""
 
     command: Text
@@ -32,7 +32,7 @@ class SuiteBootstrapSection(Section):
     env: dict[str, str] = Field(default_factory=dict)
 
 
-class SuiteLimitsSection(Section):
+class SuiteLimitsSection(XbenchSection):
     """``workspace.limits``: what a session may use; they can only lower the limits of the run."""
 
     memory: Size = None
@@ -41,7 +41,7 @@ class SuiteLimitsSection(Section):
     file_size: Size = Field(default=None, alias="fileSize")
 
 
-class SuiteWorkspaceSection(Section):
+class SuiteWorkspaceSection(XbenchSection):
     """``workspace``. Without ``templateDir`` it is a copy of the repository; ``bootstrap`` may be one shell line."""
 
     template_dir: Text | None = Field(default=None, alias="templateDir")
@@ -58,7 +58,7 @@ Expectation = Annotated[
 ]
 
 
-class CaseSection(Section):
+class CaseSection(XbenchSection):
     """``cases[]``. ``budget`` is in US dollars, ``timeout`` in seconds."""
 
     id: Text
@@ -72,7 +72,7 @@ class CaseSection(Section):
     runners: list[Text] = Field(default_factory=list)
 
 
-class SuiteSection(Section):
+class SuiteSection(XbenchSection):
     """A whole suite file."""
 
     name: Text | None = None

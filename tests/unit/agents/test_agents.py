@@ -27,7 +27,8 @@ def test_a_prompt_cannot_become_an_option_and_may_be_long_on_stdin(agent):
     prompt = "--version" + "x" * 200_000
     started = agent_named(agent).invocation(session_with(prompt=prompt))
     if started.stdin is None:
-        assert started.argv[-2:] == ("--", prompt)
+        assert started.argv[-1].endswith(prompt)
+        assert started.argv[-2] == "--" or started.argv[-1] != prompt
     else:
         assert started.stdin == prompt
         assert prompt not in started.argv
