@@ -18,7 +18,7 @@ from skillgym_action.limits import MAX_SHOWN_RESULTS_PROBLEMS
 from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.totals import totals
 from skillgym_action.model.verdicts import GREEN
-from skillgym_action.storage.mapping import read, write
+from skillgym_action.storage.mapping import read, write, writer
 from skillgym_action.storage.results_schema import (
     ResultEntry,
     RunEntry,
@@ -31,7 +31,7 @@ from skillgym_action.storage.results_schema import (
 from skillgym_action.text.escaping import path_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from skillgym_action.documents.located_values import KeyPath
     from skillgym_action.model.execution import Runner
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-9  # sums of money depend on the order of their parts
 _SURROGATE = re.compile("[\ud800-\udfff]")
+result_row: Callable[[Result], dict[str, object]] = writer(ResultEntry)
+"""Returns a result as the file has it."""
 _encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
@@ -68,11 +70,6 @@ def render(report: RunReport) -> Iterator[str]:
     yield '],\n"warnings": '
     yield from _lines(write(WarningEntry, problem) for problem in report.warnings)
     yield "}\n"
-
-
-def result_row(result: Result) -> dict[str, object]:
-    """Return a result as the file has it."""
-    return write(ResultEntry, result)
 
 
 def json_line(value: dict[str, object]) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from operator import attrgetter
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, FailFast, Field
 
@@ -71,11 +72,9 @@ State = Annotated[Status, Field(strict=False)]
 # --- values that are computed when a file is written ------------------------------------------------
 
 
-def in_repository(location: Location | None) -> Location | None:
+def in_repository(location: Location) -> Location | None:
     """Return the location as a file has it; None for one outside of the repository, which suites may report."""
-    if location is None or not _is_inside(location.path):
-        return None
-    return _counting_from_one(location)
+    return _counting_from_one(location) if _is_inside(location.path) else None
 
 
 def _is_inside(path: str) -> bool:
@@ -84,14 +83,11 @@ def _is_inside(path: str) -> bool:
 
 def _counting_from_one(location: Location) -> Location:
     """Lines and columns that do not count from 1 are dropped; agents and suites may report any number."""
-    if all(number is None or number > 0 for number in (location.line, location.column)):
+    line, column = location.line, location.column
+    if (line is None or line > 0) and (column is None or column > 0):
         return location
-    line, column = (number if number and number > 0 else None for number in (location.line, location.column))
+    line, column = (number if number and number > 0 else None for number in (line, column))
     return Location(path=location.path, line=line, column=column)
-
-
-def _own_location(noun: Any) -> Location | None:
-    return in_repository(noun.location)
 
 
 def _case_location(result: Result) -> Location:
@@ -99,11 +95,11 @@ def _case_location(result: Result) -> Location:
     location, suite = result.location, result.suite.path
     if location and location.path == suite:
         return _counting_from_one(location)
-    return in_repository(location) or Location(path=suite)
+    return (location and in_repository(location)) or Location(path=suite)
 
 
-def _rounded(score: float | None) -> float | None:
-    return round(score, DIGITS) if score is not None and math.isfinite(score) else None
+def _rounded(score: float) -> float | None:
+    return round(score, DIGITS) if math.isfinite(score) else None
 
 
 def _error(result: Result) -> Failure | None:
@@ -114,16 +110,19 @@ def _error(result: Result) -> Failure | None:
     return Failure(name=str(judgement.status), message=judgement.reason)
 
 
-def _end_of_output(result: Result) -> str | None:
-    return result.final_output and tail(result.final_output, MAX_WRITTEN_OUTPUT_CHARACTERS)
+def _end_of_output(output: str) -> str:
+    return tail(output, MAX_WRITTEN_OUTPUT_CHARACTERS)
 
 
 def _part_of_location(name: str) -> Source:
-    return Source(read=False, write=lambda problem: getattr(in_repository(problem.location), name, None))
+    def part(problem: Problem) -> object:
+        return getattr(problem.location and in_repository(problem.location), name, None)
+
+    return Source(read=False, compute=part)
 
 
 def _count(status: Status) -> Source:
-    return Source(write=lambda totals: totals.counts[status])
+    return Source(compute=lambda totals: totals.counts[status])
 
 
 # --- the file ---------------------------------------------------------------------------------------
@@ -172,7 +171,7 @@ class RunEntry(Entry):
     id: Annotated[str, Field(max_length=255, pattern=NAME)]
     status: Annotated[
         Literal["finished", "cancelled"],
-        Source(read=False, write=lambda report: "cancelled" if report.cancelled else "finished"),
+        Source(read=False, compute=lambda report: "cancelled" if report.cancelled else "finished"),
     ]
     started_at: Time
     ended_at: Time
@@ -258,7 +257,7 @@ class ErrorEntry(Entry):
 
     name: Id
     message: Text
-    location: Annotated[LocationEntry | None, Source(write=_own_location)] = None
+    location: Annotated[LocationEntry | None, Source(convert=in_repository)] = None
 
 
 class OutcomeEntry(Entry):
@@ -269,11 +268,11 @@ class OutcomeEntry(Entry):
     assertion: Text
     type: Id
     passed: bool | None
-    score: Annotated[float | None, Source(write=lambda outcome: _rounded(outcome.score))] = None
+    score: Annotated[float | None, Source(convert=_rounded)] = None
     weight: Annotated[float, Field(ge=0)] = 1.0
     explanation: Text
     evidence: Text | None = None
-    location: Annotated[LocationEntry | None, Source(write=_own_location)] = None
+    location: Annotated[LocationEntry | None, Source(convert=in_repository)] = None
     failure_class: FailureClassEntry | None = None
 
 
@@ -327,19 +326,17 @@ class ResultEntry(Entry):
 
     index: Annotated[Count | None, Source(read=False)] = None
     case_id: Id
-    runner_id: Annotated[Id | None, Source(read=False, write=lambda result: result.runner and result.runner.id)]
+    runner_id: Annotated[Id | None, Source(attribute="runner", convert=attrgetter("id"), read=False)]
     tags: Several[Id]
-    location: Annotated[LocationEntry, Source(write=_case_location)]
+    location: Annotated[LocationEntry, Source(compute=_case_location)]
     status: Annotated[State, Source(attribute="judgement.status")]
-    passed: Annotated[bool, Source(read=False, write=lambda result: result.judgement.status in GREEN)]
+    passed: Annotated[bool, Source(attribute="judgement.status", convert=GREEN.__contains__, read=False)]
     expected_fail: bool = False
-    score: Annotated[
-        float | None, Source(attribute="judgement.score", write=lambda result: _rounded(result.judgement.score))
-    ] = None
+    score: Annotated[float | None, Source(attribute="judgement.score", convert=_rounded)] = None
     threshold: Annotated[Rate | None, Source(attribute="judgement.threshold")] = None
     failure_origin: Annotated[Id | None, Source(attribute="judgement.origin")] = None
     failure_class: Annotated[FailureClassEntry | None, Source(attribute="judgement.failure_class")] = None
-    error: Annotated[ErrorEntry | None, Source(read=False, write=_error)] = None
+    error: Annotated[ErrorEntry | None, Source(read=False, compute=_error)] = None
     outcomes: Annotated[Several[OutcomeEntry], Source(attribute="judgement.outcomes")]
     duration_ms: Count
     usage: UsageEntry
@@ -354,7 +351,7 @@ class ResultEntry(Entry):
     findings: Several[FindingEntry] = ()
     artifact_dir: Annotated[ArtifactDir | None, Source(attribute="directory")]
     prompt: Text | None = None
-    final_output: Annotated[Text | None, Source(write=_end_of_output)] = None
+    final_output: Annotated[Text | None, Source(convert=_end_of_output)] = None
 
     def attributes(self) -> dict[str, object]:
         """Return failure and reason; see ``_error``."""
@@ -395,7 +392,7 @@ class WarningEntry(Entry):
     path: Annotated[Path | None, _part_of_location("path")] = None
     line: Annotated[LineOrColumn | None, _part_of_location("line")] = None
     column: Annotated[LineOrColumn | None, _part_of_location("column")] = None
-    message: Annotated[Text, Source(write=lambda problem: str(replace(problem, location=None)))]
+    message: Annotated[Text, Source(compute=lambda problem: str(replace(problem, location=None)))]
 
     def attributes(self) -> dict[str, object]:
         if self.path is None:
