@@ -98,3 +98,9 @@ MAX_JUDGE_ANSWER_TOKENS = 4096  # asked for; some models have less
 MAX_JUDGE_REPLY_BYTES = 2_000_000
 MAX_QUOTED_CHARACTERS = 200_000  # of one text that is judged; the middle of a longer one is left out
 MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
+# --- storage: stored runs and journals --------------------------------------------------------------
+
+MAX_WRITTEN_OUTPUT_CHARACTERS = 4_000
+"""Characters of an agent's final output in results.json; longer output is cut at its beginning."""
+MAX_SHOWN_RESULTS_PROBLEMS = 5
+"""Problems of one results file that are shown; the rest is counted."""
