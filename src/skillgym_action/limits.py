@@ -118,3 +118,9 @@ MAX_YAML_INTEGER_CHARACTERS = 1_000  # of a whole number that is parsed at all, 
 MAX_REPORTED_PROBLEMS = 5_000  # of a document
 MAX_SEARCHED_FILE_BYTES = 8 * 1024 * 1024  # of a file of the workspace that an assertion searches
 MAX_COMMAND_EVIDENCE_BYTES = 4096  # the end of a command's output
+# --- storage: stored runs and journals --------------------------------------------------------------
+
+MAX_WRITTEN_OUTPUT_CHARACTERS = 4_000
+"""Characters of an agent's final output in results.json; longer output is cut at its beginning."""
+MAX_SHOWN_RESULTS_PROBLEMS = 5
+"""Problems of one results file that are shown; the rest is counted."""
