@@ -1,4 +1,4 @@
-"""What is read of recorded output, and that no output whatever makes an adapter raise."""
+"""What is read of recorded output, and that no output makes an adapter raise."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_the_same_session_costs_each_agent_the_same_tokens(agent):
 def test_every_recorded_session_says_when_it_has_ended(agent):
     scenario = "plugin" if (agent, "plugin") in RECORDED else "shell"
     lines = (FOLDER / agent / scenario / "stdout.jsonl").read_text().splitlines()
-    told = [progress for line in lines if (progress := agent_named(agent).progress(line))]
-    assert sorted(progress.finished for progress in told) == [False] * (len(told) - 1) + [True]
+    seen = [progress for line in lines if (progress := agent_named(agent).progress(line))]
+    assert sorted(progress.finished for progress in seen) == [False] * (len(seen) - 1) + [True]
 
 
 @by_agent
@@ -126,13 +126,13 @@ def test_a_hostile_line_is_kept_and_no_more(agent, line):
     whole = (FOLDER / agent / "shell" / "stdout.jsonl").read_text()
     mixed = report_of(agent, capture_of(f"{line}\n{whole}"))
     kept = [event for event in mixed.events if not isinstance(event, Raw)]
-    told = [event for event in report_of(agent, capture_of(whole)).events if not isinstance(event, Raw)]
-    assert kept == told
+    plain = [event for event in report_of(agent, capture_of(whole)).events if not isinstance(event, Raw)]
+    assert kept == plain
 
 
 @by_agent
 def test_bytes_that_are_no_text_and_much_output_are_read_line_by_line(agent, tmp_path):
-    """Some megabytes of lines, each too long to be held, none of them known."""
+    """Some megabytes of lines, each too long to be kept, none of them known."""
     printed = tmp_path / "stdout.log"
     printed.write_bytes(b'{"type":"\xff\xfe' + b"x" * 3_000_000 + b'"}\n' + b"\xc3\x28 noise\n" * 1000)
     empty = Printed()
@@ -155,7 +155,7 @@ def with_everywhere(value: Any, key: str, replacement: Any) -> Any:
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "command"])
-def test_what_nobody_can_hold_is_not_judged(tmp_path, agent):
+def test_a_session_with_too_many_events_is_not_judged(tmp_path, agent):
     """Nor does it fill our memory."""
     words = {
         "claude-code": {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": "again"}]}},

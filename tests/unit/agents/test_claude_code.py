@@ -203,8 +203,8 @@ def test_the_input_includes_what_went_to_and_came_from_the_cache():
 
 
 def test_sub_agents_count_because_models_are_summed():
-    told = {"inputTokens": 5, "cacheCreationInputTokens": 1, "cacheReadInputTokens": 2, "outputTokens": 3}
-    usage = read(RESULT | {"usage": TOKENS, "modelUsage": {"big": told, "small": told}}).usage
+    counts = {"inputTokens": 5, "cacheCreationInputTokens": 1, "cacheReadInputTokens": 2, "outputTokens": 3}
+    usage = read(RESULT | {"usage": TOKENS, "modelUsage": {"big": counts, "small": counts}}).usage
     assert usage == Usage(input_tokens=16, cache_tokens=4, output_tokens=6)
 
 
@@ -269,7 +269,7 @@ RETRY = {"type": "system", "subtype": "api_retry", "retry_delay_ms": 1500, "erro
             [FAILED | {"result": "API Error: Unable to connect to API (ConnectionRefused)"}],
             {"exit_code": 1},
             Trouble(kind="network", message="API Error: Unable to connect to API (ConnectionRefused)"),
-            id="nobody listens",
+            id="connection refused",
         ),
         pytest.param(
             [{"type": "result", "subtype": "error_max_turns", "is_error": True, "errors": ["Reached 2"]}],

@@ -119,7 +119,7 @@ def test_the_service_is_configured_in_the_private_home(env, base_url, key):
                 ToolCall(tool="command_execution", args={"command": "/bin/bash -lc 'unclosed"}),
                 Command(command="/bin/bash -lc 'unclosed", exit_code=None),
             ],
-            id="a command nobody can take apart is shown as it is",
+            id="a command that is no shell command is shown as it is",
         ),
         pytest.param(
             [
@@ -176,7 +176,7 @@ def test_the_service_is_configured_in_the_private_home(env, base_url, key):
         pytest.param(
             [done("brand_new", of="later")],
             [ToolCall(tool="brand_new", args={"of": "later"}), ToolResult(tool="brand_new", output="")],
-            id="a kind of item nobody knows is a tool",
+            id="an unknown kind of item is a tool",
         ),
         pytest.param([NOTICE], [Raw(line=json.dumps(NOTICE))], id="an item of type error is kept"),
     ],
@@ -207,7 +207,7 @@ ROLLOUT = jsonl(
 )
 
 
-def test_the_rollout_tells_model_version_skills_and_rounds():
+def test_the_rollout_has_model_version_skills_and_rounds():
     transcript = read(DONE, collected=[ROLLOUT])
     assert (transcript.model, transcript.version, transcript.turns) == ("gpt-5", "0.169.0", 2)
     assert transcript.skills == ("greeter",)
@@ -219,7 +219,7 @@ def test_the_rounds_of_sub_agents_count_but_only_once():
     assert transcript.turns == 3
 
 
-def test_without_a_rollout_the_stream_tells_the_tokens():
+def test_without_a_rollout_the_stream_has_the_tokens():
     assert read(DONE).usage == Usage(input_tokens=2001, output_tokens=74, reasoning_tokens=10, cache_tokens=600)
 
 
@@ -282,7 +282,7 @@ def test_unknown_is_not_zero():
             [failed("Connection failed: error sending request")],
             {"exit_code": 1},
             Trouble(kind="network", message="Connection failed: error sending request"),
-            id="nobody listens",
+            id="connection refused",
         ),
         pytest.param(
             [failed("{'error': {'message': 'input too long'}}")],

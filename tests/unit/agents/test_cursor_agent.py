@@ -1,4 +1,4 @@
-"""Against samples of the published format; nobody has run the program for this."""
+"""Against samples of the published format; the program was not run for this."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def said(*texts: str, **fields: Any) -> dict[str, Any]:
     return {"type": "assistant", "message": {"role": "assistant", "content": content}, "session_id": "s-1"} | fields
 
 
-def tool(moment: str, kind: str, told: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {"type": "tool_call", "subtype": moment, "call_id": "c1", "tool_call": {kind: told}} | fields
+def tool(moment: str, kind: str, call: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"type": "tool_call", "subtype": moment, "call_id": "c1", "tool_call": {kind: call}} | fields
 
 
 def called(kind: str, **args: Any) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def test_an_ended_session_is_continued_by_its_id():
         pytest.param(
             [tool("completed", "semSearchToolCall", {"args": {"query": "x"}})],
             [ToolCall(tool="sem-search", args={"query": "x"}), ToolResult(tool="sem-search", output="")],
-            id="a tool whose start was not told",
+            id="a tool whose start was not printed",
         ),
         pytest.param(
             [tool("started", "function", {"name": "search", "arguments": '{"query":"x"}'})],
@@ -136,7 +136,7 @@ def test_the_final_output_is_not_all_that_was_ever_said():
     assert recorded_report("cursor-agent", "shell").final_output == "skillgym ready"
 
 
-def test_tokens_are_read_where_a_version_tells_them_and_input_excludes_the_cache():
+def test_tokens_are_read_where_a_version_prints_them_and_input_excludes_the_cache():
     usage = {"inputTokens": 700, "outputTokens": 42, "cacheReadTokens": 300, "cacheWriteTokens": 0}
     assert read(DONE | {"usage": usage}).usage == Usage(input_tokens=1000, output_tokens=42, cache_tokens=300)
     assert read(DONE).usage == Usage()

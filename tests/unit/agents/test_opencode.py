@@ -283,7 +283,7 @@ LOG = 'level=ERROR message=failed ref=err_1 error="ProviderModelNotFoundError: M
             [error("GaveUp", "Cannot connect to API: Unable to connect.")],
             {"exit_code": 1},
             Trouble(kind="network", message="Cannot connect to API: Unable to connect."),
-            id="nobody is listening",
+            id="connection refused",
         ),
         pytest.param(
             [used("skill", {"name": "greeter"}, error="ripgrep execution failed"), text("x"), step()],
@@ -398,11 +398,11 @@ CUT = {
         pytest.param([happened("novelty"), happened("session.error", error={})], [], id="other events are left alone"),
     ],
 )
-def test_the_plugin_tells_what_the_cli_leaves_out(tmp_path, events, lines):
+def test_the_plugin_prints_what_the_cli_leaves_out(tmp_path, events, lines):
     assert played(tmp_path, [["event", event] for event in events]) == lines
 
 
-def test_the_plugin_tells_that_a_tool_begins(tmp_path):
+def test_the_plugin_prints_that_a_tool_begins(tmp_path):
     call = ["tool.execute.before", {"tool": "bash", "sessionID": "main", "callID": "c1"}, {"args": {"command": "ls"}}]
     assert played(tmp_path, [call]) == [begun("bash", command="ls")]
 

@@ -156,8 +156,8 @@ def test_a_session_has_a_config_folder_of_its_own_and_the_runner_s_environment_w
 )
 def test_lines_become_events(lines, events):
     compact = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines)
-    told = pi.transcript(capture_of(compact), SESSION).events
-    assert list(told) == events
+    seen = pi.transcript(capture_of(compact), SESSION).events
+    assert list(seen) == events
 
 
 # --- usage and cost ---------------------------------------------------------------------------------

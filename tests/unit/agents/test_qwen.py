@@ -154,7 +154,7 @@ def test_lines_become_events(lines, events):
 
 
 @pytest.mark.parametrize(
-    ("told", "code"),
+    ("output", "code"),
     [
         pytest.param("Error: (none)\nExit Code: 4\nSignal: 0\nProcess Group PGID: 12", 4, id="a code"),
         pytest.param("Error: (none)\nExit Code: 0\nSignal: (none)\nProcess Group PGID: 12", 0, id="success"),
@@ -163,8 +163,8 @@ def test_lines_become_events(lines, events):
         pytest.param("Background shell started.", None, id="in the background"),
     ],
 )
-def test_the_log_tells_exit_codes(told, code):
-    response = {"functionResponse": {"id": "c1", "response": {"output": told}}}
+def test_the_log_has_exit_codes(output, code):
+    response = {"functionResponse": {"id": "c1", "response": {"output": output}}}
     log = jsonl({"type": "tool_result", "message": {"role": "user", "parts": [response]}})
     transcript = read(called("run_shell_command", command="x"), answered("…"), DONE, collected=[log])
     assert [event.exit_code for event in transcript.events if isinstance(event, Command)] == [code]
@@ -173,7 +173,7 @@ def test_the_log_tells_exit_codes(told, code):
 # --- usage ------------------------------------------------------------------------------------------
 
 
-def test_the_result_tells_tokens_and_turns():
+def test_the_result_has_tokens_and_turns():
     transcript = read(said(TEXT), DONE)
     assert transcript.usage == Usage(input_tokens=1000, output_tokens=42, cache_tokens=300)
     assert transcript.turns == 2
@@ -212,7 +212,7 @@ def test_a_session_that_was_ended_has_the_tokens_of_the_rounds_it_had():
             failed_call("Connection error. (cause: fetch failed)"),
             {},
             Trouble(kind="network", message="[API Error: Connection error. (cause: fetch failed)]"),
-            id="nobody listens",
+            id="connection refused",
         ),
         pytest.param(
             [said(TEXT, usage=NO_TOKENS), *failed_call("500 oops")],

@@ -182,7 +182,7 @@ def test_an_id_used_twice_names_both_places(tmp_path):
     assert (invalid.case_id, invalid.problem.message) == ("a", message)
 
 
-def test_cases_without_an_id_are_told_by_their_number(tmp_path):
+def test_cases_without_an_id_are_identified_by_their_number(tmp_path):
     suite = loaded(tmp_path, "suite = [Case('a', prompt='p', check=print), Case(), {}]")
     assert [invalid.case_id for invalid in suite.invalid] == ["case 2", "case 3"]
 

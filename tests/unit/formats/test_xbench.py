@@ -1,4 +1,4 @@
-"""x-bench suites: discovered, read, every question of the format answered, every mistake told with its place."""
+"""x-bench suites: discovered, read, every question of the format answered, every mistake reported with its location."""
 
 from __future__ import annotations
 
@@ -441,7 +441,7 @@ def test_a_wrong_case_is_invalid_and_its_siblings_are_not(keys, message):
     assert only.problem.location.column > 60
 
 
-def test_everything_wrong_with_a_case_is_told_at_once():
+def test_everything_wrong_with_a_case_is_reported_at_once():
     ((_, problem),) = invalid(case(budget=0, expect=["fil:a"], model=7))
     assert "cases[0].budget: must be greater than 0, not 0; also cases[0].model: must be text, not 7" in problem
     ((_, problem),) = invalid(case(expect=["fil:a", "file:a"]))
