@@ -1,6 +1,6 @@
-"""Every error a user can meet, and the exit code it becomes.
+"""Exit codes, and every error a user can meet with the exit code it becomes.
 
-    SkillgymError                 70  a bug of ours, unless a subclass says otherwise
+    SkillgymError                 70  an internal error, unless a subclass says otherwise
     ├── UsageError                 2  a flag, an input or an environment variable
     ├── ConfigError                2  a configuration file
     ├── SuiteError                 2  a suite file or a case in it
@@ -15,6 +15,7 @@ Trouble of an agent is never raised: it travels as a value (``session.Trouble``)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
@@ -30,6 +31,30 @@ LONGEST_WORD = 100
 """Characters of what can be a typing error."""
 MOST_KNOWN = 1_000
 """Words that a typing error is compared with."""
+
+
+class ExitCode(IntEnum):
+    """What the process ends with; ``EXIT_CODES`` says what each means. An action's step is green only with 0."""
+
+    PASSED = 0
+    FAILED = 1
+    USAGE = 2
+    INCONCLUSIVE = 3
+    INTERNAL_ERROR = 70
+    CANCELLED = 130
+    NO_READER = 141
+
+
+EXIT_CODES = {
+    ExitCode.PASSED: "passed",
+    ExitCode.FAILED: "tests failed",
+    ExitCode.USAGE: "usage, configuration or suite error, or nothing to run",
+    ExitCode.INCONCLUSIVE: "inconclusive: something could not be judged, or a result could not be written",
+    ExitCode.CANCELLED: "cancelled by SIGINT or SIGTERM; what is there by then is reported",
+    ExitCode.INTERNAL_ERROR: "internal error, please report it; the message names a file with what is needed",
+    ExitCode.NO_READER: "the reader of standard output has gone; a run is still finished and reported",
+}
+"""In the order of the documentation, whose tables are made of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,7 +95,7 @@ class Problem:
 class SkillgymError(Exception):
     """The base of all errors; carries one or more problems."""
 
-    exit_code: ClassVar[int] = 70
+    exit_code: ClassVar[ExitCode] = ExitCode.INTERNAL_ERROR
 
     def __init__(self, message: str, *, remedy: str | None = None, problems: tuple[Problem, ...] = ()) -> None:
         """``problems`` replaces the single problem made of ``message`` and ``remedy``."""
@@ -90,31 +115,31 @@ class SkillgymError(Exception):
 class UsageError(SkillgymError):
     """A flag, an action input or an environment variable is wrong."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class ConfigError(SkillgymError):
     """The configuration file is wrong."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class SuiteError(SkillgymError):
     """A suite file is wrong."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class InstallError(SkillgymError):
     """An agent's CLI cannot be installed."""
 
-    exit_code = 3
+    exit_code = ExitCode.INCONCLUSIVE
 
 
 class OutputError(SkillgymError):
     """A result cannot be written where it should go."""
 
-    exit_code = 3
+    exit_code = ExitCode.INCONCLUSIVE
 
 
 def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:

@@ -50,7 +50,7 @@ def publish(
     if options.annotations:
         with _collecting(problems, STANDARD_OUTPUT):
             for piece in reporter_named("annotations")(report):
-                observer.say(directory.redactor.text(piece).rstrip("\n"))
+                observer.write_line(directory.redactor.text(piece).rstrip("\n"))
     _summarize(directory, report, options, problems)
     told = publisher.tell(report) if publisher else Told()
     if (ended := as_it_ended(report)) is not report:
@@ -76,7 +76,7 @@ def _tell(
         observer.progress(f"note: {plain(str(note))}")
         if options.annotations:
             with _collecting(problems, STANDARD_OUTPUT):
-                observer.say(directory.redactor.text(told.notice(note)))
+                observer.write_line(directory.redactor.text(told.notice(note)))
     if options.step_summary and told.notes:
         with _collecting(problems, options.step_summary):
             append_summary(options.step_summary, directory.redactor.text(told.markdown()))
