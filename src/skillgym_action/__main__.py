@@ -10,13 +10,12 @@ from contextlib import suppress
 from types import MappingProxyType
 
 from skillgym_action.cli import hardening
+from skillgym_action.model.exit_codes import ExitCode
 
 TYPE_CHECKING = False  # this module is imported twice at each start, and typing is slow to import
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, NoReturn
-
-    from skillgym_action.model.errors import ExitCode
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -75,21 +74,15 @@ def exit_code(program: Callable[[Mapping[str, str]], int]) -> int:
         return _exit_code(run, environment)
     except KeyboardInterrupt:
         _print_error("cancelled")
-        return _exit_codes().CANCELLED
+        return ExitCode.CANCELLED
     except SystemExit:  # raised by click and rich when the reader of stdout has gone
-        return _output_error() or _exit_codes().NO_READER
+        return _output_error() or ExitCode.BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 -- an internal error: a log with the traceback, and a message that names it
         if isinstance(error, OSError) and (code := _output_error()):
             return code
         log = _bug_log(environment)
         _print_error(f"error: this is a bug in skillgym-action; please report it with {log}", environment)
-        return _exit_codes().INTERNAL_ERROR
-
-
-def _exit_codes() -> type[ExitCode]:
-    from skillgym_action.model.errors import ExitCode
-
-    return ExitCode
+        return ExitCode.INTERNAL_ERROR
 
 
 def _exit_code(program: Callable[[], int], environment: Mapping[str, str]) -> int:
@@ -130,9 +123,9 @@ def _output_error() -> int:
         sys.stdout.flush()
     error = _StandardOutput.error
     if error is None or isinstance(error, BrokenPipeError):
-        return _exit_codes().NO_READER if error else 0
+        return ExitCode.BROKEN_PIPE if error else ExitCode.PASSED
     _print_error(f"error: cannot write standard output: {error.strerror}")
-    return _exit_codes().INCONCLUSIVE
+    return ExitCode.INCONCLUSIVE
 
 
 def _leave(code: int) -> NoReturn:

@@ -16,7 +16,7 @@ from paths import REPOSITORY
 from positions import of_attempts, of_positions
 from skillgym_action.agents import AGENTS
 from skillgym_action.cli.arguments import cli
-from skillgym_action.model.errors import EXIT_CODES
+from skillgym_action.model.exit_codes import EXIT_CODES
 from skillgym_action.model.verdicts import TROUBLES
 from ways_of_writing import of_ways
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skillgym_action import __version__
-from skillgym_action.model.errors import EXIT_CODES
+from skillgym_action.model.exit_codes import EXIT_CODES
 from skillgym_action.settings.options import options_of
 
 if TYPE_CHECKING:

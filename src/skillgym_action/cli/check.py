@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
 from skillgym_action.cli.terminal import terminal_for
-from skillgym_action.model.errors import ExitCode, UsageError
+from skillgym_action.model.errors import UsageError
+from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.reporters.wording import counted
 from skillgym_action.settings import resolve
-from skillgym_action.stages.plan import known
+from skillgym_action.stages.plan import check_runner_selectors
 from skillgym_action.text.escaping import plain
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _check(settings: Settings, context: Context) -> int:
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
         suites = pipeline.loaded(services, options)
-    known((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
+    check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
     if code := print_problems(suites, context):
         return code
     if not suites:
@@ -60,6 +61,6 @@ def print_problems(suites: Iterable[Suite], context: Context) -> int:
             print(redacted(plain(f"warning: {warning}")), file=sys.stderr)  # noqa: T201
         problems = [invalid.problem for invalid in suite.invalid]
         for problem in (*problems, *(runner.problem for runner in suite.runners if runner.problem)):
-            code = ExitCode.USAGE
+            code = ExitCode.INVALID_INPUT
             print(redacted(plain(f"error: {problem}")), file=sys.stderr)  # noqa: T201
     return code

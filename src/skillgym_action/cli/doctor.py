@@ -14,18 +14,19 @@ from skillgym_action import __version__, wiring
 from skillgym_action.agents import AGENTS
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.github.event import github_event
-from skillgym_action.limits import MAX_DOCTOR_TEXT_CHARACTERS, MAX_PROBE_SECONDS
-from skillgym_action.model.errors import ExitCode, Location, SkillgymError, UsageError, did_you_mean
+from skillgym_action.limits import MAX_DOCTOR_TEXT_CHARS, MAX_PROBE_SECONDS
+from skillgym_action.model.errors import Location, SkillgymError, UsageError, did_you_mean
 from skillgym_action.model.execution import Execution
+from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.suite import Case, Suite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.processes.users import IDS
-from skillgym_action.sessions.run_session import attempt
+from skillgym_action.sessions.run_session import run_session
 from skillgym_action.settings.configuration_file import Config, find_config
 from skillgym_action.settings.options import ExecuteOptions
 from skillgym_action.settings.runners import configured_runners, unknown_runner
 from skillgym_action.suite_hosts.node import Node
-from skillgym_action.supervisor.descendants import is_protected
+from skillgym_action.supervisor.prctl import is_protected
 from skillgym_action.text.escaping import clipped, one_line, plain
 from skillgym_action.text.redaction import is_secret_name
 
@@ -198,8 +199,8 @@ def _github(environment: Mapping[str, str]) -> Iterator[DoctorCheck]:
     if event is None:
         return
     text = f"{event.name} on {event.repository}"
-    if event.read_only:
-        yield DoctorCheck(subject="GitHub", text=f"{text}; {event.read_only}", state=State.NOTE)
+    if event.read_only_reason:
+        yield DoctorCheck(subject="GitHub", text=f"{text}; {event.read_only_reason}", state=State.NOTE)
     elif any(environment.get(name) for name in TOKENS):
         permitted = "whether it may write depends on the job's permissions: pull-requests: write"
         yield DoctorCheck(subject="GitHub", text=f"{text}; a token is present; {permitted}")
@@ -318,7 +319,7 @@ def _program_without_version(services: Services, runner: Runner) -> DoctorCheck:
             remedy="record sessions with run --record",
         )
     if agent.shell or not agent.command:
-        return check(text=f"{agent.type}: {clipped(one_line(' '.join(agent.command)), MAX_DOCTOR_TEXT_CHARACTERS)}")
+        return check(text=f"{agent.type}: {clipped(one_line(' '.join(agent.command)), MAX_DOCTOR_TEXT_CHARS)}")
     program = services.installs.on_path(agent.command[0], agent.env.get("PATH"))
     if program:
         return check(text=f"{agent.type}: {program}")
@@ -342,13 +343,13 @@ def _probed(services: Services, runner: Runner) -> DoctorCheck:
         budget=None,
         model=runner.agent.model,
     )
-    probe = attempt(services, execution, 1, 1, ExecuteOptions())
+    probe = run_session(services, execution, 1, 1, ExecuteOptions())
     check = partial(DoctorCheck, subject=f"{runner.id}, probed")
     if probe.trouble:
         kind = TROUBLES[probe.trouble.kind]
-        message = clipped(one_line(probe.trouble.message), MAX_DOCTOR_TEXT_CHARACTERS)
+        message = clipped(one_line(probe.trouble.message), MAX_DOCTOR_TEXT_CHARS)
         return check(text=f"{kind.label} ({probe.trouble.kind}): {message}", state=State.PROBLEM, remedy=kind.remedy)
-    answer = clipped(one_line(probe.result.final_output or ""), MAX_DOCTOR_TEXT_CHARACTERS).strip()
+    answer = clipped(one_line(probe.result.final_output or ""), MAX_DOCTOR_TEXT_CHARS).strip()
     cost = "cost unknown" if probe.agent_cost.usd is None else f"${probe.agent_cost.usd:.4f}"
     facts = f"after {probe.attempt.duration_ms / 1000:.1f} s, {cost}"
     if not answer:

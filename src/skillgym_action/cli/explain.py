@@ -13,18 +13,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from skillgym_action import wiring
 from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.cli.terminal import terminal_for
-from skillgym_action.clock import iso
+from skillgym_action.clock import iso_timestamp
 from skillgym_action.documents.documents import read_document, validated
 from skillgym_action.limits import MAX_EXPLAIN_FILE_BYTES, MAX_EXPLAIN_SECONDS
-from skillgym_action.model.errors import ExitCode, Location, UsageError
+from skillgym_action.model.errors import Location, UsageError
 from skillgym_action.model.execution import Execution, Plan
-from skillgym_action.model.json_codec import camel, to_json
+from skillgym_action.model.exit_codes import ExitCode
+from skillgym_action.model.json_codec import camel_case, to_json
 from skillgym_action.model.session import Session
 from skillgym_action.model.suite import Case, Suite
 from skillgym_action.processes.outputs import OutputFile
-from skillgym_action.sessions.assertion_context import runner_reference
+from skillgym_action.sessions.assertion_context import runner_ref
 from skillgym_action.sessions.follow_up import EXPLAIN, HOME
-from skillgym_action.sessions.normalise import session_report
+from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.run_session import trouble_of_ending
 from skillgym_action.settings.options import InstallAgentsOptions
 from skillgym_action.settings.runners import configured_runners, unknown_runner
@@ -46,7 +47,9 @@ EXPLANATIONS = "explanations.json"
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=camel, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, alias_generator=camel_case, populate_by_name=True
+    )
 
 
 class QuestionSource(_Model):
@@ -154,7 +157,7 @@ def explanations(services: Services, file: QuestionsFile, runner: Runner, direct
             session_id = answers[-1].session_id if answers else file.session_id or ""
             conversation = _Conversation(services, installed, workspace, directory)
             answers.append(conversation.ask(question, session_id, f"explanation-{number}"))
-    written = json.dumps(_document(file, answers, iso(services.clock.now())), indent=1, ensure_ascii=False)
+    written = json.dumps(_document(file, answers, iso_timestamp(services.clock.now())), indent=1, ensure_ascii=False)
     services.directory.write_whole(directory / EXPLANATIONS, [written])
     return tuple(answers)
 
@@ -191,8 +194,8 @@ class _Conversation:
         collected = tuple(map(OutputFile, workspace.collected(invocation.collect, self.services.workspaces.records())))
         capture = replace(capture, collected=collected)
         transcript = agent.transcript(capture, session)
-        times = {"started_at": iso(began), "ended_at": iso(ended)}
-        report = session_report(transcript, capture, session, runner_reference(execution), **times)
+        times = {"started_at": iso_timestamp(began), "ended_at": iso_timestamp(ended)}
+        report = normalise(transcript, capture, session, runner_ref(execution), **times)
         self.services.directory.redact(stdout, stderr)
         return ExplainAnswer(
             question=question,

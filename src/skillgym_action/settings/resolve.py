@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.clock import Clock
-from skillgym_action.github.event import WITH_SECRETS
+from skillgym_action.github.event import EVENTS_WITH_SECRETS
 from skillgym_action.github.publish_options import PublisherOptions
 from skillgym_action.model.errors import ConfigError, UsageError
-from skillgym_action.model.resource_limits import ResourceLimits, limits_given
+from skillgym_action.model.resource_limits import ResourceLimits, parse_limits
 from skillgym_action.model.session_report import Price
 from skillgym_action.model.suite import Bootstrap, WorkspaceSpec
 from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
@@ -137,7 +137,7 @@ def _execute_options(settings: Settings, config: Config, context: Context, runne
 def _limits(settings: Settings, config: Config, *, in_action: bool) -> ResourceLimits:
     """Resource limits of sessions: key by key the setting, else the configuration, else the default."""
     section = config.file.run.limits
-    configured = limits_given(section.model_dump(by_alias=True)) if section else {}
+    configured = parse_limits(section.model_dump(by_alias=True)) if section else {}
     return replace(default_limits(in_action=in_action), **{**configured, **dict(settings.limits)})
 
 
@@ -176,7 +176,7 @@ def _snapshot_options(settings: Settings, config: Config, context: Context) -> S
     path = (config.folder or context.cwd) / (section.path or SNAPSHOTS)
     return SnapshotConfig(
         path=path,
-        named=os.path.relpath(path, origin.cwd),
+        display_path=os.path.relpath(path, origin.cwd),
         metric=section.metric,
         tolerance=Tolerance(absolute=section.tolerance.absolute, percent=section.tolerance.percent),
         update=settings.update_snapshots,
@@ -204,7 +204,7 @@ def _suite_comparison(settings: Settings, context: Context) -> SuiteComparison:
     untrusted = event is not None and event.untrusted
     without: Literal["changed", "warning", "nothing"] = "changed"
     if context.job and not untrusted:
-        without = "warning" if event and event.name in WITH_SECRETS else "nothing"
+        without = "warning" if event and event.name in EVENTS_WITH_SECRETS else "nothing"
     return SuiteComparison(all_expected=untrusted or bool(settings.paths), without_checkout=without)
 
 
@@ -242,7 +242,9 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
     from skillgym_action.model.judge_question import JudgeConfig
 
     protocol = PROTOCOLS[section.api]
-    known = {name: environment[name] for name in (protocol.key, protocol.base_url) if environment.get(name)}
+    known = {
+        name: environment[name] for name in (protocol.key_variable, protocol.base_url_variable) if environment.get(name)
+    }
     try:
         env = {**known, **resolved_env(section.env, environment, "run.judge.env")}
         return JudgeConfig(api=section.api, model=section.model, env=env, prices=_prices(config))

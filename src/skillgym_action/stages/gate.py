@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.errors import ExitCode
+from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.run_report import Decision
 from skillgym_action.model.verdicts import UNKNOWN_COST, Status
 from skillgym_action.reporters.wording import changed_suites, counted
@@ -45,8 +45,9 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
     if not unclear:
         return Decision(verdict="passed", exit_code=ExitCode.PASSED, reasons=tuple(_spent(report)))
     mistaken = (not totals.executions and not changed) or any(_invalid(report))
-    exit_code = ExitCode.USAGE if mistaken else ExitCode.INCONCLUSIVE
-    return Decision(verdict="inconclusive", exit_code=exit_code, reasons=unclear)
+    return Decision(
+        verdict="inconclusive", exit_code=ExitCode.INVALID_INPUT if mistaken else ExitCode.INCONCLUSIVE, reasons=unclear
+    )
 
 
 def _red(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:

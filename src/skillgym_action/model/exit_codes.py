@@ -1,0 +1,36 @@
+"""All exit codes of the program. Apart from ``errors``, since the entry point needs them before anything else."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process ends with."""
+
+    PASSED = 0
+    """The gate passed the run, or the command succeeded."""
+    FAILED = 1
+    """The gate failed the run."""
+    INVALID_INPUT = 2
+    """An option, an action input, the configuration or a suite file is invalid, or no suite was found."""
+    INCONCLUSIVE = 3
+    """The run could not be judged, or a result could not be written."""
+    INTERNAL_ERROR = 70
+    """A bug in skillgym-action; EX_SOFTWARE in sysexits.h."""
+    CANCELLED = 130
+    """SIGINT or SIGTERM: 128 + SIGINT, as shells report it."""
+    BROKEN_PIPE = 141
+    """The reader of standard output has exited: 128 + SIGPIPE, as shells report it."""
+
+
+EXIT_CODES = {
+    ExitCode.PASSED: "passed",
+    ExitCode.FAILED: "tests failed",
+    ExitCode.INVALID_INPUT: "usage, configuration or suite error, or nothing to run",
+    ExitCode.INCONCLUSIVE: "inconclusive: something could not be judged, or a result could not be written",
+    ExitCode.CANCELLED: "cancelled by SIGINT or SIGTERM; what is there by then is reported",
+    ExitCode.INTERNAL_ERROR: "internal error, please report it; the message names a file with what is needed",
+    ExitCode.BROKEN_PIPE: "the reader of standard output has exited; a run is still finished and reported",
+}
+"""What ``--help`` and the table in the documentation say, in their order."""
