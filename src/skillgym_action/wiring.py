@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from skillgym_action.processes.users import AgentUser
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.services import Observer
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Options, Settings
     from skillgym_action.storage.snapshot_file import SnapshotFile
     from skillgym_action.user_templates.renderer import ReportTemplates
@@ -61,7 +61,7 @@ CANCELLING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def with_origin(settings: Settings, context: Context) -> Iterator[Context]:
+def with_origin(settings: Settings, context: LaunchContext) -> Iterator[LaunchContext]:
     """``context`` with the folder of ``--suites-from``, if it is set. Raises UsageError.
 
     In a job the word ``base`` means the base commit of the pull request, whose files are then in a temporary folder.
@@ -75,7 +75,7 @@ def with_origin(settings: Settings, context: Context) -> Iterator[Context]:
         yield replace(context, apart=origin)
 
 
-def _origin(named: str, context: Context, processes: Processes, stack: ExitStack) -> Origin:
+def _origin(named: str, context: LaunchContext, processes: Processes, stack: ExitStack) -> Origin:
     """The folder called ``named``. Raises UsageError, also where it is the commit that is judged."""
     head = Repository(context.root, processes, context.checkout)
     event = context.job.event if context.job else None
@@ -91,7 +91,7 @@ def _origin(named: str, context: Context, processes: Processes, stack: ExitStack
     return origin
 
 
-def _base_commit(event: GitHubEvent | None, context: Context, processes: Processes, stack: ExitStack) -> Origin:
+def _base_commit(event: GitHubEvent | None, context: LaunchContext, processes: Processes, stack: ExitStack) -> Origin:
     """The files of the base commit in a temporary folder. Raises UsageError."""
     if event is None or event.base is None:
         what = f"the event {event.name}" if event else "this job"
@@ -115,7 +115,7 @@ def _base_commit(event: GitHubEvent | None, context: Context, processes: Process
 
 
 @contextmanager
-def _processes(context: Context) -> Iterator[Processes]:
+def _processes(context: LaunchContext) -> Iterator[Processes]:
     """Processes for what has to be known before a run opens its own; SIGINT and SIGTERM raise KeyboardInterrupt."""
     try:
         with _cancellation() as cancelled, Processes(environment=context.environment, cancelled=cancelled) as processes:
@@ -124,7 +124,7 @@ def _processes(context: Context) -> Iterator[Processes]:
         raise KeyboardInterrupt from None
 
 
-def configuration(settings: Settings, context: Context) -> Config:
+def configuration(settings: Settings, context: LaunchContext) -> Config:
     """The configuration of ``settings``. Raises ConfigError, UsageError.
 
     A configuration that is a program is run in a suite host of its own, since adapters of the run depend on settings.
@@ -132,7 +132,7 @@ def configuration(settings: Settings, context: Context) -> Config:
     return read_configuration(settings, context, partial(_run_configuration, settings, context))
 
 
-def _run_configuration(settings: Settings, context: Context, file: Path) -> object:
+def _run_configuration(settings: Settings, context: LaunchContext, file: Path) -> object:
     """Run a configuration file that is a program; what it exports. Raises ConfigError."""
     if context.job and not context.job.programs:
         message = f"{file.name} is a program, and mode report runs nothing of the repository"
@@ -154,7 +154,7 @@ def _run_configuration(settings: Settings, context: Context, file: Path) -> obje
 
 @contextmanager
 def open_services(
-    context: Context,
+    context: LaunchContext,
     directory: Path,
     observer: Observer,
     options: Options | None = None,
@@ -208,7 +208,7 @@ def open_services(
 
 
 @contextmanager
-def services_without_run(context: Context, observer: Observer, user_name: str | None) -> Iterator[Services]:
+def services_without_run(context: LaunchContext, observer: Observer, user_name: str | None) -> Iterator[Services]:
     """Adapters for commands that run nothing but suite programs; what they write is deleted.
 
     Raises KeyboardInterrupt at the end where it was cancelled.
@@ -222,12 +222,12 @@ def services_without_run(context: Context, observer: Observer, user_name: str | 
             raise KeyboardInterrupt
 
 
-def _untrusted_configuration(context: Context) -> StrangersConfiguration | None:
+def _untrusted_configuration(context: LaunchContext) -> StrangersConfiguration | None:
     repository = context.job.untrusted_repository if context.job else None
     return StrangersConfiguration(repository) if repository else None
 
 
-def _logs(context: Context, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
+def _logs(context: LaunchContext, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
     """The run directory, inaccessible to agents that run as a user of their own."""
     logs = RunDirectory(directory, context.redactor, context.checkout, by_descriptor=user is not None)
     stack.enter_context(logs)
@@ -236,7 +236,7 @@ def _logs(context: Context, directory: Path, user: AgentUser | None, stack: Exit
     return logs
 
 
-def _user(context: Context, name: str | None, stack: ExitStack) -> AgentUser | None:
+def _user(context: LaunchContext, name: str | None, stack: ExitStack) -> AgentUser | None:
     """The user that agents run as; private paths are inaccessible to it until ``stack`` is closed.
 
     Its group of readers is that of all runs on this machine. Raises UsageError unless started by root, and for an
@@ -252,7 +252,7 @@ def _user(context: Context, name: str | None, stack: ExitStack) -> AgentUser | N
     return replace(user, readers=suites)
 
 
-def _private(context: Context) -> list[Path]:
+def _private(context: LaunchContext) -> list[Path]:
     """Paths that agents with a user of their own must not read: credentials, and what GitHub's runner mounts."""
     mounted = [Path("/github") / name for name in ("file_commands", "home", "runner_temp", "workflow")]
     home = Path(context.environment.get("HOME") or "/root")
@@ -266,7 +266,7 @@ def _links(event: GitHubEvent, origin: Origin) -> Links:
     return replace(links, commit=origin.commit) if origin.is_apart and origin.commit else links
 
 
-def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, context: Context) -> Judge:
+def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, context: LaunchContext) -> Judge:
     from skillgym_action.judge.client import Judge
 
     return Judge(config, clock=clock, cancelled=cancelled, network=network(context.environment))
@@ -280,7 +280,7 @@ def _snapshots(options: SnapshotConfig | None, checkout: Checkout) -> SnapshotFi
     return SnapshotFile(options.path, options.display_path, checkout)
 
 
-def _github_api(event: GitHubEvent, context: Context, clock: Clock, cancelled: Cancellation) -> GitHubApi:
+def _github_api(event: GitHubEvent, context: LaunchContext, clock: Clock, cancelled: Cancellation) -> GitHubApi:
     from skillgym_action.github.api import GitHubApi
 
     token = (context.job and context.job.token) or ""
@@ -289,7 +289,7 @@ def _github_api(event: GitHubEvent, context: Context, clock: Clock, cancelled: C
     return api
 
 
-def _templates(options: Options | None, processes: Processes, context: Context) -> ReportTemplates | None:
+def _templates(options: Options | None, processes: Processes, context: LaunchContext) -> ReportTemplates | None:
     if options is None or options.templates is None:
         return None
     from skillgym_action.user_templates.renderer import ReportTemplates
@@ -301,7 +301,7 @@ def _publisher(
     api: GitHubApi,
     event: GitHubEvent,
     options: Options,
-    context: Context,
+    context: LaunchContext,
     observer: Observer,
     templates: ReportTemplates | None,
 ) -> Publisher:

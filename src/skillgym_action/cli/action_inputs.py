@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from skillgym_action.github.event import GitHubEvent
-    from skillgym_action.settings.context import Context, Job
+    from skillgym_action.settings.context import Job, LaunchContext
     from skillgym_action.settings.options import Settings
 
 PREFIX = "INPUT_"
@@ -93,7 +93,7 @@ def run_action(environment: Mapping[str, str]) -> int:
         return _run_in(context, settings, inputs, mode)
 
 
-def _run_in(context: Context, settings: Settings, inputs: Mapping[str, str], mode: str) -> int:
+def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str], mode: str) -> int:
     from skillgym_action import wiring
     from skillgym_action.cli.report import report_runs
     from skillgym_action.cli.run import run_suites

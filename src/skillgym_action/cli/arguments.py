@@ -16,7 +16,7 @@ from skillgym_action.settings.options import options_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 PREFIX = "SKILLGYM_"
@@ -173,7 +173,7 @@ def _settings(fields: dict[str, Any]) -> Settings:
     return validated_settings(fields, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
 
 
-def _context() -> Context:
+def _context() -> LaunchContext:
     from skillgym_action.settings.context import current_context
 
     return current_context(Path.cwd(), _environment(click.get_current_context()))

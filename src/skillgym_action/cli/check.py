@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from skillgym_action.model.suite import Suite
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 
-def check_suites(settings: Settings, context: Context) -> int:
+def check_suites(settings: Settings, context: LaunchContext) -> int:
     """Print every problem on stderr, or on stdout how much there is to run. Raises UsageError, ConfigError."""
     with wiring.with_origin(settings, context) as with_suites:
         return _check(settings, with_suites)
 
 
-def _check(settings: Settings, context: Context) -> int:
+def _check(settings: Settings, context: LaunchContext) -> int:
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings, config, context)
     terminal = terminal_for(settings, context)
@@ -53,7 +53,7 @@ def _summary(suites: Sequence[Suite], configured: int) -> str:
     return f"{found}, {counted(runners, 'runner')}"
 
 
-def print_problems(suites: Iterable[Suite], context: Context) -> int:
+def print_problems(suites: Iterable[Suite], context: LaunchContext) -> int:
     """Print warnings and problems of suites on stderr; the exit code, 0 if there is no problem."""
     code, redacted = ExitCode.PASSED, context.redactor.text
     for suite in suites:

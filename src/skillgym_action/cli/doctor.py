@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Runner
     from skillgym_action.services import Services
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 PROBE = "Reply with the one word: ready"
@@ -69,7 +69,7 @@ class DoctorCheck:
     remedy: str | None = None
 
 
-def diagnose(settings: Settings, context: Context, *, install: tuple[str, ...], probe: bool) -> int:
+def diagnose(settings: Settings, context: LaunchContext, *, install: tuple[str, ...], probe: bool) -> int:
     """Print a line for each check, as soon as it is done; 1 if one of them found a problem. Raises UsageError."""
     from rich.console import Console
     from rich.text import Text
@@ -89,7 +89,7 @@ def diagnose(settings: Settings, context: Context, *, install: tuple[str, ...], 
 
 
 def checks(
-    services: Services, settings: Settings, context: Context, *, install: tuple[str, ...], probe: bool
+    services: Services, settings: Settings, context: LaunchContext, *, install: tuple[str, ...], probe: bool
 ) -> Iterator[DoctorCheck]:
     """All checks, each as soon as it is done. Raises UsageError for an unknown agent in ``install``."""
     wanted = [_agent_and_version(text) for text in install]
@@ -213,14 +213,14 @@ def _github(environment: Mapping[str, str]) -> Iterator[DoctorCheck]:
 # --- what is configured -----------------------------------------------------------------------------
 
 
-def _config(settings: Settings, context: Context) -> Config | SkillgymError:
+def _config(settings: Settings, context: LaunchContext) -> Config | SkillgymError:
     try:
         return wiring.configuration(settings, context)
     except SkillgymError as error:
         return error
 
 
-def _configuration(config: Config | SkillgymError, settings: Settings, context: Context) -> DoctorCheck:
+def _configuration(config: Config | SkillgymError, settings: Settings, context: LaunchContext) -> DoctorCheck:
     subject = "configuration"
     if isinstance(config, SkillgymError):
         return DoctorCheck(subject=subject, text=str(config), state=State.PROBLEM)
@@ -231,7 +231,7 @@ def _configuration(config: Config | SkillgymError, settings: Settings, context: 
 
 
 def _runners(
-    services: Services, settings: Settings, context: Context, config: Config
+    services: Services, settings: Settings, context: LaunchContext, config: Config
 ) -> Iterator[Runner | DoctorCheck]:
     """The runners of ``--runner``, else those configured, else the installed agents; a check for each that fails."""
     found = [

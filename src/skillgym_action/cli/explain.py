@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.session_report import Trouble
     from skillgym_action.services import Services
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
     from skillgym_action.workspaces.workspace import Workspace
 
@@ -60,7 +60,7 @@ class QuestionSource(_Model):
     column: int | None = None
 
 
-class Question(_Model):
+class ExplainQuestion(_Model):
     """A question that an assertion has for the agent."""
 
     question: str
@@ -79,14 +79,14 @@ class QuestionsFile(_Model):
     home: str
     workspace: str | None = None
     session_id: str | None = None
-    questions: tuple[Question, ...] = Field(strict=False)
+    questions: tuple[ExplainQuestion, ...] = Field(strict=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExplainAnswer:
     """The answer to a question, or the trouble instead of it. Times are ISO 8601 in UTC."""
 
-    question: Question
+    question: ExplainQuestion
     answer: str
     session_id: str
     started_at: str
@@ -96,7 +96,7 @@ class ExplainAnswer:
     trouble: Trouble | None = None
 
 
-def explain_failures(directory: Path, settings: Settings, context: Context, *, rerun: bool) -> int:
+def explain_failures(directory: Path, settings: Settings, context: LaunchContext, *, rerun: bool) -> int:
     """Ask, print and store the answers; 3 if one did not come, else 0. Raises UsageError, ConfigError."""
     context.checkout.refuse(context.cwd / directory, "the folder of the session")
     questions = questions_in(directory, rerun=rerun)
@@ -169,7 +169,7 @@ class _Conversation:
     workspace: Workspace
     directory: Path
 
-    def ask(self, question: Question, session_id: str, name: str) -> ExplainAnswer:
+    def ask(self, question: ExplainQuestion, session_id: str, name: str) -> ExplainAnswer:
         """Resume the session with one question; ``name`` begins the names of the logs."""
         execution, workspace = self.execution, self.workspace
         agent = agent_named(execution.runner.agent.type)

@@ -13,11 +13,11 @@ from skillgym_action.text.escaping import log_line, plain
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution, Plan
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 
-def list_executions(settings: Settings, context: Context, *, as_json: bool, matrix: int | None) -> int:
+def list_executions(settings: Settings, context: LaunchContext, *, as_json: bool, matrix: int | None) -> int:
     """Print the plan, or the workflow matrix of so many shards; the exit code. Raises UsageError, ConfigError."""
     if matrix:
         print(json.dumps({"include": [{"shard": f"{number}/{matrix}"} for number in range(1, matrix + 1)]}))  # noqa: T201
@@ -28,7 +28,7 @@ def list_executions(settings: Settings, context: Context, *, as_json: bool, matr
     return print_problems(plan.suites, context)
 
 
-def _plan(settings: Settings, context: Context) -> Plan:
+def _plan(settings: Settings, context: LaunchContext) -> Plan:
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings, config, context)
     terminal = terminal_for(settings, context)

@@ -14,11 +14,11 @@ from skillgym_action.storage.stored_runs import stored_run
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 
-def rejudge_run(run_directory: Path, settings: Settings, context: Context) -> int:
+def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext) -> int:
     """Judge the sessions of a run directory again; the exit code. Raises UsageError, ConfigError."""
     stored = stored_run(run_directory)
     config = wiring.configuration(settings, context)

@@ -14,11 +14,11 @@ from skillgym_action.storage.stored_runs import stored_reports
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 
-def report_runs(runs: Iterable[str], settings: Settings, context: Context) -> int:
+def report_runs(runs: Iterable[str], settings: Settings, context: LaunchContext) -> int:
     """Report stored runs as one; the exit code. Raises UsageError, ConfigError.
 
     The runs are read before the run directory is created: a pattern in ``runs`` might match it.

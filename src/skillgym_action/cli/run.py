@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from skillgym_action.cli.terminal import Terminal
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Options, Settings
 
 
-def run_suites(settings: Settings, context: Context, *, command: str = "run") -> int:
+def run_suites(settings: Settings, context: LaunchContext, *, command: str = "run") -> int:
     """Run suites, or with ``--dry-run`` only show the plan; the exit code. Raises UsageError, ConfigError."""
     with wiring.with_origin(settings, context) as with_suites:
         return _run(settings, with_suites, command)
 
 
-def _run(settings: Settings, context: Context, command: str) -> int:
+def _run(settings: Settings, context: LaunchContext, command: str) -> int:
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings, config, context)
     directory = resolve.run_directory(settings, config, context)
@@ -39,7 +39,7 @@ def _run(settings: Settings, context: Context, command: str) -> int:
     return run_in_terminal(settings, context, runners, options, directory, command=command)
 
 
-def _show_plan(settings: Settings, context: Context, runners: tuple[Runner, ...], options: Options) -> int:
+def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner, ...], options: Options) -> int:
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
         plan = pipeline.planned(services, runners, options)
@@ -54,7 +54,7 @@ def _show_plan(settings: Settings, context: Context, runners: tuple[Runner, ...]
 
 def run_in_terminal(
     settings: Settings,
-    context: Context,
+    context: LaunchContext,
     runners: tuple[Runner, ...],
     options: Options,
     directory: Path,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
     from skillgym_action.reporters.live import LiveTable
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
     from skillgym_action.text.redaction import Redactor
 
@@ -90,7 +90,7 @@ class Terminal:
             self.progress("    " + log_line(line))
 
 
-def terminal_for(settings: Settings, context: Context) -> Terminal:
+def terminal_for(settings: Settings, context: LaunchContext) -> Terminal:
     """The terminal of this process, as settings want it."""
     return Terminal(
         redactor=context.redactor, color=not settings.no_color, quiet=settings.quiet, live=sys.stderr.isatty()

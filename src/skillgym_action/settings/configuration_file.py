@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from skillgym_action.documents.located_values import KeyPath
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.repository.suite_source import Origin
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 KINDS: dict[str, Kind] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
@@ -183,14 +183,14 @@ def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], key_pat
     return {name: REFERENCE.sub(value, text) for name, text in env.items()}
 
 
-def _config_file(settings: Settings, context: Context, origin: Origin) -> Path | None:
+def _config_file(settings: Settings, context: LaunchContext, origin: Origin) -> Path | None:
     """The closest configuration file, searched upward from the first path of ``settings``."""
     first = next((path for path in settings.paths if not path.startswith("!")), ".")
     start = origin.checkout.by_its_own_name(origin.place(normal(context.cwd / first)))
     return find_config(start if start.is_dir() else start.parent, origin.root)
 
 
-def configuration_differs(settings: Settings, context: Context, config: Config) -> bool:
+def configuration_differs(settings: Settings, context: LaunchContext, config: Config) -> bool:
     """Whether the checkout's configuration file differs from that of the folder that suites are read from."""
     origin = context.origin
     if not origin.is_apart:
@@ -213,7 +213,7 @@ def _content(file: Path | None, checkout: Checkout) -> bytes | None:
         return None
 
 
-def read_configuration(settings: Settings, context: Context, run_program: Callable[[Path], object]) -> Config:
+def read_configuration(settings: Settings, context: LaunchContext, run_program: Callable[[Path], object]) -> Config:
     """The configuration: the file of ``--config``, the closest one, or none. Raises ConfigError, UsageError.
 
     ``run_program`` returns what a configuration file that is a program exports. ``settings.runners`` replaces runners.

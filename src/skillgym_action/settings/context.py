@@ -37,7 +37,7 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Context:
+class LaunchContext:
     """Working directory, root of the repository around it, environment at the start, and job.
 
     ``redactor`` knows the secrets of the environment, and those of runners once they are read. ``checkout`` is the
@@ -63,11 +63,11 @@ class Context:
         return self.environment.get("SKILLGYM_NODE")
 
 
-def current_context(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> Context:
+def current_context(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> LaunchContext:
     """The context of a process that was started in ``cwd``."""
     absolute = Path(os.path.realpath(cwd))
     redactor = Redactor(secret_values(environment))
     root = repository_root(absolute)
-    return Context(
+    return LaunchContext(
         cwd=absolute, root=root, checkout=Checkout(root), environment=environment, redactor=redactor, job=job
     )

@@ -44,11 +44,13 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.settings.configuration_file import Config
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.user_templates.template_folder import TemplateSources
 
 
-def runners_and_options(settings: Settings, config: Config, context: Context) -> tuple[tuple[Runner, ...], Options]:
+def runners_and_options(
+    settings: Settings, config: Config, context: LaunchContext
+) -> tuple[tuple[Runner, ...], Options]:
     """The configured runners that ``settings`` select, and the options of a run on them.
 
     Raises UsageError, ConfigError.
@@ -57,7 +59,7 @@ def runners_and_options(settings: Settings, config: Config, context: Context) ->
     return runners, options(settings, config, context, runners=len(runners))
 
 
-def options(settings: Settings, config: Config, context: Context, *, runners: int) -> Options:
+def options(settings: Settings, config: Config, context: LaunchContext, *, runners: int) -> Options:
     """The options of a run on so many runners, a slice for each stage. Raises UsageError, ConfigError."""
     run = config.file.run
     milliseconds = config.file.defaults.timeout_ms
@@ -97,7 +99,7 @@ def options(settings: Settings, config: Config, context: Context, *, runners: in
     )
 
 
-def _refuse_paths(settings: Settings, context: Context) -> None:
+def _refuse_paths(settings: Settings, context: LaunchContext) -> None:
     """Raises UsageError for a path that leads through a symbolic link of the checkout."""
     for kind, path in settings.report:
         context.checkout.refuse(context.cwd / path, f"the {kind} report {path}")
@@ -107,13 +109,13 @@ def _refuse_paths(settings: Settings, context: Context) -> None:
         context.checkout.refuse(context.cwd / settings.template_dir, f"--template-dir {settings.template_dir}")
 
 
-def _environment_for_suites(context: Context) -> dict[str, str]:
+def _environment_for_suites(context: LaunchContext) -> dict[str, str]:
     """The environment without the job's tokens and inputs: suites may name any variable in it."""
     of_the_job = ("ACTIONS_", "INPUT_", "GITHUB_TOKEN", "GH_TOKEN")
     return {name: value for name, value in context.environment.items() if not name.startswith(of_the_job)}
 
 
-def _execute_options(settings: Settings, config: Config, context: Context, runners: int) -> ExecuteOptions:
+def _execute_options(settings: Settings, config: Config, context: LaunchContext, runners: int) -> ExecuteOptions:
     """Options of ``execute``. More than one job implies the schedule parallel, unless another one is set."""
     run = config.file.run
     schedule = settings.schedule or run.schedule or ("parallel" if (settings.jobs or 1) > 1 else "serial")
@@ -162,7 +164,7 @@ def _prices(config: Config) -> dict[str, Price]:
     }
 
 
-def _snapshot_options(settings: Settings, config: Config, context: Context) -> SnapshotConfig | None:
+def _snapshot_options(settings: Settings, config: Config, context: LaunchContext) -> SnapshotConfig | None:
     """In CI a new snapshot would be lost with the job, so none is created there without ``--update-snapshots``."""
     section = config.file.snapshots
     if section is None:
@@ -184,7 +186,7 @@ def _snapshot_options(settings: Settings, config: Config, context: Context) -> S
     )
 
 
-def _report_options(settings: Settings, config: Config, context: Context) -> ReportOptions:
+def _report_options(settings: Settings, config: Config, context: LaunchContext) -> ReportOptions:
     named = settings.baseline or config.file.run.baseline
     folder = context.cwd if settings.baseline else config.folder or context.cwd
     return ReportOptions(
@@ -195,7 +197,7 @@ def _report_options(settings: Settings, config: Config, context: Context) -> Rep
     )
 
 
-def _suite_comparison(settings: Settings, context: Context) -> SuiteComparison:
+def _suite_comparison(settings: Settings, context: LaunchContext) -> SuiteComparison:
     """How suites are compared with the checkout, and what happens where there is no checkout.
 
     In a workflow that the commit itself defines there is no base to compare with, and nothing to protect.
@@ -208,7 +210,7 @@ def _suite_comparison(settings: Settings, context: Context) -> SuiteComparison:
     return SuiteComparison(all_expected=untrusted or bool(settings.paths), without_checkout=without)
 
 
-def _publish_options(settings: Settings, config: Config, context: Context) -> PublishOptions:
+def _publish_options(settings: Settings, config: Config, context: LaunchContext) -> PublishOptions:
     job = context.job
     return PublishOptions(
         reports=tuple((kind, Path(os.path.normpath(context.cwd / path))) for kind, path in settings.report),
@@ -252,7 +254,7 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
         return JudgeConfig(api=section.api, model=section.model, problem=str(error))
 
 
-def _templates(settings: Settings, config: Config, context: Context) -> TemplateSources | None:
+def _templates(settings: Settings, config: Config, context: LaunchContext) -> TemplateSources | None:
     """The user's report templates, read before a session starts. Raises ConfigError for a wrong folder."""
     named = config.file.report.templates
     if settings.template_dir:
@@ -273,7 +275,7 @@ def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:
     return frozenset() if words == ("none",) else frozenset(words)
 
 
-def _workspace(config: Config, context: Context) -> WorkspaceSpec:
+def _workspace(config: Config, context: LaunchContext) -> WorkspaceSpec:
     """The workspace of suites that have none of their own; ``run.cwd`` alone means: agents work in that folder.
 
     Paths are relative to the configuration file, but ``cwd`` is in the checkout that agents work on.
@@ -299,7 +301,7 @@ def _workspace(config: Config, context: Context) -> WorkspaceSpec:
     )
 
 
-def run_directory(settings: Settings, config: Config, context: Context) -> Path:
+def run_directory(settings: Settings, config: Config, context: LaunchContext) -> Path:
     """The run directory: ``--output``, the run to resume, or a new name below ``.skillgym-results``.
 
     Raises UsageError, also for a directory in the checkout that a symbolic link leads to.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from skillgym_action.agents import Listing
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.configuration_sections import AgentSection
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 
@@ -131,7 +131,7 @@ def _from(folder: Path | None, part: str) -> str:
     return str(folder / part) if folder and part.startswith(("./", "../")) else part
 
 
-def configured_runners(settings: Settings, config: Config, context: Context) -> tuple[Runner, ...]:
+def configured_runners(settings: Settings, config: Config, context: LaunchContext) -> tuple[Runner, ...]:
     """The runners that ``settings.runner`` selects; the context's redactor learns their keys."""
     selected = selected_runners(config, settings.runner, context.environment)
     context.redactor.learn(secrets_of(selected))
