@@ -7,16 +7,24 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillgym_action import wiring
+from skillgym_action.cli.report import report_runs
+from skillgym_action.cli.run import run_suites
+from skillgym_action.github.event import github_event
+from skillgym_action.github.step_files import give_to_owner
 from skillgym_action.model.errors import UsageError, did_you_mean
-from skillgym_action.settings.context import current_context
-from skillgym_action.settings.options import inputs_of_settings
+from skillgym_action.processes.users import images_own_user
+from skillgym_action.repository.checkout import working_directory
+from skillgym_action.settings.context import Job, current_context
+from skillgym_action.settings.options import inputs_of_settings, validated_settings
 from skillgym_action.settings.resolve import run_directory
+from skillgym_action.text.escaping import log_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from skillgym_action.github.event import GitHubEvent
-    from skillgym_action.settings.context import Job, LaunchContext
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 PREFIX = "INPUT_"
@@ -35,8 +43,8 @@ ACTION_ONLY = (
 )
 MODES = ("all", "run", "report")
 BOOLEANS = {"true": True, "false": False}
-YAML_MAPPING = re.compile(r"\A\s*\{|:\s|:$", re.MULTILINE)  # `agent:model` is none
-ALLOWED = ("false", "true", "with-configuration")
+YAML_MAPPING = re.compile(r"\A\s*\{|:\s|:$", re.MULTILINE)  # `agent:model` does not match
+ALLOW_UNTRUSTED = ("false", "true", "with-configuration")
 
 
 def inputs_in(environment: Mapping[str, str]) -> dict[str, str]:
@@ -52,8 +60,6 @@ def inputs_in(environment: Mapping[str, str]) -> dict[str, str]:
 
 def settings_of(inputs: Mapping[str, str]) -> Settings:
     """The settings of inputs. Raises UsageError."""
-    from skillgym_action.settings.options import validated_settings
-
     declared = inputs_of_settings()
     fields: dict[str, object] = {declared[name]: value for name, value in inputs.items() if name in declared}
     fields["paths"] = (*_lines(inputs, "suites"), *(f"!{line}" for line in _lines(inputs, "exclude")))
@@ -77,9 +83,6 @@ def run_action(environment: Mapping[str, str]) -> int:
     """Run as a step of a job: GitHub's runner passes inputs and event in ``environment``. Raises UsageError."""
     inputs = inputs_in(environment)
     settings = settings_of(inputs)
-    from skillgym_action import wiring
-    from skillgym_action.processes.users import images_own_user
-    from skillgym_action.repository.checkout import working_directory
 
     mode = _mode(inputs)
     job = _job(inputs, environment, mode)
@@ -94,12 +97,6 @@ def run_action(environment: Mapping[str, str]) -> int:
 
 
 def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str], mode: str) -> int:
-    from skillgym_action import wiring
-    from skillgym_action.cli.report import report_runs
-    from skillgym_action.cli.run import run_suites
-    from skillgym_action.github.step_files import give_to_owner
-    from skillgym_action.text.escaping import log_line
-
     config = wiring.configuration(settings, context)
     directory = run_directory(settings, config, context)
     settings = settings.model_copy(update={"output": str(directory)})
@@ -129,9 +126,6 @@ def _mode(inputs: Mapping[str, str]) -> str:
 
 def _job(inputs: Mapping[str, str], environment: Mapping[str, str], mode: str) -> Job:
     """The job that runs the action. Raises UsageError if agents would run untrusted text where secrets are present."""
-    from skillgym_action.github.event import github_event
-    from skillgym_action.settings.context import Job
-
     event = github_event(environment)
     return Job(
         event=event,
@@ -150,8 +144,9 @@ def _untrusted_repository(event: GitHubEvent, inputs: Mapping[str, str]) -> str 
     Raises UsageError for an untrusted commit unless ``allow-untrusted`` is set.
     """
     allowed = inputs.get("allow-untrusted", "false").lower()
-    if allowed not in ALLOWED:
-        raise UsageError(f"input allow-untrusted: unknown word {allowed!r}", remedy=did_you_mean(allowed, ALLOWED))
+    if allowed not in ALLOW_UNTRUSTED:
+        remedy = did_you_mean(allowed, ALLOW_UNTRUSTED)
+        raise UsageError(f"input allow-untrusted: unknown word {allowed!r}", remedy=remedy)
     if not event.untrusted or allowed == "with-configuration":
         return None
     whose = event.head.repository if event.head and event.head.repository else "a pull request"

@@ -11,7 +11,8 @@ import click
 
 from skillgym_action import __version__
 from skillgym_action.model.exit_codes import EXIT_CODES
-from skillgym_action.settings.options import options_of
+from skillgym_action.settings.context import current_context
+from skillgym_action.settings.options import options_of, validated_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -166,16 +167,12 @@ def schema(name: str | None) -> int:
 
 def _settings(fields: dict[str, Any]) -> Settings:
     """Validated settings; without colors where NO_COLOR is set or stderr is no terminal. Raises UsageError."""
-    from skillgym_action.settings.options import validated_settings
-
     colorless = _environment(click.get_current_context()).get("NO_COLOR") or not sys.stderr.isatty()
     fields["no_color"] = fields.get("no_color") or bool(colorless)
     return validated_settings(fields, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
 
 
 def _context() -> LaunchContext:
-    from skillgym_action.settings.context import current_context
-
     return current_context(Path.cwd(), _environment(click.get_current_context()))
 
 
