@@ -105,3 +105,9 @@ MAX_PROBE_SECONDS = 60.0  # of the session that `doctor --probe` runs
 MAX_DOCTOR_TEXT_CHARS = 200  # of a command, an answer or a message in a line of `doctor`
 MAX_EXPLAIN_FILE_BYTES = 4 * 1024 * 1024  # of explain.json
 MAX_EXPLAIN_SECONDS = 300.0  # for an answer to a question of `explain`
+# --- storage: stored runs and journals --------------------------------------------------------------
+
+MAX_WRITTEN_OUTPUT_CHARACTERS = 4_000
+"""Characters of an agent's final output in results.json; longer output is cut at its beginning."""
+MAX_SHOWN_RESULTS_PROBLEMS = 5
+"""Problems of one results file that are shown; the rest is counted."""
