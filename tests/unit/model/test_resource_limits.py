@@ -124,7 +124,7 @@ def test_sizes_are_shown_in_the_largest_unit_that_fits(number, text):
 
 def test_of_two_limits_the_smaller_one_holds():
     run, own = ResourceLimits(memory=4 * GIB, disk=GIB), ResourceLimits(memory=5 * GIB, disk=MIB, processes=9)
-    assert run.tightest(own) == own.tighter(run) == ResourceLimits(memory=4 * GIB, disk=MIB, processes=9)
+    assert run.tightest(own) == own.tightest(run) == ResourceLimits(memory=4 * GIB, disk=MIB, processes=9)
     assert run.tightest(None) == run
 
 
