@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agentv_subject import HERE, call, graded, loaded, said, session, where
-from skillgym_action.agentv.assertions import Task, assertion_of
+from skillgym_action.agentv.assertions import assertion_of
+from skillgym_action.agentv.grader_context import Task
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.session_report import ObservedFiles
 

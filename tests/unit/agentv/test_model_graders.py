@@ -10,12 +10,13 @@ import pytest
 
 from agentv_subject import Desk, Judge, call, desk, door, graded, session, where
 from scratch import written
-from skillgym_action.agentv.assertions import Task, assertion_of, assertions_of
-from skillgym_action.agentv.judge_forms import FreeForm
+from skillgym_action.agentv.assertions import assertion_of, assertions_of
+from skillgym_action.agentv.grader_context import Task
+from skillgym_action.agentv.judge_questions import ScoreAnswer
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.judge_question import Question
 
-FREE = Question(instructions="Judge.", prompt=("How good?",), form=FreeForm)
+FREE = Question(instructions="Judge.", prompt=("How good?",), form=ScoreAnswer)
 
 
 def saying(*texts: object) -> Judge:

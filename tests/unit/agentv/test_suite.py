@@ -206,7 +206,7 @@ def test_a_folder_behind_a_link_is_a_case_too(tmp_path):
         ),
         pytest.param(
             "input: x\ncriteria: y\nexecution: {threshold: 2}",
-            "execution.threshold: must be from 0 to 1",
+            "execution.threshold: must be a number, from 0 to 1, not 2",
             id="a threshold above 1",
         ),
     ],
@@ -738,7 +738,9 @@ def test_extensions_and_schemas_are_no_unknown_keys(tmp_path):
         pytest.param({"tags": "a"}, "tags: must be a list", id="tags are a text"),
         pytest.param({"name": 7}, "name: must be text", id="the name is a number"),
         pytest.param({"execution": {"trials": {"count": 1.5}}}, "count: must be a whole number", id="half a trial"),
-        pytest.param({"execution": {"budget_usd": -1}}, "budget_usd: must not be negative", id="a negative budget"),
+        pytest.param(
+            {"execution": {"budget_usd": -1}}, "budget_usd: must be a number, 0 or more, not -1", id="a negative budget"
+        ),
     ],
 )
 def test_a_suite_that_cannot_be_used(tmp_path, keys, told):
