@@ -1,57 +1,133 @@
 """Limits of what is read, kept and waited for. One module, so that they can be compared and documented."""
 
-# Suite files ------------------------------------------------------------------------------------------
+from __future__ import annotations
 
-MAX_UNKNOWN_KEYS = 100
-"""Unknown keys of one mapping that are reported one by one."""
+# --- model ------------------------------------------------------------------------------------------
 
-# AgentV suites ----------------------------------------------------------------------------------------
+MAX_MESSAGE_CHARS = 5_000  # of a problem: texts from users' files may be of any length
+MAX_REMEDY_CHARS = 1_000  # also of a key path
+MAX_CASE_ID_CHARS = 1_000
+MAX_CORRECTED_WORD_CHARS = 100  # longer words are not taken for typing errors: comparing takes quadratic time
+MAX_CORRECTION_CANDIDATES = 1_000  # known words that a typing error is compared with
+MAX_FINDINGS = 20  # of one execution
+MIN_RESOURCE_LIMIT_BYTES = 4096  # a smaller number is most likely one whose unit was forgotten
+MAX_RESOURCE_LIMIT_BYTES = 2**60
+MAX_PROCESS_LIMIT = 4_194_304  # process ids that Linux has at most
+MAX_QUOTED_LIMIT_CHARS = 60  # of a wrong limit that a message quotes
 
-MAX_AGENTV_FILES = 50_000
-"""Files that a suite names, those of its tests included: each is looked for on disk."""
-MAX_AGENTV_ASSERTIONS = 100_000
-"""Assertions of all tests, the suite's own counted once per test."""
-MAX_AGENTV_PARTS = 200_000
-"""Tags, metadata and parts of the input of all tests, the suite's own counted once per test."""
-MAX_AGENTV_WARNINGS = 1_000
-"""Warnings about one suite."""
-MAX_VARIABLE_CHARACTERS = 16 * 1024 * 1024
-"""Characters that variables bring into one suite, and of all prompts: references can multiply each other."""
-MAX_AGENTV_TARGETS = 100
-"""Targets that a suite names."""
-MAX_TARGET_REFERENCES = 5
-"""Length of a chain of ``use_target``."""
-MAX_INCLUDE_DEPTH = 3
-"""Depth of ``include`` in assertions; AgentV's own limit."""
-MAX_BRACE_ALTERNATIVES, MAX_BRACES = 100, 20
-"""Patterns that ``{a,b}`` in a path expands to, and pairs of braces in a path."""
+# --- stages -----------------------------------------------------------------------------------------
 
-# Graders ----------------------------------------------------------------------------------------------
+SUITE_HEAD_BYTES = 64 * 1024  # the beginning of a file, by which `discover` recognises suites
+MAX_SUITE_PROGRAMS_AT_ONCE = 4  # suite programs that are loaded in parallel
+MAX_RETRY_WAIT_SECONDS = 60.0  # between a session with trouble and its retry
+MAX_LISTED_EXECUTIONS = 5  # in one warning
+MAX_JUDGED_AGAIN_WARNINGS = 100  # one per session that is judged again after a resume
+MAX_QUOTED_VERSION_CHARS = 60  # of the version that a journal names
 
-MIN_GRADER_SECONDS = 300.0
-"""Seconds that a grader's program has at least; it has the session's timeout if that is longer."""
-MAX_GRADER_OUTPUT_BYTES = 8 * 1024 * 1024
-"""Bytes at the end of a grader's stdout that are read."""
-MAX_GRADER_EVIDENCE_BYTES = 2000
-"""Bytes at the end of a grader's stderr that are kept as evidence."""
-MAX_JSON_STARTS = 100
-"""Lines of a grader's stdout that are tried as the first line of a JSON object."""
-MAX_FILE_NAME_CHARACTERS = 255
-"""Characters of an argument that can be the name of a file."""
-MAX_CLI_TARGET_OUTPUT_BYTES = 10 * 1024 * 1024
-"""Bytes of a ``cli`` target's output file that are read."""
-MAX_JUDGE_TEMPLATE_VARIABLES = 100
-"""Variables that are replaced in a suite's own template for the judge."""
-MAX_JUDGE_REASONS = 8
-"""Reasons of the judge that are kept, if it gives a score of its own; AgentV's own limit."""
+# --- sessions ---------------------------------------------------------------------------------------
 
-# Regular expressions ----------------------------------------------------------------------------------
+COMMAND_TAIL_BYTES = 8 * 1024  # of stdout and of stderr, in the explanation of a failed command
+HOOK_TAIL_BYTES = 500  # of stderr, in the message about a failed hook
+MAX_EVIDENCE_COMMAND_CHARS = 200  # of a command by which a file was read
+MAX_FINAL_OUTPUT_CHARS = 4_000  # the end of an agent's final output, as results have it
+MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, searched for keys that were there already
+# --- filesystem: folders that others can change ---------------------------------------------------------
 
-MAX_PATTERN_CHARACTERS = 10_000
-"""Characters of one pattern."""
-MAX_TRANSLATED_PATTERN_CHARACTERS = 5 * MAX_PATTERN_CHARACTERS
-"""Characters of one pattern in the syntax of Python's ``regex`` package."""
-MAX_SUITE_PATTERN_CHARACTERS = 500_000
-"""Characters of all different patterns of a suite, translated: each takes time to compile."""
-MAX_SEARCH_SECONDS, MAX_SESSION_SEARCH_SECONDS = 2.0, 10.0
-"""Seconds of one search, and of all searches of a session: agents may write text that makes a search endless."""
+MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept
+MAX_LINKS_FOLLOWED = 40  # symbolic links on the way to one path, as in Linux
+MAX_PATTERN_CHARACTERS = 1_000  # of a glob pattern; a longer one matches nothing
+
+# Bundles that others can forge and that are uploaded as artifacts. The tool's own, such as templates, may be larger.
+MAX_BUNDLE_LEVELS = 400  # folders in each other
+MAX_BUNDLE_PATH_BYTES = 3_000
+MAX_BUNDLE_ENTRIES = 200_000
+MAX_BUNDLE_FILE_BYTES = 64 * 1024**2
+MAX_BUNDLE_BYTES = 512 * 1024**2  # of all files together
+MAX_BUNDLE_NAME_BYTES = 255  # of one component of a path, as in file systems
+MAX_BUNDLE_LINK_BYTES = 4095  # of the target of a symbolic link, as in operating systems
+
+# --- supervisor: the process that starts all programs -----------------------------------------------------
+
+MAX_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
+MAX_MESSAGE_DESCRIPTORS = 8  # open files sent with one message
+LEFTOVER_GRACE_SECONDS = 0.3  # from SIGTERM to SIGKILL for processes that an ended program left running
+KILL_SECONDS = 10.0  # after which processes that survive SIGKILL are given up
+FORK_SECONDS = 0.5  # to wait for a process to fork where a session's user has started as many as it may
+
+# --- processes: programs that are started, watched and ended -------------------------------------------
+
+MAX_OUTPUT_BYTES = 64 * 1024**2  # printed to one stream; a program that prints more is ended
+MAX_OUTPUT_LINES = 1_000_000  # read from one stream
+MAX_OUTPUT_LINE_BYTES = 4 * 1024**2  # the rest of a longer line is skipped
+TERMINATION_GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL for a program that is ended
+CANCELLED_GRACE_SECONDS = 1.0  # the same once the run is cancelled
+RESULT_LINGER_SECONDS = 30.0  # for an agent to exit after it has printed its result
+START_SECONDS = 1.0  # in which the supervisor nearly always has started a program
+END_SECONDS = 15.0  # to wait for the end of a process that has been killed or told to exit
+MAX_MEASURED_ENTRIES = 1_000_000  # files and folders counted in one measurement of disk usage
+DISK_RESERVE_BYTES = 512 * 1024**2  # of the temporary file system that sessions have to leave free, or 5 % if less
+INSTALL_SECONDS = 600.0  # for npm to install an agent's CLI; the largest has 400 MB
+VERSION_SECONDS = 60.0  # for a CLI to print its version; the first start after a download is slow
+# --- requests to services: GitHub's API, the judge --------------------------------------------------
+
+CONNECT_SECONDS = 10.0  # until there is a connection
+MAX_REQUEST_TRIES = 5  # of one request, the first included
+SECONDS_AFTER_CANCELLATION = 2.5  # for all requests after a cancellation: GitHub kills the job after a few seconds
+
+# --- GitHub's API -----------------------------------------------------------------------------------
+
+GITHUB_RETRY_SECONDS = 120.0  # for waits and failed tries of all requests together
+GITHUB_READ_SECONDS = 20.0  # without a byte; GitHub itself gives up after 10
+GITHUB_RATE_LIMIT_SECONDS = 60.0  # first wait at a rate limit that names no time
+MAX_GITHUB_REPLY_BYTES = 20_000_000
+MAX_GITHUB_PAGES = 100  # of a list
+MAX_GITHUB_REDIRECTS = 5
+MAX_EVENT_BYTES = 32 * 1024 * 1024  # of the payload; GitHub's have at most 25 MB
+MAX_SERVICE_MESSAGE_CHARACTERS = 500  # of a service's own words in an error message
+MAX_REVIEW_COMMENTS = 20
+MAX_STATUS_CHARACTERS = 140  # GitHub takes no longer description of a commit status
+MAX_SUMMARY_BYTES = 1_048_576  # GitHub drops the whole summary of a step when it is larger
+# GitHub's real limit differs from the one in its message, and between servers: a refused text is sent again, smaller.
+COMMENT_CHARACTERS = (65_000, 30_000, 8_000, 2_000, 500)
+
+# --- the judge --------------------------------------------------------------------------------------
+
+JUDGE_SECONDS = 300.0  # for one question, all tries together
+MAX_JUDGE_QUESTIONS = 3  # one question, and two more after answers that do not fit the schema
+MAX_JUDGE_ANSWER_TOKENS = 4096  # asked for; some models have less
+MAX_JUDGE_REPLY_BYTES = 2_000_000
+MAX_QUOTED_CHARACTERS = 200_000  # of one text that is judged; the middle of a longer one is left out
+MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
+
+# --- AgentV suites ----------------------------------------------------------------------------------
+
+MAX_UNKNOWN_KEYS = 100  # of one mapping that are reported one by one
+MAX_AGENTV_FILES = 50_000  # that a suite and its tests name; each is looked for on disk
+MAX_AGENTV_ASSERTIONS = 100_000  # of all tests; the suite's own count once per test
+MAX_AGENTV_PARTS = 200_000  # tags, metadata and parts of the input of all tests; the suite's own count once per test
+MAX_AGENTV_WARNINGS = 1_000  # about one suite
+MAX_AGENTV_TARGETS = 100  # that a suite names
+MAX_TARGET_REFERENCES = 5  # in a chain of `use_target`
+MAX_INCLUDE_DEPTH = 3  # of `include` in assertions; AgentV's own limit
+MAX_VARIABLE_CHARACTERS = 16 * 1024**2  # that variables bring into a suite, and of all prompts: variables can multiply
+MAX_BRACE_ALTERNATIVES = 100  # patterns that `{a,b}` in the path of tests expands to
+MAX_BRACES = 20  # pairs of braces in the path of tests
+
+# --- AgentV graders ---------------------------------------------------------------------------------
+
+MIN_GRADER_SECONDS = 300.0  # for a grader's program; it has the session's timeout if that is longer
+MAX_GRADER_OUTPUT_BYTES = 8 * 1024**2  # the end of stdout that is read
+MAX_GRADER_EVIDENCE_BYTES = 2000  # the end of stderr that is kept
+MAX_JSON_STARTS = 100  # lines of stdout that are tried as the first line of a JSON object
+MAX_FILE_NAME_CHARACTERS = 255  # of an argument that can be the name of a file, as in file systems
+MAX_CLI_TARGET_OUTPUT_BYTES = 10 * 1024**2  # the end of a `cli` target's output file that is read
+MAX_JUDGE_TEMPLATE_VARIABLES = 100  # replaced in a suite's own template for the judge
+MAX_JUDGE_REASONS = 8  # kept of a judge that gives a score of its own; AgentV's own limit
+
+# --- regular expressions ----------------------------------------------------------------------------
+
+MAX_REGEX_CHARACTERS = 10_000  # of one pattern
+MAX_TRANSLATED_REGEX_CHARACTERS = 5 * MAX_REGEX_CHARACTERS  # of one pattern, translated from JavaScript's syntax
+MAX_SUITE_REGEX_CHARACTERS = 500_000  # of all different patterns of a suite, translated: each takes time to compile
+MAX_REGEX_SEARCH_SECONDS = 2.0  # for one search: text that an agent writes can make it endless
+MAX_SESSION_SEARCH_SECONDS = 10.0  # for all searches of a session

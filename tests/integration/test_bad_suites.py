@@ -31,9 +31,7 @@ from skillgym_action import limits
 from skillgym_action.agents import replay_player
 from skillgym_action.agents.replay import PLAYER
 from skillgym_action.documents import documents, located_values, user_files, yaml_text
-from skillgym_action.filesystem import globs
 from skillgym_action.formats import xbench, xbench_expectations
-from skillgym_action.model import errors
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.repository.repository import Repository
 from skillgym_action.settings.options import DiscoverOptions, LoadOptions
@@ -316,11 +314,11 @@ LIMITS = {
     "digits": located_values.MOST_DIGITS,
     "characters of YAML": yaml_text.MOST_CHARACTERS,
     "cases": MOST_CASES,
-    "characters of an id": errors.LONGEST_ID,
+    "characters of an id": limits.MAX_CASE_ID_CHARS,
     "characters of an expectation": xbench_expectations.LONGEST,
-    "characters of a pattern": limits.MAX_PATTERN_CHARACTERS,
-    "characters of all patterns": limits.MAX_SUITE_PATTERN_CHARACTERS,
-    "seconds of a search": limits.MAX_SEARCH_SECONDS,
+    "characters of a pattern": limits.MAX_REGEX_CHARACTERS,
+    "characters of all patterns": limits.MAX_SUITE_REGEX_CHARACTERS,
+    "seconds of a search": limits.MAX_REGEX_SEARCH_SECONDS,
     "seconds of all searches": limits.MAX_SESSION_SEARCH_SECONDS,
     "problems": documents.MOST_PROBLEMS,
     "expectations that are wrong": xbench.MOST_TOLD,
@@ -329,7 +327,7 @@ LIMITS = {
     "characters of variables": limits.MAX_VARIABLE_CHARACTERS,
     "files of a suite": limits.MAX_AGENTV_FILES,
     "targets of a suite": limits.MAX_AGENTV_TARGETS,
-    "characters of a pattern of paths": globs.LONGEST,
+    "characters of a pattern of paths": limits.MAX_PATTERN_CHARACTERS,
     "bytes of results": stored_runs.LARGEST,
     "lists and objects of results": stored_runs.MOST.containers,
     "values of results": stored_runs.MOST.values,

@@ -20,9 +20,10 @@ from skillgym_action.limits import (
     MAX_AGENTV_ASSERTIONS,
     MAX_AGENTV_PARTS,
     MAX_AGENTV_WARNINGS,
+    MAX_CASE_ID_CHARS,
     MAX_VARIABLE_CHARACTERS,
 )
-from skillgym_action.model.errors import LONGEST_ID, Problem, SuiteError
+from skillgym_action.model.errors import Problem, SuiteError
 from skillgym_action.model.suite import Case, Invalid
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ KNOWN_KEYS = frozenset(
     }
 )
 TEMPLATED_KEYS = ("criteria", "expected_outcome", "input", "input_files", "expected_output", "turns")
-UNMET: dict[str, Literal["skip", "fail", "run"]] = {"skip": "skip", "fail": "fail", "run": "run"}
+ON_DEPENDENCY_FAILURE: dict[str, Literal["skip", "fail", "run"]] = {"skip": "skip", "fail": "fail", "run": "run"}
 
 _SHOWN_UNUSABLE, _SHOWN_IN_CYCLE = 10, 5
 _UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
@@ -150,8 +151,8 @@ def _id(test: WrittenTest, warnings: list[Problem]) -> str | None:
     if member is None:
         return test.folder.name if test.folder else None
     if isinstance(member.value, str):
-        if len(member.value) > LONGEST_ID:
-            raise member.error(f"is longer than {LONGEST_ID:,} characters")
+        if len(member.value) > MAX_CASE_ID_CHARS:
+            raise member.error(f"is longer than {MAX_CASE_ID_CHARS:,} characters")
         return member.value if member.value.strip() and not _UNUSABLE.search(member.value) else None
     if isinstance(member.value, dict | list):
         return None
@@ -195,7 +196,7 @@ def _case(case_id: str, test: WrittenTest, shared: Shared, warnings: list[Proble
         workspace=settings.spec(compat=shared.files.compat) if settings else None,
         retries=shared.retries,
         depends_on=value.texts("depends_on"),
-        unmet=_unmet(value),
+        on_dependency_failure=_on_dependency_failure(value),
     )
     contents = (message.get("content") for message in messages)
     return case, sum(len(content) if isinstance(content, list) else 1 for content in contents)
@@ -304,11 +305,11 @@ def _tags(value: SuiteValue | None) -> tuple[str, ...]:
     return (tags.as_text(),) if isinstance(tags.value, str) else tuple(item.as_text() for item in tags.items())
 
 
-def _unmet(value: SuiteValue) -> Literal["skip", "fail", "run"]:
+def _on_dependency_failure(value: SuiteValue) -> Literal["skip", "fail", "run"]:
     word = value.text("on_dependency_failure") or "skip"
-    if word not in UNMET:
+    if word not in ON_DEPENDENCY_FAILURE:
         raise value.error("on_dependency_failure must be skip, fail or run")
-    return UNMET[word]
+    return ON_DEPENDENCY_FAILURE[word]
 
 
 # --- dependencies -----------------------------------------------------------------------------------
@@ -328,7 +329,7 @@ def unrunnable_cases(cases: Iterable[Case], known: Collection[str]) -> dict[str,
         for other in case.depends_on:
             if other not in known:
                 reasons[case.id] = f"depends on {other!r}, which is no test of this suite"
-            elif other not in usable and case.unmet != "run":
+            elif other not in usable and case.on_dependency_failure != "run":
                 reasons[case.id] = f"depends on {other!r}, which cannot be used"
     graph = {case.id: [other for other in case.depends_on if other in usable] for case in usable.values()}
     reasons |= {case_id: f"depends on itself: {cycle}" for case_id, cycle in _cycles(graph).items()}
@@ -336,7 +337,7 @@ def unrunnable_cases(cases: Iterable[Case], known: Collection[str]) -> dict[str,
     waiting = list(reasons)
     for case_id in waiting:  # the list grows while it is read
         for other in dependents[case_id]:
-            if other not in reasons and usable[other].unmet != "run":
+            if other not in reasons and usable[other].on_dependency_failure != "run":
                 reasons[other] = f"depends on {case_id!r}, which cannot be used"
                 waiting.append(other)
     return {case_id: reasons[case_id] for case_id in usable if case_id in reasons}

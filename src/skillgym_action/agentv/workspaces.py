@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.documents.user_files import kind_of, resolved
 from skillgym_action.model.hooks import NO_HOOKS, Hook, Hooks
-from skillgym_action.model.resource_limits import LimitError, suites_limits
+from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import WorkspaceSpec
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class WorkspaceSettings:
             # In one workspace for all cases, the template of one case would be that of all. That is so with AgentV.
             shared=False if self.template and not compat else suite.shared if self.shared is None else self.shared,
             hooks=NO_HOOKS if self.disabled else Hooks(**hooks),
-            limits=self.limits.over(suite.limits) if self.limits else suite.limits,
+            limits=self.limits.with_defaults(suite.limits) if self.limits else suite.limits,
         )
 
     def spec(self, *, compat: bool = False) -> WorkspaceSpec:
@@ -67,12 +67,12 @@ class WorkspaceSettings:
                 source="empty",
                 cwd=self.directory,
                 hooks=self.hooks,
-                judged_last=compat,
+                judge_after_hooks=compat,
                 limits=self.limits,
             )
         shared = compat if self.shared is None else self.shared
         return WorkspaceSpec(
-            judged_last=compat,
+            judge_after_hooks=compat,
             mode="shared" if shared else "isolated",
             source="template" if self.template else "empty",
             template=self.template,
@@ -134,7 +134,7 @@ def _limits(value: SuiteValue) -> ResourceLimits | None:
     if limits is None:
         return None
     try:
-        return suites_limits(limits.value)
+        return parse_workspace_limits(limits.value)
     except LimitError as error:
         raise (limits.get(error.key) or limits).error(error.message) from error
 

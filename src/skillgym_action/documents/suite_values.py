@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.javascript.values import text_of
 from skillgym_action.limits import MAX_UNKNOWN_KEYS
-from skillgym_action.model.errors import Location, Problem, SuiteError, closest
+from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -219,7 +219,7 @@ class SuiteValue:
         keys = self.value if isinstance(self.value, dict) else {}
         unknown = [key for key in keys if key not in known and not key.startswith(("x-", "$"))]
         for key in unknown[:MAX_UNKNOWN_KEYS]:
-            meant = closest(key, known, _WARNING_LIKENESS)
+            meant = closest_match(key, known, _WARNING_LIKENESS)
             yield self.member(key).problem(f"unknown key {key!r}", f"did you mean {meant!r}?" if meant else None)
         if len(unknown) > MAX_UNKNOWN_KEYS:
             yield self.problem("and more unknown keys")
@@ -227,7 +227,7 @@ class SuiteValue:
     def refuse_misspelled_keys(self, known: Collection[str]) -> None:
         """Raise SuiteError for a key that is nearly a known one; other unknown keys are allowed."""
         for key in islice((key for key in self.mapping() if key not in known), MAX_UNKNOWN_KEYS):
-            if meant := closest(key, known, _ERROR_LIKENESS):
+            if meant := closest_match(key, known, _ERROR_LIKENESS):
                 raise self.error(f"unknown key {key!r}", f"did you mean {meant!r}?")
 
 

@@ -11,11 +11,11 @@ import time
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import (
-    MAX_PATTERN_CHARACTERS,
-    MAX_SEARCH_SECONDS,
+    MAX_REGEX_CHARACTERS,
+    MAX_REGEX_SEARCH_SECONDS,
     MAX_SESSION_SEARCH_SECONDS,
-    MAX_SUITE_PATTERN_CHARACTERS,
-    MAX_TRANSLATED_PATTERN_CHARACTERS,
+    MAX_SUITE_REGEX_CHARACTERS,
+    MAX_TRANSLATED_REGEX_CHARACTERS,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class SearchError(Exception):
 class SearchBudget:
     """The time for all searches of a session: an agent may write text that makes a search take for ever."""
 
-    def __init__(self, each: float = MAX_SEARCH_SECONDS, total: float = MAX_SESSION_SEARCH_SECONDS) -> None:
+    def __init__(self, each: float = MAX_REGEX_SEARCH_SECONDS, total: float = MAX_SESSION_SEARCH_SECONDS) -> None:
         """``each`` and ``total`` are seconds, of one search and of all searches."""
         self._each, self._total = each, total
         self._left = total
@@ -84,9 +84,9 @@ class Patterns:
     def compiled(self, source: str, flags: str = "") -> regex.Pattern[str]:
         """The compiled pattern. Raises ValueError, with the reason."""
         if (pattern := self._known.get((source, flags))) is None:
-            if self._characters > MAX_SUITE_PATTERN_CHARACTERS:
+            if self._characters > MAX_SUITE_REGEX_CHARACTERS:
                 raise ValueError(
-                    f"the suite's patterns have more than {MAX_SUITE_PATTERN_CHARACTERS:,} characters; split the suite"
+                    f"the suite's patterns have more than {MAX_SUITE_REGEX_CHARACTERS:,} characters; split the suite"
                 )
             pattern = self._known[source, flags] = compiled(source, flags)
             self._characters += len(pattern.pattern)
@@ -99,12 +99,12 @@ def compiled(source: str, flags: str = "") -> regex.Pattern[str]:
 
     if unknown := sorted(set(flags) - FLAGS.keys()):
         raise ValueError(f"unknown flag {unknown[0]!r}; known: {', '.join(FLAGS)}")
-    if len(source) > MAX_PATTERN_CHARACTERS:
-        raise ValueError(f"the pattern is longer than {MAX_PATTERN_CHARACTERS:,} characters")
+    if len(source) > MAX_REGEX_CHARACTERS:
+        raise ValueError(f"the pattern is longer than {MAX_REGEX_CHARACTERS:,} characters")
     named = (FLAGS[flag] for flag in flags)
     bits = sum({getattr(regex, name).value for name in named if name})
     pattern = translated(source, multiline="m" in flags)
-    if len(pattern) > MAX_TRANSLATED_PATTERN_CHARACTERS:
+    if len(pattern) > MAX_TRANSLATED_REGEX_CHARACTERS:
         raise ValueError("the pattern is too complex")
     try:
         return regex.compile(pattern, bits)
