@@ -131,3 +131,9 @@ MAX_TRANSLATED_REGEX_CHARACTERS = 5 * MAX_REGEX_CHARACTERS  # of one pattern, tr
 MAX_SUITE_REGEX_CHARACTERS = 500_000  # of all different patterns of a suite, translated: each takes time to compile
 MAX_REGEX_SEARCH_SECONDS = 2.0  # for one search: text that an agent writes can make it endless
 MAX_SESSION_SEARCH_SECONDS = 10.0  # for all searches of a session
+# --- storage: stored runs and journals --------------------------------------------------------------
+
+MAX_WRITTEN_OUTPUT_CHARACTERS = 4_000
+"""Characters of an agent's final output in results.json; longer output is cut at its beginning."""
+MAX_SHOWN_RESULTS_PROBLEMS = 5
+"""Problems of one results file that are shown; the rest is counted."""
