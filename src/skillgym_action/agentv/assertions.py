@@ -112,7 +112,7 @@ def _criteria_assertion(at: EntryContext) -> Assertion:
 
 
 def _included(entry: object, at: EntryContext, chain: tuple[Path, ...]) -> Iterator[tuple[object, EntryContext]]:
-    """The entry itself, or the entries of the file that it includes. ``chain``: the files that led here."""
+    """The entry itself, or the entries of the file that it includes. ``chain``: the files that include this entry."""
     if not isinstance(entry, dict) or set(entry) != {"include"}:
         yield entry, at
         return

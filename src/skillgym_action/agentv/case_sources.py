@@ -79,7 +79,7 @@ def tests_of(value: SuiteValue, files: SuiteFiles) -> Tests:
                 tests.add(item)
         return tests
     if not isinstance(value.value, str):
-        raise value.error("must be a list of tests, or the path of a file or folder that holds them")
+        raise value.error("must be a list of tests, or the path of a file or folder with tests")
     path = files.folder / value.as_text().removeprefix("file://")
     if kind_of(path) == "folder":
         _add_folder(path, files, tests)
@@ -189,7 +189,7 @@ def _add_file(file: Path, value: SuiteValue, files: SuiteFiles, tests: Tests) ->
         for item in (content,) if is_test else content.items() if content.value is not None else ():
             tests.add(item)
     if len(tests.entries) == before:
-        tests.warnings.append(value.problem(f"{files.shown(file)} holds no tests"))
+        tests.warnings.append(value.problem(f"{files.shown(file)} has no tests"))
 
 
 def add_lines(lines: Iterable[SuiteValue | Problem], files: SuiteFiles, tests: Tests) -> None:

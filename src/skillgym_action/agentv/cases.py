@@ -157,7 +157,7 @@ def _id(test: WrittenTest, warnings: list[Problem]) -> str | None:
     if isinstance(member.value, dict | list):
         return None
     text = str(member.value).lower() if isinstance(member.value, bool) else str(member.value)
-    warnings.append(member.problem(f"the id {text} is no text", f'write id: "{text}"'))
+    warnings.append(member.problem(f"the id {text} is not text", f'write id: "{text}"'))
     return text
 
 
@@ -221,7 +221,7 @@ def _messages(value: SuiteValue, shared: Shared, *, skips: bool) -> list[Message
         raise files.error("input_files go with an input that is text", "write the files into the input's content")
     messages = input_messages(own.value, (item.as_text() for item in files.items()) if files else ())
     if not messages:
-        raise own.error("the input holds no message", "write text, or messages with role and content")
+        raise own.error("the input has no message", "write text, or messages with role and content")
     suite = None if skips else shared.top.get("input")
     variables = value.get("vars")
     common = suite.value if suite else None
@@ -255,7 +255,7 @@ def _prompt(value: SuiteValue, task: Task, test: WrittenTest, shared: Shared, wa
     if not prompt.text.strip():
         raise value.error("the input is empty", "say what the agent is to do")
     if found := _UNUSABLE.search(prompt.text):
-        raise value.error(f"the input holds a character that no program can be given: U+{ord(found[0]):04X}")
+        raise value.error(f"the input contains a character that cannot be passed to a program: U+{ord(found[0]):04X}")
     return prompt
 
 
@@ -328,7 +328,7 @@ def unrunnable_cases(cases: Iterable[Case], known: Collection[str]) -> dict[str,
     for case in usable.values():
         for other in case.depends_on:
             if other not in known:
-                reasons[case.id] = f"depends on {other!r}, which is no test of this suite"
+                reasons[case.id] = f"depends on {other!r}, which is not a test of this suite"
             elif other not in usable and case.on_dependency_failure != "run":
                 reasons[case.id] = f"depends on {other!r}, which cannot be used"
     graph = {case.id: [other for other in case.depends_on if other in usable] for case in usable.values()}
@@ -344,7 +344,7 @@ def unrunnable_cases(cases: Iterable[Case], known: Collection[str]) -> dict[str,
 
 
 def _cycles(graph: Graph) -> dict[str, str]:
-    """For each case in a cycle, or on a path between two of them, the text of a cycle that it leads to."""
+    """For each case in a cycle, or on a path between two of them, the text of a cycle that it depends on."""
     left = _unordered(graph)
     left = _unordered(_reversed({name: [one for one in graph[name] if one in left] for name in left}))
     cycles: dict[str, str] = {}

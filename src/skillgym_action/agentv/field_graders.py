@@ -104,7 +104,7 @@ class FieldAccuracy:
         try:
             answer = _json_in(context.report.final_output if context.report else "")
         except ValueError as error:
-            return all_or_nothing(CheckResult(f"the answer holds no JSON: {error}", passed=False))
+            return all_or_nothing(CheckResult(f"the answer contains no JSON: {error}", passed=False))
         if not is_true(self.expected):
             return all_or_nothing(CheckResult("the case has no expected_output with data", passed=False))
         compared = [field.compare(self.expected, answer) for field in self.fields]

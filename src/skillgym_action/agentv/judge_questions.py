@@ -164,7 +164,7 @@ def _refuse_incomplete(ids: tuple[str, ...], answered: set[str]) -> None:
 
 
 class JudgePrompt(Protocol):
-    """What makes the prompt of a question: a text of the suite's or ours, or a program."""
+    """What makes the prompt of a question: a text, or a program."""
 
     def parts(self, context: AssertionContext, rubrics: tuple[Rubric, ...]) -> Parts | Grade:
         """The parts of the prompt; if it cannot be made, the grade that says why."""
@@ -180,7 +180,7 @@ class TextPrompt:
     template: str | None = None
 
     def parts(self, context: AssertionContext, rubrics: tuple[Rubric, ...]) -> Parts:
-        """The suite's own text as it is; what the agent did and said is quoted."""
+        """The suite's text as it is; what the agent wrote and did is quoted."""
         case, session = self._of_case(context), _of_session(context)
         if self.template is not None:
             return tuple(_filled(self.template, {**case, **_as_json(self.task, rubrics)}, session))

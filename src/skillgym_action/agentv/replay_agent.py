@@ -36,9 +36,9 @@ def transcript(capture: Capture, session: Session) -> Transcript:
     found = [one for line in capture.stdout.lines() if (one := object_in(line)) and _matches(one, session)]
     if len(found) == 1 and (recorded := transcript_of_object(found[0])):
         return recorded
-    what = "nothing" if not found else f"{len(found)} answers" if len(found) > 1 else "an answer without output"
+    what = "no answer" if not found else f"{len(found)} answers" if len(found) > 1 else "an answer without output"
     wanted = session.agent.settings.get("source_target", session.key[2])
-    message = f"{session.agent.settings['fixtures']} holds {what} for the test {session.case_id!r} on {wanted!r}"
+    message = f"{session.agent.settings['fixtures']} has {what} for the test {session.case_id!r} on {wanted!r}"
     return Transcript(trouble=Trouble(kind="collection", message=message))
 
 

@@ -191,7 +191,7 @@ def _without_tests(read: _SuiteFile, loaded: LoadedCases) -> tuple[Invalid, ...]
     if loaded.cases or loaded.invalid:
         return ()
     value = read.top.get("tests", "eval_cases", "evalcases") or read.top
-    return (Invalid(problem=value.problem("holds no tests", "a suite without tests judges nothing")),)
+    return (Invalid(problem=value.problem("has no tests", "a suite without tests checks nothing")),)
 
 
 # --- what it says for all tests ---------------------------------------------------------------------
@@ -253,7 +253,7 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
     for key_path, name in references(top.source.value):
         if name in files.secrets and name not in files.environment:
             value = replace(top, key_path=key_path)
-            yield value.problem(f"{name} is left empty: suites are given no secrets", "targets.yaml may name it")
+            yield value.problem(f"{name} is left empty: suites cannot use secrets", "targets.yaml may name it")
     if top.get("preprocessors"):
         yield top.problem("preprocessors are not supported: graders see files as they are")
     execution = top.get("execution")
@@ -261,7 +261,7 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
         return
     yield from execution.unknown_keys(EXECUTION_KEYS)
     if value := execution.get("workers"):
-        yield value.problem("a suite does not say how much of a run is done at once", "use --jobs")
+        yield value.problem("workers is ignored: a suite does not set the number of parallel sessions", "use --jobs")
     if (value := execution.get("fail_on_error", "failOnError")) and value.value:
         yield value.problem("fail_on_error is not supported: all tests are run")
     if (trials := execution.get("trials")) and trials.text("strategy") not in {None, "pass_at_k"}:

@@ -180,7 +180,7 @@ def _resolved(target: NamedTarget, targets: Targets, files: SuiteFiles) -> tuple
                 return str(interpolated(provider, files.secrets, files.budget)), definition
             raise definition.error("has neither provider nor use_target", "provider: claude")
         name, written, reference = str(interpolated(use.value, files.secrets, files.budget)), use.value, use
-    raise target.value.error(f"use_target leads on more than {MAX_TARGET_REFERENCES} times")
+    raise target.value.error(f"more than {MAX_TARGET_REFERENCES} targets in a chain of use_target")
 
 
 def _agent(provider: str, definition: SuiteValue | None, files: SuiteFiles, suite: str) -> AgentConfig:
@@ -244,7 +244,7 @@ def _cli(target: SuiteValue, files: SuiteFiles, suite: str) -> dict[str, object]
         raise target.error("a cli target needs a command", "command: ./agent.sh {PROMPT_FILE} > {OUTPUT_FILE}")
     for name in _PLACEHOLDER.findall(command):
         if name not in PLACEHOLDERS:
-            raise target.member("command").error(f"{{{name}}} is no placeholder", did_you_mean(name, PLACEHOLDERS))
+            raise target.member("command").error(f"{{{name}}} is not a placeholder", did_you_mean(name, PLACEHOLDERS))
     return {"command": (command,), "settings": {"files_format": target.text("files_format") or "{path}"}}
 
 

@@ -46,7 +46,7 @@ class Grade:
         if len(self.checks) == 1:
             return self.checks[0].text
         failed = [check.text for check in self.checks if not check.passed]
-        passed = f"{len(self.checks) - len(failed)} of {len(self.checks)} hold"
+        passed = f"{len(self.checks) - len(failed)} of {len(self.checks)} passed"
         return "; ".join([passed, *failed])
 
     @property

@@ -71,11 +71,11 @@ ANSWERS = [
         0,
         "",
         0.5,
-        "1 of 3 hold; b; c",
+        "1 of 3 passed; b; c",
         id="a score, not what the assertions come to",
     ),
     pytest.param(
-        json.dumps({"assertions": ASSERTIONS}), 0, "", 0.3333, "1 of 3 hold; b; c", id="assertions without a score"
+        json.dumps({"assertions": ASSERTIONS}), 0, "", 0.3333, "1 of 3 passed; b; c", id="assertions without a score"
     ),
     pytest.param(
         '{"score": "0.5", "assertions": [{"text": "a", "passed": 1}]}', 0, "", 1, "a", id="a score in quotes is none"
@@ -93,7 +93,7 @@ ANSWERS = [
         0,
         "",
         0,
-        "1 of 2 hold; a",
+        "1 of 2 passed; a",
         id="a score of 0 that is meant",
     ),
     pytest.param(
