@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.assertions.graders import CheckResult, all_or_nothing, grade_of
 from skillgym_action.javascript.values import (
+    MISSING,
     is_true,
     leading_number,
+    member_at,
     number,
     parsed,
     same,
@@ -32,10 +34,8 @@ if TYPE_CHECKING:
 
 MATCHES = ("exact", "numeric_tolerance", "date")
 AGGREGATIONS = ("weighted_average", "all_or_nothing")
-_MISSING = object()
 _FENCE = re.compile(r"```json\n?|```")
-_INDEX = re.compile(r"[0-9]{1,9}")
-_STEP = re.compile(r"[^.\[\]]+")
+_KEY = re.compile(r"[^.\[\]]+")  # of a path such as a.b[0].c
 _SLASHED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})")
 _SHOWN_CHARACTERS = 80
 
@@ -62,10 +62,11 @@ class Field:
 
     def compare(self, expected: object, answer: object) -> tuple[CheckResult, float]:
         """A check and its weight, which is 0 for an optional field that is missing."""
-        wanted, got = _member(expected, self.path), _member(answer, self.path)
-        if wanted is _MISSING:
+        keys = _KEY.findall(self.path)
+        wanted, got = member_at(expected, keys), member_at(answer, keys)
+        if wanted is MISSING:
             return CheckResult(f"{self.path}: nothing is expected", passed=True), self.weight
-        if got is _MISSING:
+        if got is MISSING:
             missing = "is missing" if self.required else "is missing, and optional"
             return CheckResult(
                 f"{self.path} {missing}", passed=not self.required
@@ -158,18 +159,6 @@ def _json_in(text: str) -> object:
     text = trimmed(_FENCE.sub("", text))
     first, last = text.find("{"), text.rfind("}")
     return parsed(text[first : last + 1] if 0 <= first < last else text)
-
-
-def _member(value: object, path: str) -> object:
-    """The value at a path such as ``a.b[0].c``."""
-    for step in _STEP.findall(path):
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and _INDEX.fullmatch(step) and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return _MISSING
-    return value
 
 
 def _number(value: object) -> float | None:

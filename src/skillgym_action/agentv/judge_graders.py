@@ -11,13 +11,14 @@ from skillgym_action.agentv.judge_questions import (
     MAX_POINTS,
     OPERATORS,
     TEMPLATE_VARIABLE,
+    ChecklistAnswer,
+    PointsAnswer,
     Rubric,
     ScoreAnswer,
     ScoreRange,
     TextPrompt,
-    checklist_form,
+    complete_form,
     grade_by_judge,
-    points_form,
 )
 from skillgym_action.assertions.graders import PASSING_SCORE, CheckResult, clamped, grade_of
 from skillgym_action.limits import MAX_JUDGE_REASONS
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from skillgym_action.agentv.grader_context import EntryContext
-    from skillgym_action.agentv.judge_questions import ChecklistAnswer, JudgePrompt, PointsAnswer
+    from skillgym_action.agentv.judge_questions import JudgePrompt
     from skillgym_action.assertions.graders import Grade
     from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.model.assertion import AssertionContext
@@ -55,8 +56,8 @@ class JudgeGrader:
         if not ids:
             return grade_by_judge(context, parts, ScoreAnswer, _grade_of_score)
         if any(rubric.ranges for rubric in self.rubrics):
-            return grade_by_judge(context, parts, points_form(ids), self._grade_of_points)
-        return grade_by_judge(context, parts, checklist_form(ids), self._grade_of_checklist)
+            return grade_by_judge(context, parts, complete_form(PointsAnswer, ids), self._grade_of_points)
+        return grade_by_judge(context, parts, complete_form(ChecklistAnswer, ids), self._grade_of_checklist)
 
     def _grade_of_checklist(self, answer: ChecklistAnswer) -> Grade:
         """The weight of the satisfied rubrics, of all. A required one that is not fails the grade, not the score."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, create_model, model_validator
 
 from skillgym_action.assertions.graders import not_gradable
 from skillgym_action.javascript.values import stringified
@@ -127,37 +127,20 @@ class PointsAnswer(BaseModel):
     overall_reasoning: Sentences = ""
 
 
-def checklist_form(ids: tuple[str, ...]) -> type[ChecklistAnswer]:
-    """The form of an answer that has a verdict on each of ``ids``."""
-
-    class Complete(ChecklistAnswer):
-        __doc__ = ChecklistAnswer.__doc__
-
-        @model_validator(mode="after")
-        def _is_complete(self) -> Complete:
-            _refuse_incomplete(ids, {check.id for check in self.checks})
-            return self
-
-    return Complete
+Checks = TypeVar("Checks", ChecklistAnswer, PointsAnswer)
 
 
-def points_form(ids: tuple[str, ...]) -> type[PointsAnswer]:
-    """The form of an answer that has points for each of ``ids``."""
+def complete_form(form: type[Checks], ids: tuple[str, ...]) -> type[Checks]:
+    """The form of an answer that must have a check for each of ``ids``, and is like ``form`` otherwise."""
 
-    class Complete(PointsAnswer):
-        __doc__ = PointsAnswer.__doc__
+    def refuse_incomplete(answer: Checks) -> Checks:
+        answered = {check.id for check in answer.checks}
+        if missing := [one for one in ids if one not in answered]:
+            raise ValueError(f"there is no check with the id {' or '.join(missing)}")
+        return answer
 
-        @model_validator(mode="after")
-        def _is_complete(self) -> Complete:
-            _refuse_incomplete(ids, {check.id for check in self.checks})
-            return self
-
-    return Complete
-
-
-def _refuse_incomplete(ids: tuple[str, ...], answered: set[str]) -> None:
-    if missing := [one for one in ids if one not in answered]:
-        raise ValueError(f"there is no check with the id {' or '.join(missing)}")
+    validators: dict[str, Any] = {"complete": model_validator(mode="after")(refuse_incomplete)}
+    return create_model("Complete", __base__=form, __doc__=form.__doc__, __validators__=validators)
 
 
 # --- prompts ----------------------------------------------------------------------------------------

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.assertions.graders import CheckResult, all_or_nothing, grade_of
-from skillgym_action.javascript.values import same, text_of
+from skillgym_action.javascript.values import MISSING, member_at, same, text_of
 from skillgym_action.model.session_report import SkillSignal
 from skillgym_action.transcripts.tool_calls import calls_of
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 MODES = ("any_order", "in_order", "exact", "subset", "superset")
 ARGUMENTS = ("exact", "superset", "subset", "ignore")
-_INDEX = re.compile(r"[0-9]{1,9}")
-_MISSING = object()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,8 +41,11 @@ class ExpectedCall:
         if self.args is None or self.match == "ignore":
             return True
         if isinstance(self.match, tuple):
-            fields = ((_at(self.args, path), _at(call.args, path)) for path in self.match)
-            return call.args is not None and all(want is _MISSING or same(want, got) for want, got in fields)
+            fields = (
+                (member_at(self.args, keys), member_at(call.args, keys))
+                for keys in (path.split(".") for path in self.match)
+            )
+            return call.args is not None and all(want is MISSING or same(want, got) for want, got in fields)
         if not isinstance(call.args, dict):
             return False
         if self.match == "superset":
@@ -237,14 +237,3 @@ def _minimums(entry: SuiteValue) -> Iterator[tuple[str, float]]:
 
 def _within(part: dict[str, object], whole: dict[str, object]) -> bool:
     return all(key in whole and same(value, whole[key]) for key, value in part.items())
-
-
-def _at(value: object, path: str) -> object:
-    for key in path.split("."):
-        if isinstance(value, dict) and key in value:
-            value = value[key]
-        elif isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
-            value = value[int(key)]
-        else:
-            return _MISSING
-    return value

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _BLANKS = " \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\ufeff"
 SPACE = f"\t\n\x0b\f\r\u2028\u2029{_BLANKS}"
@@ -12,6 +16,9 @@ SPACE = f"\t\n\x0b\f\r\u2028\u2029{_BLANKS}"
 _WHOLE = 1e21
 """From this number on, JavaScript writes whole numbers with an exponent."""
 
+MISSING = object()
+
+_INDEX = re.compile(r"[0-9]{1,9}")
 _LEADING_NUMBER = re.compile(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
 
 
@@ -57,6 +64,18 @@ def same(one: object, other: object) -> bool:
     if number(one) is not None and number(other) is not None:
         return number(one) == number(other)
     return type(one) is type(other) and one == other
+
+
+def member_at(value: object, keys: Iterable[str]) -> object:
+    """The member of nested lists and objects that the keys lead to; ``MISSING`` if there is none."""
+    for key in keys:
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return MISSING
+    return value
 
 
 def is_true(value: object) -> bool:
