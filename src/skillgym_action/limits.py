@@ -30,3 +30,15 @@ MAX_JUDGE_ANSWER_TOKENS = 4096  # asked for; some models have less
 MAX_JUDGE_REPLY_BYTES = 2_000_000
 MAX_QUOTED_CHARACTERS = 200_000  # of one text that is judged; the middle of a longer one is left out
 MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
+
+# --- what agents print ------------------------------------------------------------------------------
+
+MAX_TRANSCRIPT_EVENTS = 20_000  # of a session; more than that is a session out of control, and is not kept in memory
+MAX_TRANSCRIPT_CHARACTERS = 8_000_000  # of all events of a session
+MAX_JSON_TEXT_CHARACTERS = 256 * 1024  # of one string in a line of JSON
+MAX_JSON_DEPTH = 64  # of nested values in a line of JSON
+MAX_PARSED_COMMAND_CHARACTERS = 16 * 1024  # of a shell command that is searched for files it reads
+MAX_SHELL_NESTING = 3  # ``bash -c`` within ``bash -c``
+MAX_SKILL_EVIDENCE = 5  # pieces of evidence for one skill
+MAX_ERROR_CHARACTERS = 500  # of an agent's error message
+MAX_STDERR_CHARACTERS = 4096  # from the end of stderr, searched for the kind of a failure

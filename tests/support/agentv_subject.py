@@ -13,7 +13,7 @@ from fakes_subject import Folder
 from skillgym_action.agentv.assertions import Task, Where, assertion_of
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.javascript.regex import Patience
-from skillgym_action.judge.questions import UnfitError, parsed_answer, user_prompt
+from skillgym_action.judge.questions import AnswerFormatError, parsed_answer, user_prompt
 from skillgym_action.model.errors import Location
 from skillgym_action.model.judge_question import Answer
 from skillgym_action.model.session_report import (
@@ -90,7 +90,7 @@ class Judge:
         for _ in range(TRIES):
             try:
                 return Answer(content=parsed_answer(question, next(texts, "")))
-            except UnfitError as error:
+            except AnswerFormatError as error:
                 why = str(error)
         return Answer(trouble=Trouble(kind="grader", message=why))
 

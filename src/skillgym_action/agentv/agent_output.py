@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.javascript.values import stringified
 from skillgym_action.model.session_report import Cost, Message, ToolCall, ToolResult, Transcript, Usage
-from skillgym_action.transcripts.lenient_json import Loose, object_in, shortened
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,17 +18,17 @@ ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 def of_text(text: str) -> Transcript:
     """What a program wrote: a JSON object that tells of messages or of a text, else the answer itself."""
-    told = object_in(text)
+    told = json_object(text)
     return (of_object(told) if told else None) or answered(text)
 
 
-def of_object(told: Loose) -> Transcript | None:
+def of_object(told: LenientJson) -> Transcript | None:
     """What an object tells; None for one that holds neither messages nor a text."""
     messages = told.at("output") if told.at("output") is not None else told.at("output_messages")
     if isinstance(messages, list) and messages and all(map(_is_message, messages)):
-        said = tuple(Loose(message) for message in messages)
+        said = tuple(LenientJson(message) for message in messages)
     elif (text := told.text("text")) is not None:
-        said = (Loose({"role": "assistant", "content": text}),)
+        said = (LenientJson({"role": "assistant", "content": text}),)
     else:
         return None
     replies = [message for message in said if message.text("role") == "assistant"]
@@ -58,7 +58,7 @@ def _is_message(value: object) -> bool:
     return isinstance(value, dict) and value.get("role") in ROLES
 
 
-def _events(message: Loose, *, last: bool) -> Iterator[Event]:
+def _events(message: LenientJson, *, last: bool) -> Iterator[Event]:
     """A message, then its tool calls, each with what came of it."""
     text, at = _content(message.at("content")), message.text("start_time")
     match message.text("role"):
@@ -81,12 +81,12 @@ def _content(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        blocks = [item if isinstance(item, str) else _block(Loose(item)) for item in value]
+        blocks = [item if isinstance(item, str) else _block(LenientJson(item)) for item in value]
         if None not in blocks:
             return "\n".join(block for block in blocks if block)
     return "" if value is None else stringified(value)
 
 
-def _block(told: Loose) -> str | None:
+def _block(told: LenientJson) -> str | None:
     text = told.text("value")
     return told.text("text") if text is None else text

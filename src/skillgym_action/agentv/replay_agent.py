@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agentv.agent_output import of_object
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Transcript, Trouble
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def progress(line: str) -> Progress | None:  # noqa: ARG001 - a recording is rea
 
 def transcript(capture: Capture, session: Session) -> Transcript:
     """The one line that fits; none and several are trouble."""
-    found = [told for line in capture.stdout.lines() if (told := object_in(line)) and _fits(told, session)]
+    found = [told for line in capture.stdout.lines() if (told := json_object(line)) and _fits(told, session)]
     if len(found) == 1 and (recorded := of_object(found[0])):
         return recorded
     what = "nothing" if not found else f"{len(found)} answers" if len(found) > 1 else "an answer without output"
@@ -47,7 +47,7 @@ def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
     return crashed(capture) or transcript.trouble
 
 
-def _fits(told: Loose, session: Session) -> bool:
+def _fits(told: LenientJson, session: Session) -> bool:
     """Whether a line is of this test. What the target does not say, and the line has, counts for any; but a variant."""
     settings = session.agent.settings
     wanted = {
