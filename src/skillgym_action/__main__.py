@@ -139,11 +139,11 @@ def _leave(code: int) -> NoReturn:
 
 
 def _say(message: str, environment: Mapping[str, str] = NOTHING) -> None:
-    from skillgym_action.text.escaping import log_line
+    from skillgym_action.text.escaping import terminal_text
     from skillgym_action.text.redaction import Redactor, secret_values
 
     within = Redactor(secret_values(environment)).text
-    told = within("\n".join(map(log_line, within(message).splitlines())))
+    told = within("\n".join(map(terminal_text, within(message).splitlines())))
     with suppress(OSError, ValueError):
         print(told, file=sys.stderr, flush=True)  # noqa: T201
 

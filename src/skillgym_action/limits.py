@@ -42,3 +42,8 @@ MAX_SHELL_NESTING = 3  # ``bash -c`` within ``bash -c``
 MAX_SKILL_EVIDENCE = 5  # pieces of evidence for one skill
 MAX_ERROR_CHARACTERS = 500  # of an agent's error message
 MAX_STDERR_CHARACTERS = 4096  # from the end of stderr, searched for the kind of a failure
+
+# --- redaction of secrets ---------------------------------------------------------------------------
+
+MAX_REDACTED_PARTS = 1_000  # texts of keys that were found, and are replaced in everything written later
+REDACTION_OVERLAP_CHARACTERS = 32_768  # that a stream keeps, so that a key split over chunks is seen; none is longer

@@ -128,7 +128,7 @@ def _run_in(context: Context, settings: Settings, given: Mapping[str, str], mode
     from skillgym_action.cli import commands
     from skillgym_action.clock import Clock
     from skillgym_action.github.step_files import give_to_owner
-    from skillgym_action.text.escaping import log_line
+    from skillgym_action.text.escaping import terminal_text
 
     config = wiring.configuration(settings, context)
     directory = run_directory(settings, config, context, Clock())
@@ -143,7 +143,7 @@ def _run_in(context: Context, settings: Settings, given: Mapping[str, str], mode
             written = (directory, *(context.cwd / path for _, path in settings.report))
             give_to_owner([path for path in written if context.checkout.takes(path)], context.root)
         except OSError as error:  # no verdict depends on that
-            note = log_line(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
+            note = terminal_text(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
             print(note, file=sys.stderr)  # noqa: T201
 
 

@@ -20,7 +20,7 @@ from skillgym_action.settings.configuration_file import configuration_differs
 from skillgym_action.settings.resolve import run_directory
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.stages.plan import known
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -91,10 +91,10 @@ def _show(terminal: Terminal, report: RunReport, directory: Path, given: Setting
     if given.verbose:
         for result in report.results:
             if result.status not in GREEN and result.final_output:
-                terminal.progress(f"{plain(result.case_id)}: final output")
+                terminal.progress(f"{terminal_line(result.case_id)}: final output")
                 terminal.untrusted(result.final_output)
     if not given.quiet:
-        terminal.progress(f"reports: {plain(str(directory))}")
+        terminal.progress(f"reports: {terminal_line(str(directory))}")
 
 
 def _plan(given: Settings, context: Context, runners: tuple[Runner, ...], options: Options) -> Plan:
@@ -171,11 +171,11 @@ def _problems(suites: tuple[Suite, ...], context: Context) -> int:
     wrong, within = 0, context.redactor.text
     for suite in suites:
         for warning in suite.warnings:
-            print(within(plain(f"warning: {warning}")), file=sys.stderr)  # noqa: T201
+            print(within(terminal_line(f"warning: {warning}")), file=sys.stderr)  # noqa: T201
         problems = [invalid.problem for invalid in suite.invalid]
         for problem in (*problems, *(runner.problem for runner in suite.runners if runner.problem)):
             wrong = 2
-            print(within(plain(f"error: {problem}")), file=sys.stderr)  # noqa: T201
+            print(within(terminal_line(f"error: {problem}")), file=sys.stderr)  # noqa: T201
     return wrong
 
 
@@ -229,7 +229,7 @@ def doctor(given: Settings, context: Context, *, install: tuple[str, ...], probe
             worst = max(worst, finding.state)
             sign, color = DOCTORS_SIGNS[finding.state]
             told = "; ".join(part for part in (finding.text, finding.remedy) if part)
-            subject, told = (plain(within(" ".join(text.split()))) for text in (finding.subject, told))
+            subject, told = (terminal_line(within(" ".join(text.split()))) for text in (finding.subject, told))
             console.print(Text.assemble((sign, color), f" {subject:16} {told}"))
     return int(worst == max(DOCTORS_SIGNS))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from skillgym_action.text.escaping import log_line, plain
+from skillgym_action.text.escaping import terminal_line, terminal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ def lines(plan: Plan) -> Iterator[str]:
     for execution in plan.executions:
         budget = f", ${execution.budget:.2f}" if execution.budget is not None else ""
         names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]"
-        yield plain(f"{names}  {execution.timeout:g} s{budget}")
+        yield terminal_line(f"{names}  {execution.timeout:g} s{budget}")
 
 
 def as_json(plan: Plan) -> str:
@@ -51,13 +51,13 @@ def as_table(plan: Plan) -> str:
         table.add_column(name, overflow="fold")
     for one in plan.executions:
         cells = (one.suite.path, one.case.id, one.runner.id, one.model or "", ", ".join(one.case.tags))
-        table.add_row(*(Text(plain(cell)) for cell in cells))
+        table.add_row(*(Text(terminal_line(cell)) for cell in cells))
     console = Console(no_color=True, highlight=False)
     with console.capture() as captured:
         console.print(table)
-    return log_line(captured.get().rstrip("\n"))
+    return terminal_text(captured.get().rstrip("\n"))
 
 
 def question_and_answer(question: str, answer: str) -> str:
     """As in a letter: the question on one line, the answer below it."""
-    return "\n".join([f"> {plain(question)}", *map(log_line, answer.splitlines()), ""])
+    return "\n".join([f"> {terminal_line(question)}", *map(terminal_text, answer.splitlines()), ""])

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from skillgym_action.reporters.terminal import finished_line
-from skillgym_action.text.escaping import log_line
+from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,4 +88,4 @@ class Terminal:
     def untrusted(self, text: str) -> None:
         """Text of an agent, so that no line of it is a command to anybody."""
         for line in text.splitlines():
-            self.progress("    " + log_line(line))
+            self.progress("    " + terminal_text(line))
