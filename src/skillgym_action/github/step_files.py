@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from skillgym_action.filesystem.ownership import give_tree
+from skillgym_action.filesystem.ownership import chown_tree
 from skillgym_action.limits import MAX_SUMMARY_BYTES
 
 if TYPE_CHECKING:
@@ -76,4 +76,4 @@ def give_to_owner(paths: Iterable[Path], directory: Path) -> None:
         for folder in path.parents:
             if home in folder.parents:
                 os.chown(folder, owner.st_uid, owner.st_gid, follow_symlinks=False)
-        give_tree(path, owner.st_uid, owner.st_gid)
+        chown_tree(path, owner.st_uid, owner.st_gid)

@@ -128,7 +128,7 @@ def test_addresses_are_those_of_the_server(seen):
     assert (event.api_url, event.graphql_url) == ("https://ghe.example/api/v3", "https://ghe.example/api/graphql")
     links = event.links()
     assert links.run == "https://ghe.example/octo/skills/actions/runs/4711/attempts/2"
-    assert links.of(Location(path="bench/a b#1.json", line=3)) == (
+    assert links.line_address(Location(path="bench/a b#1.json", line=3)) == (
         f"https://ghe.example/octo/skills/blob/{SHA}/bench/a%20b%231.json#L3"
     )
     assert event.run_key == "4711/2"
