@@ -158,7 +158,7 @@ class Redactor:
         return cast("T", replace(cast("DataclassInstance", value), **new)) if new else value
 
     def stream(self, chunks: Iterable[str], found: set[Leak] | None = None) -> Iterator[str]:
-        """Yield the text of ``chunks`` without secrets, also those split over chunks. Delays 32,000 characters or more."""
+        """Yield ``chunks`` without secrets, also those split over chunks. Lags by 32,000 characters or more."""
         buffer = ""
         for chunk in chunks:
             buffer += chunk
