@@ -62,10 +62,10 @@ def test_a_secret_is_hidden_however_often_it_is_quoted(proved):
     @settings(max_examples=200)
     @given(VALUES, st.lists(st.sampled_from(sorted(WRITERS)), max_size=3))
     def holds(value, writers):
-        told = f"k3y{value}"
+        written = f"k3y{value}"
         for name in writers:
-            told = WRITERS[name](told)
-        assert Redactor([f"k3y{value}"]).text(f"before {told} after").count("***") == 1
+            written = WRITERS[name](written)
+        assert Redactor([f"k3y{value}"]).text(f"before {written} after").count("***") == 1
         tried["all"] += 1
 
     holds()
@@ -184,8 +184,8 @@ def test_a_judgement_is_redacted_before_it_is_escaped():
 
 def test_fields_may_stay_as_they_are():
     (result,) = run_report(f"fix failed: the key is {SECRET}").results
-    told = replace(result, model=SECRET, session_id=SECRET)
-    hidden = Redactor([SECRET]).redacted(told, exclude=("session_id",))
+    leaking = replace(result, model=SECRET, session_id=SECRET)
+    hidden = Redactor([SECRET]).redacted(leaking, exclude=("session_id",))
     assert (hidden.model, hidden.session_id, hidden.status) == ("***", SECRET, result.status)
 
 
@@ -382,8 +382,8 @@ TEXTS = st.lists(
 @given(TEXTS)
 def test_json_without_secrets_is_json(text):
     redactor = Redactor([SECRET])
-    for told in (text, json.dumps(text), json.dumps({"a": text}, ensure_ascii=False)):
-        document = json.dumps([told, "end"], ensure_ascii=False)
+    for content in (text, json.dumps(text), json.dumps({"a": text}, ensure_ascii=False)):
+        document = json.dumps([content, "end"], ensure_ascii=False)
         read = json.loads(redactor.text(document))
         assert read[1:] == ["end"]
         assert SECRET not in read[0]
