@@ -179,7 +179,7 @@ class Judge:
         return with_retries(
             lambda: self._exchange(conversation, end, spending),
             _TransientJudgeError,
-            longest_wait=lambda: max(0.0, end - self._clock.seconds()),
+            longest_wait=lambda: end - self._clock.seconds(),
             pause=lambda seconds: self._clock.pause(seconds, self._cancelled),
             final_error=_final_error,
         )

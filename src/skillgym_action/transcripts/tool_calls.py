@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_SHOWN_ARGUMENT_CHARACTERS
 from skillgym_action.model.session_report import Message, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ CLAUDES_NAMES = {
 """Claude's names for tools of other agents; suites use them for all agents."""
 
 MAIN_ARGUMENTS = ("skill", "file_path", "command", "pattern")
-_SHOWN = 120
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +81,11 @@ def _detail(call: Call) -> str:
     args = call.args if isinstance(call.args, dict) else {}
     values = (args.get(key) for key in (*MAIN_ARGUMENTS, *args))
     text = next((value for value in values if isinstance(value, str) and value), "")
-    return f": {text[:_SHOWN]}{'…' if len(text) > _SHOWN else ''}" if text else ""
+    return (
+        f": {text[:MAX_SHOWN_ARGUMENT_CHARACTERS]}{'…' if len(text) > MAX_SHOWN_ARGUMENT_CHARACTERS else ''}"
+        if text
+        else ""
+    )
 
 
 def _assign_output(calls: list[Call], output: str, tool: str | None) -> None:
