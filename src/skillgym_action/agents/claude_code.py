@@ -17,12 +17,12 @@ from skillgym_action.model.session_report import (
     Usage,
 )
 from skillgym_action.transcripts.agent_output import total, total_usage
-from skillgym_action.transcripts.lenient_json import object_in
+from skillgym_action.transcripts.lenient_json import json_object
 from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Session
-    from skillgym_action.transcripts.lenient_json import Loose
+    from skillgym_action.transcripts.lenient_json import LenientJson
 
 LIMITS = {"error_max_turns": "max-steps", "error_max_budget_usd": "budget-exceeded"}
 EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)\b")
@@ -65,7 +65,7 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is a message of the model; tokens are those known when it starts."""
-    event = object_in(line)
+    event = json_object(line)
     if event is None:
         return None
     if event.text("type") == "result":
@@ -81,7 +81,7 @@ class _Parser(StreamParser):
     error: str = ""
     retry_after: float | None = None
 
-    def take(self, event: Loose) -> bool:
+    def take(self, event: LenientJson) -> bool:
         match event.text("type"), event.text("subtype"):
             case "system", "init":
                 self.model, self.version = event.text("model"), event.text("claude_code_version")
@@ -102,7 +102,7 @@ class _Parser(StreamParser):
         self.session_id = event.text("session_id") or self.session_id
         return True
 
-    def _assistant(self, event: Loose) -> None:
+    def _assistant(self, event: LenientJson) -> None:
         message = event.child("message")
         if message.text("model") == SYNTHETIC:
             self.error = event.text("error") or self.error
@@ -112,18 +112,18 @@ class _Parser(StreamParser):
         at = event.text("timestamp")
         for part in message.children("content"):
             if (text := part.text("text")) is not None:
-                self.log.words(text, at, main=event.at("parent_tool_use_id") is None)
+                self.log.assistant_message(text, at, main=event.at("parent_tool_use_id") is None)
             elif (thought := part.text("thinking")) is not None:
-                self.log.thought(thought, at)
+                self.log.thinking(thought, at)
             elif (tool := part.text("name")) is not None:
                 effects = TOOLS.effects(tool, part.child("input"))
                 self.log.call(part.text("id") or "", tool, part.at("input"), effects, at)
 
-    def _user(self, event: Loose) -> None:
+    def _user(self, event: LenientJson) -> None:
         at = event.text("timestamp")
         own = event.at("parent_tool_use_id") is None and not event.true("isSynthetic")
         if own and (text := event.text("message", "content")) is not None:
-            self.log.user(text, at)
+            self.log.user_message(text, at)
         for part in event.children("message", "content"):
             if part.text("type") == "tool_result":
                 texts = [text for item in part.children("content") if (text := item.text("text")) is not None]
@@ -131,9 +131,9 @@ class _Parser(StreamParser):
                 code = _exit_code(output, event, failed=failed)
                 self.log.result(part.text("tool_use_id") or "", output, failed=failed, exit_code=code, at=at)
             elif own and (text := part.text("text")) is not None:
-                self.log.user(text, at)
+                self.log.user_message(text, at)
 
-    def _result(self, result: Loose) -> None:
+    def _result(self, result: LenientJson) -> None:
         self.complete = True
         self.final_output = result.text("result") or ""
         self.usd, self.turns = result.amount("total_cost_usd"), result.count("num_turns")
@@ -151,7 +151,7 @@ transcript = streamed_events(_Parser)
 trouble = reported_or_crashed
 
 
-def _exit_code(output: str, event: Loose, *, failed: bool) -> int | None:
+def _exit_code(output: str, event: LenientJson, *, failed: bool) -> int | None:
     """The exit code of a command; the output has it in words if it is not 0, and a background command has none yet."""
     if failed:
         code = EXIT_CODE.match(output)
@@ -159,6 +159,6 @@ def _exit_code(output: str, event: Loose, *, failed: bool) -> int | None:
     return None if event.at("tool_use_result", "backgroundTaskId") else 0
 
 
-def _usage(counts: Loose, names: tuple[str, str, str, str] = IN_MESSAGE) -> Usage:
+def _usage(counts: LenientJson, names: tuple[str, str, str, str] = IN_MESSAGE) -> Usage:
     fresh, written, cached, output = (counts.count(name) for name in names)
     return Usage(input_tokens=total((fresh, written, cached)), cache_tokens=cached, output_tokens=output)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents.defaults import StreamParser, cli_invocation, reported_or_crashed, streamed_events
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Command, FileWrite, Usage
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Session
@@ -76,7 +76,7 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is a message of the model; the CLI prints tokens at the end only."""
-    event = object_in(line) or Loose({})
+    event = json_object(line) or LenientJson({})
     match event.text("type"), event.text("item", "type"):
         case "item.completed", "agent_message":
             return Progress(step=event.text("item", "id"))
@@ -89,7 +89,7 @@ def progress(line: str) -> Progress | None:
 class _Parser(StreamParser):
     COLLECTED = IN_ROLLOUT
 
-    def take(self, event: Loose) -> bool:
+    def take(self, event: LenientJson) -> bool:
         item = event.child("item")
         match event.text("type"), item.text("type"):
             case "thread.started", _:
@@ -103,16 +103,16 @@ class _Parser(StreamParser):
             case "turn.failed", _:
                 self.fail(event.text("error", "message") or "the turn failed")
             case "item.completed", "agent_message":
-                self.log.words(item.text("text") or "")
+                self.log.assistant_message(item.text("text") or "")
             case "item.completed", "reasoning":
-                self.log.thought(item.text("text") or "")
+                self.log.thinking(item.text("text") or "")
             case ("item.started" | "item.updated" | "item.completed") as moment, str(kind) if kind != "error":
                 self._tool(item, kind, completed=moment == "item.completed")
             case _:
                 return False
         return True
 
-    def _tool(self, item: Loose, kind: str, *, completed: bool) -> None:
+    def _tool(self, item: LenientJson, kind: str, *, completed: bool) -> None:
         key = item.text("id") or ""
         if not self.log.called(key):
             arguments = {name: value for name, value in item.value.items() if name not in RESULT_FIELDS}
@@ -123,7 +123,7 @@ class _Parser(StreamParser):
             failed = item.text("status") == "failed"
             self.log.result(key, output, failed=failed, exit_code=item.count("exit_code"))
 
-    def take_collected(self, record: Loose) -> None:
+    def take_collected(self, record: LenientJson) -> None:
         """Take a line of the session's rollout, or of a sub-agent's, whose rounds count."""
         payload = record.child("payload")
         match record.text("type"):
@@ -142,7 +142,7 @@ transcript = streamed_events(_Parser)
 trouble = reported_or_crashed
 
 
-def _effects(item: Loose, kind: str) -> list[Effect]:
+def _effects(item: LenientJson, kind: str) -> list[Effect]:
     if kind == "command_execution":
         return [Command(command=_unwrapped(item.text("command") or ""))]
     if kind == "file_change":
@@ -162,7 +162,7 @@ def _unwrapped(command: str) -> str:
     return words[2] if wrapped else command
 
 
-def _usage(counts: Loose) -> Usage:
+def _usage(counts: LenientJson) -> Usage:
     """Input includes what comes from the cache; output includes the reasoning."""
     output, reasoning = counts.count("output_tokens"), counts.count("reasoning_output_tokens")
     return Usage(

@@ -17,6 +17,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import reported_or_crashed, started_again
+from skillgym_action.limits import MAX_JSON_TEXT_CHARACTERS
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.model.json_codec import from_json
 from skillgym_action.model.session import Invocation, Progress
@@ -37,7 +38,7 @@ from skillgym_action.model.session_report import (
 )
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.transcripts.agent_output import Events
-from skillgym_action.transcripts.lenient_json import TEXT_LIMIT, Loose, object_in, shortened
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object, shortened
 from skillgym_action.transcripts.trouble_signs import brief
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _shell_argv(session: Session, values: Mapping[str, str]) -> tuple[str, ...]:
 
 def progress(line: str) -> Progress | None:
     """Only programs that print events report steps."""
-    record = object_in(line)
+    record = json_object(line)
     if record is None or record.text("type") not in {"step", "session"}:
         return None
     if record.text("type") == "session":
@@ -132,16 +133,16 @@ def _text(output: Output) -> str:
     for line in output.lines():
         lines.append(line)
         size += len(line) + 1
-        if size > TEXT_LIMIT:
+        if size > MAX_JSON_TEXT_CHARACTERS:
             break
     return shortened("\n".join(lines))
 
 
 def _from_events(capture: Capture) -> Transcript:
     events = Events()
-    summary, reported = Loose({}), None
+    summary, reported = LenientJson({}), None
     for line in capture.stdout.lines():
-        record = object_in(line) or Loose({})
+        record = json_object(line) or LenientJson({})
         match record.text("type"):
             case "session":
                 summary = record
@@ -164,7 +165,7 @@ def _from_events(capture: Capture) -> Transcript:
     )
 
 
-def _event(record: Loose) -> Event | None:
+def _event(record: LenientJson) -> Event | None:
     """None when a field is missing or of the wrong type."""
     try:
         event: Event = from_json(EVENTS[record.text("type") or ""], record.value)
@@ -176,7 +177,7 @@ def _event(record: Loose) -> Event | None:
     return event if sound else None
 
 
-def _usage(counts: Loose) -> Usage:
+def _usage(counts: LenientJson) -> Usage:
     return Usage(
         input_tokens=counts.count("inputTokens"),
         output_tokens=counts.count("outputTokens"),
@@ -185,7 +186,7 @@ def _usage(counts: Loose) -> Usage:
     )
 
 
-def _trouble(record: Loose) -> Trouble:
+def _trouble(record: LenientJson) -> Trouble:
     kind = record.text("class")
     message = brief(record.text("message") or "the agent reported an error")
     return Trouble(

@@ -20,7 +20,7 @@ from skillgym_action.agents.defaults import (
 )
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import FileWrite, Usage
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is a message of the model; tokens are not known while the CLI runs."""
-    event = None if line.startswith(NOISE) else object_in(line)
+    event = None if line.startswith(NOISE) else json_object(line)
     match event and event.text("type"):
         case "assistant.message" if event and (model := event.text("data", "model")):
             return Progress(step=event.text("data", "messageId"), model=model)
@@ -87,7 +87,7 @@ class _Parser(StreamParser):
     NOISE = NOISE
     COLLECTED = IN_RECORD
 
-    def take_collected(self, record: Loose) -> None:
+    def take_collected(self, record: LenientJson) -> None:
         """Take a line of the session's record. Rounds before a session was continued belong to the session before."""
         data = record.child("data")
         match record.text("type"):
@@ -99,12 +99,12 @@ class _Parser(StreamParser):
             case "session.usage_record":
                 self.rounds[data.text("usage", "apiCallId") or ""] = _usage(data.child("usage"))
 
-    def take(self, event: Loose) -> bool:
+    def take(self, event: LenientJson) -> bool:
         data, at = event.child("data"), event.text("timestamp")
         match event.text("type"):
             case "user.message":
                 if data.at("source") is None:  # else an agent talks to its sub-agent
-                    self.log.user(data.text("content") or "", at)
+                    self.log.user_message(data.text("content") or "", at)
             case "assistant.message":
                 self._message(data, at)
             case "tool.execution_start":
@@ -127,17 +127,17 @@ class _Parser(StreamParser):
                 return kind in SILENT or event.true("ephemeral")
         return True
 
-    def _message(self, message: Loose, at: str | None) -> None:
+    def _message(self, message: LenientJson, at: str | None) -> None:
         main = message.at("parentToolCallId") is None
         if thought := message.text("reasoningText"):
-            self.log.thought(thought, at)
+            self.log.thinking(thought, at)
         if text := message.text("content"):
-            self.log.words(text, at, main=main)
+            self.log.assistant_message(text, at, main=main)
         if model := message.text("model"):  # else the CLI called a tool itself
             self.model = model if main else self.model
             self.rounds.setdefault(message.text("apiCallId") or message.text("messageId") or "", Usage())
 
-    def _error(self, error: Loose) -> None:
+    def _error(self, error: LenientJson) -> None:
         message, kind = error.text("message") or "the session failed", error.text("errorType") or ""
         known = ERRORS.get(kind) or kind_of_text(message) or kind_of_status(error.count("statusCode"))
         self.fail(message, known or ("provider" if kind == "query" else None))
@@ -147,13 +147,13 @@ transcript = streamed_events(_Parser)
 trouble = reported_or_crashed
 
 
-def _effects(tool: str, call: Loose) -> Iterable[Effect]:
+def _effects(tool: str, call: LenientJson) -> Iterable[Effect]:
     if tool == PATCH_TOOL:
         return [FileWrite(path=path) for path in PATCHED_FILE.findall(call.text("arguments") or "")]
     return TOOLS.effects(tool, call.child("arguments"))
 
 
-def _usage(counts: Loose) -> Usage:
+def _usage(counts: LenientJson) -> Usage:
     """Input includes what comes from the cache; output includes the reasoning."""
     output, reasoning = counts.count("outputTokens"), counts.count("reasoningTokens")
     return Usage(

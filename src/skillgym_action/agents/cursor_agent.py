@@ -16,7 +16,7 @@ from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation,
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.agent_output import total
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Session
@@ -41,7 +41,7 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is a model call, as far as lines name it; else a message, or a call of a tool."""
-    event = object_in(line) or Loose({})
+    event = json_object(line) or LenientJson({})
     step = _step(event)
     if step is not None:
         return Progress(step=step)
@@ -49,7 +49,7 @@ def progress(line: str) -> Progress | None:
 
 
 class _Parser(StreamParser):
-    def take(self, event: Loose) -> bool:
+    def take(self, event: LenientJson) -> bool:
         self.session_id = event.text("session_id") or self.session_id
         if (step := _step(event)) is not None and (self.rounds or event.text("model_call_id")):
             self.rounds[step] = Usage()
@@ -57,9 +57,9 @@ class _Parser(StreamParser):
             case "system", "init":
                 self.model = event.text("model")
             case "user", _:
-                self.log.user(_words(event), _at(event))
+                self.log.user_message(_words(event), _at(event))
             case "assistant", _:
-                self.log.words(_words(event), _at(event))
+                self.log.assistant_message(_words(event), _at(event))
             case "tool_call", "started" | "completed":
                 self._tool(event)
             case "result", _:
@@ -68,19 +68,19 @@ class _Parser(StreamParser):
                 return kind == "thinking"
         return True
 
-    def _tool(self, event: Loose) -> None:
+    def _tool(self, event: LenientJson) -> None:
         key, (tool, call) = event.text("call_id") or "", _tool(event)
         if not self.log.called(key):
             self.log.call(key, tool, call.at("args"), TOOLS.effects(tool, call.child("args")), _at(event))
         if event.text("subtype") == "completed":
             result = call.child("result")
-            outcome = (*result.children(), Loose({}))[0]
+            outcome = (*result.children(), LenientJson({}))[0]
             shown = [text for name in SHOWN if (text := outcome.text(name))]
             failed = bool(result.value) and "success" not in result.value
             code = outcome.count("exitCode")
             self.log.result(key, "\n".join(shown), failed=failed, exit_code=code, at=_at(event))
 
-    def _result(self, result: Loose) -> None:
+    def _result(self, result: LenientJson) -> None:
         self.complete = True
         usage = result.child("usage")
         cached = usage.count("cacheReadTokens")
@@ -97,7 +97,7 @@ transcript = streamed_events(_Parser)
 trouble = reported_or_crashed
 
 
-def _step(event: Loose) -> str | None:
+def _step(event: LenientJson) -> str | None:
     """Lines of one model call name it; final messages, and older versions, do not."""
     call = event.text("model_call_id")
     match event.text("type"), event.text("subtype"):
@@ -109,24 +109,24 @@ def _step(event: Loose) -> str | None:
             return None
 
 
-def _tool(event: Loose) -> tuple[str, Loose]:
+def _tool(event: LenientJson) -> tuple[str, LenientJson]:
     """The tool's name in lower case, words joined by hyphens; its arguments, and its result if it has one."""
     function = event.child("tool_call", "function")
     if (name := function.text("name")) is not None:
-        args = object_in(function.text("arguments") or "") or function.child("arguments")
-        return name, Loose({"args": args.value, "result": function.at("result")})
+        args = json_object(function.text("arguments") or "") or function.child("arguments")
+        return name, LenientJson({"args": args.value, "result": function.at("result")})
     for key in event.child("tool_call").value:
         if key.endswith("ToolCall"):
             name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", key.removesuffix("ToolCall")).lower()
             return name, event.child("tool_call", key)
-    return "", Loose({})
+    return "", LenientJson({})
 
 
-def _words(event: Loose) -> str:
+def _words(event: LenientJson) -> str:
     return "".join(part.text("text") or "" for part in event.children("message", "content"))
 
 
-def _at(event: Loose) -> str | None:
+def _at(event: LenientJson) -> str | None:
     """The time of a line that has one, in ISO 8601."""
     milliseconds = event.amount("timestamp_ms")
     if milliseconds is None or milliseconds / 1000 > LATEST:

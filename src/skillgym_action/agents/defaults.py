@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal
-from skillgym_action.transcripts.agent_output import Reading
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.agent_output import TranscriptParser
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def started_again(invocation: Callable[[Session], Invocation]) -> Callable[[Sess
 # --- reading ----------------------------------------------------------------------------------------
 
 
-class StreamParser(Reading):
+class StreamParser(TranscriptParser):
     """Builds a transcript from what an agent printed, one JSON object a line, and from the files it left.
 
     ``COLLECTED``: where it is set, only lines of collected files in which it is found are parsed.
@@ -80,9 +80,9 @@ class StreamParser(Reading):
         for file in capture.collected:
             for line in file.lines():
                 if self.COLLECTED is None or self.COLLECTED.search(line):
-                    self.take_collected(object_in(line) or Loose({}))
+                    self.take_collected(json_object(line) or LenientJson({}))
 
-    def take_collected(self, record: Loose) -> None:
+    def take_collected(self, record: LenientJson) -> None:
         """Take the object of one line of a collected file."""
 
     def finish(self, capture: Capture) -> None:
@@ -133,7 +133,7 @@ class Tools:
     writes: Mapping[str, str] = field(default_factory=dict)
     patches: Mapping[str, str] = field(default_factory=dict)
 
-    def effects(self, tool: str, arguments: Loose) -> Iterator[Effect]:
+    def effects(self, tool: str, arguments: LenientJson) -> Iterator[Effect]:
         """What a call does, if it succeeds; nothing for other tools, and without the argument."""
         if (command := self._argument(self.commands, tool, arguments)) is not None:
             yield Command(command=command)
@@ -148,5 +148,5 @@ class Tools:
                 yield FileWrite(path=path)
 
     @staticmethod
-    def _argument(names: Mapping[str, str], tool: str, arguments: Loose) -> str | None:
+    def _argument(names: Mapping[str, str], tool: str, arguments: LenientJson) -> str | None:
         return arguments.text(names[tool]) if tool in names else None

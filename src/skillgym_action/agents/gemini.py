@@ -23,7 +23,7 @@ from skillgym_action.agents.defaults import (
 )
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """The end only: the stream does not say which calls of tools belong to one model round."""
-    event = object_in(line)
+    event = json_object(line)
     return Progress(finished=True) if event and event.text("type") == "result" else None
 
 
@@ -99,16 +99,16 @@ class _Parser(StreamParser):
     pieces: list[str] = field(default_factory=list)
     begun: str | None = None
     between_rounds: bool = True
-    error: Loose | None = None
+    error: LenientJson | None = None
     notice: str = ""
 
-    def take_collected(self, record: Loose) -> None:
+    def take_collected(self, record: LenientJson) -> None:
         """Take a line of the log. The last line about a message counts; some lines repeat many of them."""
         for message in (record, *record.children("$set", "messages")):
             if message.text("type") == "gemini" and (key := message.text("id")):
                 self.logged[key] = _round(message)
 
-    def take(self, event: Loose) -> bool:
+    def take(self, event: LenientJson) -> bool:
         at, kind = event.text("timestamp"), event.text("type")
         if kind == "message" and event.text("role") == "assistant":
             self._note_round()
@@ -120,7 +120,7 @@ class _Parser(StreamParser):
             case "init":
                 self._begin(event)
             case "message":
-                self.log.user(event.text("content") or "", at)
+                self.log.user_message(event.text("content") or "", at)
                 self.between_rounds = True
             case "tool_use":
                 self._note_round()
@@ -135,7 +135,7 @@ class _Parser(StreamParser):
                 return False
         return True
 
-    def _begin(self, event: Loose) -> None:
+    def _begin(self, event: LenientJson) -> None:
         """Rounds that were logged before belong to a session that this one continues."""
         self.session_id, self.model = event.text("session_id"), event.text("model")
         rounds = {key: one for key, one in self.logged.items() if one.at >= (event.text("timestamp") or "")}
@@ -150,21 +150,21 @@ class _Parser(StreamParser):
             self.turns = number + 1
             for thought in self.thoughts[number : number + 1]:
                 for text in thought:
-                    self.log.thought(text)
+                    self.log.thinking(text)
 
     def _end_message(self) -> None:
         """Log the message whose pieces are complete."""
         if self.pieces:
-            self.log.words("".join(self.pieces), self.begun)
+            self.log.assistant_message("".join(self.pieces), self.begun)
             self.pieces, self.begun = [], None
 
-    def _tool_result(self, event: Loose, at: str | None) -> None:
+    def _tool_result(self, event: LenientJson, at: str | None) -> None:
         key, failed = event.text("tool_id") or "", event.text("status") == "error"
         output = event.text("output") or event.text("error", "message") or ""
         self.log.result(key, output, failed=failed, exit_code=self.codes.get(key), at=at)
         self.between_rounds = True
 
-    def _result(self, result: Loose) -> None:
+    def _result(self, result: LenientJson) -> None:
         self.complete, self.usage = True, _total(result.child("stats"))
         models = result.child("stats", "models")
         if models.value and self.model not in models.value:
@@ -189,7 +189,7 @@ transcript = streamed_events(_Parser)
 trouble = reported_or_crashed
 
 
-def _round(message: Loose) -> _Round:
+def _round(message: LenientJson) -> _Round:
     tokens = message.child("tokens")
     parts = [(thought.text("subject"), thought.text("description")) for thought in message.children("thoughts")]
     return _Round(
@@ -205,14 +205,14 @@ def _round(message: Loose) -> _Round:
     )
 
 
-def _exit_code(call: Loose) -> int | None:
+def _exit_code(call: LenientJson) -> int | None:
     """The exit code of a command that ended by itself; one in the background has none yet."""
     outputs = [result.text("functionResponse", "response", "output") or "" for result in call.children("result")]
     ended = ENDED.search("\n".join(outputs))
     return int(ended["code"] or 0) if ended and not ended["signal"] else None
 
 
-def _total(stats: Loose) -> Usage:
+def _total(stats: LenientJson) -> Usage:
     """Input includes what comes from the cache; only the total includes the thoughts."""
     names = ("total_tokens", "input_tokens", "output_tokens")
     total, input_tokens, output = (stats.count(name) for name in names)

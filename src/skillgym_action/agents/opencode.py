@@ -16,7 +16,7 @@ from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation,
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.agent_output import total
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _services(session: Session) -> dict[str, dict[str, str]]:
 
 def progress(line: str) -> Progress | None:
     """A step is a message of the model, printed with its tokens when it has ended."""
-    event = object_in(line) or Loose({})
+    event = json_object(line) or LenientJson({})
     match event.text("type"):
         case "step_finish":
             return Progress(step=event.text("part", "messageID"), usage=_usage(event.child("part", "tokens")))
@@ -141,17 +141,17 @@ class _Parser(StreamParser):
     """``logged``: the CLI's log of errors; ``running``: calls of tools that have not ended."""
 
     logged: str = ""
-    running: dict[str, Loose] = field(default_factory=dict)
+    running: dict[str, LenientJson] = field(default_factory=dict)
 
-    def take(self, event: Loose) -> bool:
+    def take(self, event: LenientJson) -> bool:
         part = event.child("part")
         match event.text("type"):
             case "session":
                 self.version, self.model = event.text("version"), event.text("model")
             case "text":
-                self.log.words(part.text("text") or "")
+                self.log.assistant_message(part.text("text") or "")
             case "reasoning":
-                self.log.thought(part.text("text") or "")
+                self.log.thinking(part.text("text") or "")
             case "tool_start":
                 self.running[event.text("callID") or ""] = event
             case "tool_use":
@@ -176,7 +176,7 @@ class _Parser(StreamParser):
             tool = call.text("tool") or ""
             self.log.call(key, tool, call.at("args"), TOOLS.effects(tool, call.child("args")))
 
-    def _tool(self, part: Loose) -> None:
+    def _tool(self, part: LenientJson) -> None:
         key, tool, state = part.text("callID") or "", part.text("tool") or "", part.child("state")
         self.running.pop(key, None)
         self.log.call(key, tool, state.at("input"), TOOLS.effects(tool, state.child("input")))
@@ -185,13 +185,13 @@ class _Parser(StreamParser):
         if tool == "skill" and error == NO_RIPGREP:
             self.fail("the agent cannot load skills without ripgrep; put rg on the PATH", "agent-missing")
 
-    def _step(self, part: Loose) -> None:
+    def _step(self, part: LenientJson) -> None:
         self.rounds[part.text("messageID") or ""] = _usage(part.child("tokens"))
         # A model without a price has a cost of 0, which means unknown.
         self.usd = ((self.usd or 0.0) + (part.amount("cost") or 0.0)) or None
         self.complete = part.text("reason") not in GOES_ON
 
-    def _error(self, error: Loose) -> None:
+    def _error(self, error: LenientJson) -> None:
         data = error.child("data")
         name, message = error.text("name") or "", data.text("message") or "the session failed"
         kind = kind_of_status(data.count("statusCode")) or kind_of_text(message)
@@ -206,7 +206,7 @@ transcript = streamed_events(_Parser)
 trouble = reported_or_crashed
 
 
-def _usage(counts: Loose) -> Usage:
+def _usage(counts: LenientJson) -> Usage:
     """Input, and input that comes from or goes to the cache, exclude one another; so do output and reasoning."""
     cached = counts.count("cache", "read")
     return Usage(

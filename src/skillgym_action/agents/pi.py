@@ -15,7 +15,7 @@ from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation,
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.agent_output import total
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
@@ -62,7 +62,7 @@ def progress(line: str) -> Progress | None:
     """A step is a message of the model, printed with its tokens when it has ended."""
     if line.startswith(NOISE):
         return None
-    event = object_in(line) or Loose({})
+    event = json_object(line) or LenientJson({})
     messages = (event.child("message"), *event.children("messages"))
     if messages[-1].text("stopReason") in {None, "error"}:
         return None
@@ -74,13 +74,13 @@ def progress(line: str) -> Progress | None:
 class _Parser(StreamParser):
     NOISE = NOISE
 
-    def take(self, event: Loose) -> bool:
+    def take(self, event: LenientJson) -> bool:
         key = event.text("toolCallId") or ""
         match event.text("type"), event.text("message", "role"):
             case "session", _:
                 self.session_id = event.text("id")
             case "message_end", "user":
-                self.log.user("\n".join(_texts(event.child("message"))))
+                self.log.user_message("\n".join(_texts(event.child("message"))))
             case "message_end", "assistant":
                 self._message(event.child("message"))
             case "tool_execution_start", _:
@@ -102,12 +102,12 @@ class _Parser(StreamParser):
         if PRICE_OF_ANOTHER in capture.stderr.tail(4096):
             self.usd = None
 
-    def _message(self, message: Loose) -> None:
+    def _message(self, message: LenientJson) -> None:
         for part in message.children("content"):
             if text := part.text("text"):
-                self.log.words(text)
+                self.log.assistant_message(text)
             elif thought := part.text("thinking"):
-                self.log.thought(thought)
+                self.log.thinking(thought)
         self.model = message.text("model")
         self.failure = None
         reason, tokens = message.text("stopReason"), message.count("usage", "totalTokens")
@@ -125,7 +125,7 @@ transcript = streamed_events(_Parser)
 trouble = reported_or_crashed
 
 
-def _texts(parent: Loose) -> list[str]:
+def _texts(parent: LenientJson) -> list[str]:
     return [text for part in parent.children("content") if (text := part.text("text")) is not None]
 
 
@@ -135,11 +135,11 @@ def _exit_code(output: str, *, failed: bool) -> int | None:
     return (int(code[1]) if code else None) if failed else 0
 
 
-def _round(message: Loose) -> str:
+def _round(message: LenientJson) -> str:
     return message.text("responseId") or str(message.at("timestamp"))
 
 
-def _usage(message: Loose) -> Usage:
+def _usage(message: LenientJson) -> Usage:
     """Input, and input that comes from or goes to the cache, exclude one another."""
     counts = message.child("usage")
     cached = counts.count("cacheRead")

@@ -23,7 +23,7 @@ from skillgym_action.agents.defaults import (
 )
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
@@ -68,7 +68,7 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is the line of a model round that has its tokens, or that calls for tools."""
-    event = object_in(line) or Loose({})
+    event = json_object(line) or LenientJson({})
     if event.text("type") == "result":
         return Progress(finished=True)
     message = event.child("message")
@@ -84,13 +84,13 @@ class _Parser(StreamParser):
     logged: dict[str, str] = field(default_factory=dict)
     failed_call: str = ""
 
-    def take_collected(self, record: Loose) -> None:
+    def take_collected(self, record: LenientJson) -> None:
         """Take a line of the log: results of tools, as the model gets them."""
         for part in record.children("message", "parts"):
             if (output := part.text("functionResponse", "response", "output")) is not None:
                 self.logged[part.text("functionResponse", "id") or ""] = output
 
-    def take(self, event: Loose) -> bool:
+    def take(self, event: LenientJson) -> bool:
         self.session_id = event.text("session_id") or self.session_id
         match event.text("type"), event.text("subtype"):
             case "system", "init":
@@ -105,29 +105,29 @@ class _Parser(StreamParser):
                 return False
         return True
 
-    def _assistant(self, event: Loose) -> None:
+    def _assistant(self, event: LenientJson) -> None:
         message, main = event.child("message"), event.at("parent_tool_use_id") is None
         if (key := message.text("id")) and _paid(message):
             self.rounds[key], self.failed_call = _usage(message), ""
         for part in message.children("content"):
             if (text := part.text("text")) is not None:
-                self.log.words(text, main=main)
+                self.log.assistant_message(text, main=main)
                 if main and text.startswith(FAILED_CALL) and not _paid(message):
                     self.failed_call = text
             elif (thought := part.text("thinking")) is not None:
-                self.log.thought(thought)
+                self.log.thinking(thought)
             elif (tool := part.text("name")) is not None:
                 effects = TOOLS.effects(tool, part.child("input"))
                 self.log.call(part.text("id") or "", tool, part.at("input"), effects)
 
-    def _user(self, event: Loose) -> None:
+    def _user(self, event: LenientJson) -> None:
         for part in event.children("message", "content"):
             if part.text("type") == "tool_result":
                 key, output = part.text("tool_use_id") or "", part.text("content") or ""
                 code = _exit_code(self.logged.get(key, output))
                 self.log.result(key, output, failed=part.true("is_error"), exit_code=code)
 
-    def _result(self, result: Loose) -> None:
+    def _result(self, result: LenientJson) -> None:
         self.complete, self.turns = True, result.count("num_turns")
         self.usage, self.final_output = _usage(result), result.text("result") or ""
         if result.true("is_error"):
@@ -155,11 +155,11 @@ def _exit_code(output: str) -> int | None:
     return int(ended[-1]) if ended else None
 
 
-def _paid(message: Loose) -> bool:
+def _paid(message: LenientJson) -> bool:
     return bool(message.count("usage", "input_tokens"))
 
 
-def _usage(event: Loose) -> Usage:
+def _usage(event: LenientJson) -> Usage:
     """Input includes what comes from the cache; output includes the reasoning, which the stream does not count."""
     return Usage(
         input_tokens=event.count("usage", "input_tokens"),

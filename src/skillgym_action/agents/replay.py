@@ -13,7 +13,7 @@ from skillgym_action.agents.defaults import no_progress, started_again
 from skillgym_action.model.json_codec import from_json
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Raw, SessionReport, Transcript, Trouble
-from skillgym_action.transcripts.lenient_json import object_in, shortened
+from skillgym_action.transcripts.lenient_json import json_object, shortened
 from skillgym_action.transcripts.trouble_signs import brief, crashed
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ progress = no_progress
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - all is in the recording
     """The transcript of the recorded session, its trouble included."""
     printed = "\n".join(capture.stdout.lines())
-    recorded = object_in(printed)
+    recorded = json_object(printed)
     if recorded is None:
         return Transcript(events=(Raw(line=shortened(printed)),) if printed else ())
     report = from_json(SessionReport, recorded.value)
