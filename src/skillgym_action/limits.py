@@ -99,6 +99,12 @@ MAX_JUDGE_REPLY_BYTES = 2_000_000
 MAX_QUOTED_CHARACTERS = 200_000  # of one text that is judged; the middle of a longer one is left out
 MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
 
+# --- cli: doctor, explain ----------------------------------------------------------------------------
+
+MAX_PROBE_SECONDS = 60.0  # of the session that `doctor --probe` runs
+MAX_DOCTOR_TEXT_CHARS = 200  # of a command, an answer or a message in a line of `doctor`
+MAX_EXPLAIN_FILE_BYTES = 4 * 1024 * 1024  # of explain.json
+MAX_EXPLAIN_SECONDS = 300.0  # for an answer to a question of `explain`
 # --- AgentV suites ----------------------------------------------------------------------------------
 
 MAX_UNKNOWN_KEYS = 100  # of one mapping that are reported one by one
