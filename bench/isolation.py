@@ -23,7 +23,7 @@ from bench.__main__ import CASES, FLOOR, JOBS, TOOL, suite, template
 
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.suite import WorkspaceSpec
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.supervisor_client import Supervisor
 from skillgym_action.processes.users import agent_user
 from skillgym_action.repository.repository import Repository
@@ -100,7 +100,9 @@ def of_copies(folder: Path) -> dict[str, float]:
     spec = WorkspaceSpec(source="template", template=source)
     taken: dict[str, list[float]] = {"floor": [], "now": []}
     with (
-        Processes(environment={}, cancelled=Cancellation(), user=agent_user(USER) if IS_ROOT else None) as processes,
+        ProcessLauncher(
+            environment={}, cancelled=Cancellation(), user=agent_user(USER) if IS_ROOT else None
+        ) as processes,
         Workspaces(Repository(folder, processes), processes) as workspaces,
     ):
         for _ in range(ROUNDS + 1):

@@ -16,7 +16,7 @@ from skillgym_action.clock import Clock
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.network.proxies import network
 from skillgym_action.processes.agent_installs import AgentInstalls
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.users import CREDENTIALS, agent_user
 from skillgym_action.repository.committed_tree import CommittedTree, MissingObjectError
 from skillgym_action.repository.repository import Repository
@@ -75,7 +75,7 @@ def with_origin(settings: Settings, context: Context) -> Iterator[Context]:
         yield replace(context, apart=origin)
 
 
-def _origin(named: str, context: Context, processes: Processes, stack: ExitStack) -> Origin:
+def _origin(named: str, context: Context, processes: ProcessLauncher, stack: ExitStack) -> Origin:
     """Raises UsageError, also for a folder that does not hold what it is meant to hold."""
     head = Repository(context.root, processes, context.checkout)
     event = context.job.event if context.job else None
@@ -91,7 +91,7 @@ def _origin(named: str, context: Context, processes: Processes, stack: ExitStack
     return origin
 
 
-def _base_commit(event: GitHubEvent | None, context: Context, processes: Processes, stack: ExitStack) -> Origin:
+def _base_commit(event: GitHubEvent | None, context: Context, processes: ProcessLauncher, stack: ExitStack) -> Origin:
     """The files of the base commit in a temporary folder. Raises UsageError."""
     if event is None or event.base is None:
         what = f"the event {event.name}" if event else "this job"
@@ -115,14 +115,14 @@ def _base_commit(event: GitHubEvent | None, context: Context, processes: Process
 
 
 @contextmanager
-def _processes(context: Context) -> Iterator[Processes]:
+def _processes(context: Context) -> Iterator[ProcessLauncher]:
     """A door of its own, before the run has any."""
     with ExitStack() as stack:
         cancelled = Cancellation()
         stack.callback(cancelled.close)
         stack.enter_context(_signals(cancelled))
         try:
-            yield stack.enter_context(Processes(environment=context.environment, cancelled=cancelled))
+            yield stack.enter_context(ProcessLauncher(environment=context.environment, cancelled=cancelled))
         except InterruptedError:
             raise KeyboardInterrupt from None
 
@@ -145,7 +145,9 @@ def _program_runner(settings: Settings, context: Context) -> Callable[[Path], ob
             stack.enter_context(_signals(cancelled))
             user = _user(context, settings.agent_user, stack)
             logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
-            processes = stack.enter_context(Processes(environment=context.environment, cancelled=cancelled, user=user))
+            processes = stack.enter_context(
+                ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
+            )
             hosts = stack.enter_context(SuiteHosts(processes, root=context.origin.root, logs=logs, node=context.node))
             hosts.apart = context.origin.apart_from
             try:
@@ -179,7 +181,9 @@ def opened(
         stack.callback(cancelled.close)
         stack.enter_context(_signals(cancelled))
         user = _user(context, options.execute.agent_user if options else user_name, stack)
-        processes = stack.enter_context(Processes(environment=context.environment, cancelled=cancelled, user=user))
+        processes = stack.enter_context(
+            ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
+        )
         repository, origin = Repository(context.root, processes, context.checkout), context.origin
         workspaces = stack.enter_context(Workspaces(repository, processes))
         ours = {directory, origin.root} - {context.root}
@@ -279,7 +283,7 @@ def _github_api(event: GitHubEvent, context: Context, clock: Clock, cancelled: C
     return api
 
 
-def _templates(options: Options | None, processes: Processes, context: Context) -> ReportTemplates | None:
+def _templates(options: Options | None, processes: ProcessLauncher, context: Context) -> ReportTemplates | None:
     if options is None or options.templates is None:
         return None
     from skillgym_action.user_templates.renderer import ReportTemplates

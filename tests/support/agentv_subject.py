@@ -28,7 +28,7 @@ from skillgym_action.model.session_report import (
     Trouble,
     Usage,
 )
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ class Desk:
     timeout: float = 60.0
     judge: Judge | None = None
     diff: str | None = None
-    processes: Processes | None = None
+    processes: ProcessLauncher | None = None
     logs: Path | None = None
     ran: list[Invocation] = field(default_factory=list)
     patience: Patience = field(default_factory=Patience)
@@ -128,17 +128,17 @@ class Desk:
 
 
 @contextmanager
-def door() -> Iterator[Processes]:
+def door() -> Iterator[ProcessLauncher]:
     """The real process door."""
     cancellation = Cancellation()
     try:
-        with Processes(environment=dict(os.environ), cancelled=cancellation) as processes:
+        with ProcessLauncher(environment=dict(os.environ), cancelled=cancellation) as processes:
             yield processes
     finally:
         cancellation.close()
 
 
-def desk(root: Path, processes: Processes, answer: str = "done", *events: list[Any], **settings: Any) -> Desk:
+def desk(root: Path, processes: ProcessLauncher, answer: str = "done", *events: list[Any], **settings: Any) -> Desk:
     """A desk over a workspace and a suite folder below ``root``, which is made."""
     workspace, logs = root / "workspace", root / "logs"
     for folder in (workspace, logs, root / "suite"):

@@ -108,14 +108,14 @@ def run_action(environment: Mapping[str, str]) -> int:
     given = inputs(environment)
     settings = settings_of(given)
     from skillgym_action import wiring
-    from skillgym_action.processes.users import images_own_user
+    from skillgym_action.processes.users import image_user
     from skillgym_action.repository.checkout import working_directory
 
     mode = _mode(given)
     job = _job(given, environment, mode)
     folder = working_directory(Path(given.get("working-directory", ".")))
     context = current_context(folder, environment, job)
-    settings = settings.model_copy(update={"agent_user": images_own_user()})
+    settings = settings.model_copy(update={"agent_user": image_user()})
     if mode == "report" and settings.suites_from:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
         raise UsageError("mode report has no use for the input suites-from", remedy=remedy)

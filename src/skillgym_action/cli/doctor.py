@@ -17,7 +17,7 @@ from skillgym_action.model.errors import Location, SkillgymError, UsageError, di
 from skillgym_action.model.execution import Execution
 from skillgym_action.model.suite import Case, Suite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES
-from skillgym_action.processes.users import IDS
+from skillgym_action.processes.users import SESSION_UIDS
 from skillgym_action.sessions.run_session import attempt
 from skillgym_action.settings.configuration_file import Config, find_config
 from skillgym_action.settings.options import ExecuteOptions
@@ -141,8 +141,9 @@ def _sessions(services: Services) -> Finding:
     """What keeps sessions apart from each other and from the job."""
     finding = partial(Finding, subject="sessions")
     if user := services.processes.user:
-        apart = f"each has a user id of its own, {IDS.start} to {IDS.stop - 1}, and reaches no other session"
-        if user.have_names:
+        first, last = SESSION_UIDS.start, SESSION_UIDS.stop - 1
+        apart = f"each has a user id of its own, {first} to {last}, and reaches no other session"
+        if user.have_accounts:
             return finding(text=apart)
         nameless = "; these users have no name, and os.userInfo() of Node.js fails there"
         return finding(text=apart + nameless, state=State.WARNING, remedy="give them names in /etc/passwd")
@@ -212,7 +213,8 @@ def _runners(services: Services, settings: Settings, context: Context, config: C
         name
         for name, listing in AGENTS.items()
         if listing.executable and listing.format is None
-        if services.installs.on_path(listing.executable) or (listing.package and services.installs.there(name))
+        if services.installs.find_program(listing.executable)
+        or (listing.package and services.installs.installed_program(name))
     ]
     known = tuple(config.file.runners or ())
     ids = settings.runner or known or tuple(found)
@@ -237,10 +239,10 @@ def _runners(services: Services, settings: Settings, context: Context, config: C
 def _equipped(services: Services, runner: Runner) -> Runner:
     """With the program that a run would start."""
     agent, listing = runner.agent, AGENTS[runner.agent.type]
-    on_path = listing.executable and not agent.version and services.installs.on_path(listing.executable)
+    on_path = listing.executable and not agent.version and services.installs.find_program(listing.executable)
     if agent.command or on_path or not listing.package:
         return runner
-    there = services.installs.there(agent.type, agent.version)
+    there = services.installs.installed_program(agent.type, agent.version)
     return replace(runner, agent=replace(agent, command=(str(there),))) if there else runner
 
 
@@ -249,7 +251,7 @@ def _runner(services: Services, runner: Runner, *, configured: bool) -> Finding:
     if listing.executable is None:
         return _stand_in(services, runner)
     command = agent.command or (listing.executable,)
-    program = services.installs.on_path(command[0], agent.env.get("PATH"))
+    program = services.installs.find_program(command[0], agent.env.get("PATH"))
     finding = partial(Finding, subject=runner.id)
     if program is None or (agent.version and not agent.command):
         wanted = f"{agent.type}@{agent.version}" if agent.version else agent.type
@@ -290,7 +292,7 @@ def _stand_in(services: Services, runner: Runner) -> Finding:
         )
     if agent.shell or not agent.command:
         return finding(text=f"{agent.type}: {clipped(one_line(' '.join(agent.command)), TOLD)}")
-    program = services.installs.on_path(agent.command[0], agent.env.get("PATH"))
+    program = services.installs.find_program(agent.command[0], agent.env.get("PATH"))
     if program:
         return finding(text=f"{agent.type}: {program}")
     missing = f"{agent.type}: {agent.command[0]} was not found"

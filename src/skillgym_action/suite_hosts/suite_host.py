@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.result import Outcome
     from skillgym_action.model.session_report import SessionReport
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
 
 # The folder of our package comes first on the path, until the host has imported what it needs of it.
 PYTHON_HOST = (
@@ -45,7 +45,7 @@ class SuiteHosts:
 
     def __init__(
         self,
-        processes: Processes,
+        processes: ProcessLauncher,
         *,
         root: Path,
         logs: Path,
@@ -189,8 +189,8 @@ class SuiteHosts:
         try:
             with stderr:
                 user = self._processes.user
-                identity = user.host() if user else None
-                child = self._processes.connected(
+                identity = user.host_identity() if user else None
+                child = self._processes.start_piped(
                     argv, identity=identity, cwd=file.parent, stderr=stderr.fileno(), memory=MEMORY
                 )
         except OSError as error:
@@ -249,7 +249,7 @@ class SuiteHosts:
     def _dismiss(self, *hosts: HostProcess) -> None:
         """A host that waits for a request ends by itself when none can come."""
         for host in hosts:
-            host.hang_up()
+            host.close_stdin()
         deadline = time.monotonic() + GRACE
         stubborn = []
         for host in hosts:
