@@ -129,7 +129,7 @@ class Desk:
 
 @contextmanager
 def door() -> Iterator[ProcessLauncher]:
-    """The real process door."""
+    """A real process launcher."""
     cancellation = Cancellation()
     try:
         with ProcessLauncher(environment=dict(os.environ), cancelled=cancellation) as processes:

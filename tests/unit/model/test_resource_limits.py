@@ -315,7 +315,7 @@ def runners_of(root: Path):
 
 
 class Noting(ProcessLauncher):
-    """The process door, which notes what it is asked for."""
+    """A launcher that records its requests."""
 
     def __init__(self, door: ProcessLauncher) -> None:
         self.__dict__ = door.__dict__

@@ -1,4 +1,4 @@
-"""The process door: however a program ends, nothing of it is left."""
+"""Programs: however a program ends, nothing of it is left."""
 
 from __future__ import annotations
 
