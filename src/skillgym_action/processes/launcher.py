@@ -140,7 +140,7 @@ class ProcessLauncher:
                     with suppress(ProcessLookupError):
                         os.killpg(child.pid, signal.SIGKILL)
                     child.communicate()
-                    self.cancelled.heed()
+                    self.cancelled.raise_if_cancelled()
 
     def start_piped(
         self, argv: tuple[str, ...], *, identity: Identity | None, cwd: Path, stderr: int, memory: int

@@ -117,7 +117,7 @@ class LocalFolder(Folder):
     def fill(self, template: Template, cancelled: Cancellation) -> None:
         """Put a copy of the template there. Raises OSError."""
         if template.folder:
-            copy_into(template.folder, self, cancelled.heed)
+            copy_into(template.folder, self, cancelled.raise_if_cancelled)
 
     def pack(self, paths: Iterable[str] | None) -> Iterator[BundleEntry]:
         """What is there. Raises OSError."""
@@ -216,7 +216,7 @@ class RemoteFolder:
 
     def fill(self, template: Template, cancelled: Cancellation) -> None:
         """Put a copy of the template there."""
-        cancelled.heed()
+        cancelled.raise_if_cancelled()
         if (bundle := template.bundle(cancelled)) is not None:
             try:
                 self._supervisor.request(self._identity, {"op": "unpack", "place": self._name}, [bundle])
@@ -248,7 +248,7 @@ def bundled(folder: Folder, file: IO[bytes], cancelled: Cancellation) -> None:
 
     def heeded() -> Iterator[BundleEntry]:
         for entry in folder_entries(folder):
-            cancelled.heed()
+            cancelled.raise_if_cancelled()
             yield entry
 
     write_bundle(file, heeded())
