@@ -219,15 +219,14 @@ class SuiteHosts:
     def _call(self, host: HostProcess, request: dict[str, Any]) -> dict[str, Any]:
         """A host that does not answer does not outlive the call."""
         try:
-            with self._processes.turns.waiting():
-                return host.call(request, self._limit, self._processes.cancelled)
+            return host.call(request, self._limit, self._processes.cancelled)
         except BaseException:  # whatever it was, Ctrl-C too; it goes on its way
             self._end(host)
             raise
 
     def _borrow(self, file: Path) -> HostProcess | None:
         """A host that is idle, or soon is; None: there is to be another. It counts as busy from now on."""
-        with self._processes.turns.waiting(), self._freed:
+        with self._freed:
             self._freed.wait_for(lambda: self._idle_one(file) or not self._busy[file], PATIENCE)
             host = self._idle_one(file)
             if host:

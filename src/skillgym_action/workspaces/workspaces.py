@@ -116,15 +116,11 @@ class Workspaces:
 
     def shared(self, name: str, spec: WorkspaceSpec, prepare: Callable[[Workspace], None]) -> Workspace:
         """The one directory of that name, made and prepared by whoever comes first; homes are each session's own."""
-        with self._processes.turns.waiting():
-            self._sharing.acquire()
-        try:
+        with self._sharing:
             if name not in self._shared:
                 first = self.fresh(spec)
                 prepare(first)
                 self._shared[name] = first
-        finally:
-            self._sharing.release()
         first = self._shared[name]
         return self._elsewhere(first.path, first.identity, own=first.is_own)
 
