@@ -34,9 +34,11 @@ MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, search
 
 # --- filesystem: folders that others can change ---------------------------------------------------------
 
-MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept
+# --- filesystem: folders that others can change -----------------------------------------------------
+
+MAX_PATH_CHARS = 4095  # of a path below a folder; as many bytes as operating systems accept
 MAX_LINKS_FOLLOWED = 40  # symbolic links on the way to one path, as in Linux
-MAX_PATTERN_CHARACTERS = 1_000  # of a glob pattern; a longer one matches nothing
+MAX_PATTERN_CHARS = 1_000  # of a glob pattern; a longer one matches nothing
 
 # Bundles that others can forge and that are uploaded as artifacts. The tool's own, such as templates, may be larger.
 MAX_BUNDLE_LEVELS = 400  # folders in each other
@@ -47,15 +49,15 @@ MAX_BUNDLE_BYTES = 512 * 1024**2  # of all files together
 MAX_BUNDLE_NAME_BYTES = 255  # of one component of a path, as in file systems
 MAX_BUNDLE_LINK_BYTES = 4095  # of the target of a symbolic link, as in operating systems
 
-# --- supervisor: the process that starts all programs -----------------------------------------------------
+# --- supervisor: the process that starts all programs -----------------------------------------------
 
-MAX_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
-MAX_MESSAGE_DESCRIPTORS = 8  # open files sent with one message
+MAX_SUPERVISOR_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
+MAX_SUPERVISOR_MESSAGE_DESCRIPTORS = 8  # open files sent with one message
 LEFTOVER_GRACE_SECONDS = 0.3  # from SIGTERM to SIGKILL for processes that an ended program left running
 KILL_SECONDS = 10.0  # after which processes that survive SIGKILL are given up
 FORK_SECONDS = 0.5  # to wait for a process to fork where a session's user has started as many as it may
 
-# --- processes: programs that are started, watched and ended -------------------------------------------
+# --- processes: programs that are started, watched and ended ----------------------------------------
 
 MAX_OUTPUT_BYTES = 64 * 1024**2  # printed to one stream; a program that prints more is ended
 MAX_OUTPUT_LINES = 1_000_000  # read from one stream
