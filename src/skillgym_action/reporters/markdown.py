@@ -13,10 +13,8 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, St
 from jinja2.bccache import Bucket, FileSystemBytecodeCache
 
 from skillgym_action.model.errors import ConfigError, Problem
-from skillgym_action.reporters.figures import ALL_DETAILS, Figures
-from skillgym_action.reporters.fitting import Room, fitted, size_in_bytes
-from skillgym_action.reporters.rows import NOTHING, inline, linked, ours
-from skillgym_action.reporters.view import verdict_of, view_of
+from skillgym_action.reporters.markdown_rows import NOTHING, SizeBudget, inline, linked, markup
+from skillgym_action.reporters.markdown_view import ALL_DETAILS, ReportTotals, verdict_of, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,15 +22,17 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.reporters.view import View
+    from skillgym_action.reporters.markdown_view import View
 
 COMMENT = 65_000  # characters; GitHub promises to take 65,536
 SUMMARY = 1_000_000  # bytes; GitHub drops a summary of more than 1,048,576
 PACKAGED = Path(__file__).parent.parent / "templates"
+_TRIES = 5
+_MARGIN = 0.98  # of the room that another try gets, so that it need not be the last but one
 _HIDDEN_LINE = re.compile(r"<!--\s*(?:skillgym-action|run)\b")
 
 
-class Hidden(TypedDict, total=False):
+class HiddenLines(TypedDict, total=False):
     """What the hidden lines of a comment say. ``run_key`` is ``<run id>/<attempt>``."""
 
     comment_id: str
@@ -40,7 +40,7 @@ class Hidden(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Live:
+class RunningView:
     """What the comment says before there is a report, escaped; ``spent`` and ``run`` may be empty."""
 
     title: Markup
@@ -66,7 +66,7 @@ def summary(report: RunReport, *, templates: Templates | None = None) -> Iterato
 
 
 def comment(
-    report: RunReport, *, templates: Templates | None = None, limit: int = COMMENT, **hidden: Unpack[Hidden]
+    report: RunReport, *, templates: Templates | None = None, limit: int = COMMENT, **hidden: Unpack[HiddenLines]
 ) -> Iterator[str]:
     """The comment in at most ``limit`` characters, below hidden lines by which a run finds it. Raises ConfigError."""
     first = _first_lines(**hidden)
@@ -74,21 +74,27 @@ def comment(
 
 
 def running(
-    *, done: int, total: int, spent: str, run: str | None, templates: Templates | None = None, **hidden: Unpack[Hidden]
+    *,
+    done: int,
+    total: int,
+    spent: str,
+    run: str | None,
+    templates: Templates | None = None,
+    **hidden: Unpack[HiddenLines],
 ) -> str:
     """The comment while the run goes on. ``spent`` is a phrase, ``run`` an address. Raises ConfigError."""
-    title = ours(f"⏳ Running: {done:,} of {total:,}")
+    title = markup(f"⏳ Running: {done:,} of {total:,}")
     return _first_lines(**hidden) + _live(title, inline(spent), run, templates)
 
 
-def unfinished(*, run: str | None, templates: Templates | None = None, **hidden: Unpack[Hidden]) -> str:
+def unfinished(*, run: str | None, templates: Templates | None = None, **hidden: Unpack[HiddenLines]) -> str:
     """The comment of a run that ended without a report. Raises ConfigError."""
-    title = ours("⚠️ Inconclusive: the run ended before its report")
+    title = markup("⚠️ Inconclusive: the run ended before its report")
     return _first_lines(**hidden) + _live(title, NOTHING, run, templates)
 
 
 def _live(title: Markup, spent: Markup, run: str | None, templates: Templates | None) -> str:
-    live = Live(title=title, spent=spent, run=linked(ours(ALL_DETAILS), run) if run else NOTHING)
+    live = RunningView(title=title, spent=spent, run=linked(markup(ALL_DETAILS), run) if run else NOTHING)
     return _rendered("running.md.j2", live, templates)
 
 
@@ -135,9 +141,9 @@ def _report(
     report: RunReport, name: str, templates: Templates | None, limit: int, measure: Callable[[str], int]
 ) -> str:
     """The rendered template, in at most ``limit`` as ``measure`` counts."""
-    figures = Figures.of(report)
+    figures = ReportTotals.of(report)
     text = fitted(
-        lambda room: _rendered(name, view_of(figures, Room(room, measure)), templates),
+        lambda budget: _rendered(name, view_of(figures, SizeBudget(budget, measure)), templates),
         lambda: _rendered(name, verdict_of(figures), templates),
         limit,
         measure,
@@ -147,7 +153,30 @@ def _report(
     return text
 
 
-def _rendered(name: str, view: View | Live, templates: Templates | None) -> str:
+def size_in_bytes(text: str) -> int:
+    """The size of ``text`` as UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def fitted(render: Callable[[int], str], verdict: Callable[[], str], limit: int, measure: Callable[[str], int]) -> str:
+    """What ``render`` makes of the most room for rows with which it is at most ``limit`` as ``measure`` counts.
+
+    ``verdict`` is for a limit that not even a report without rows keeps; the caller sees whether it is kept then.
+    """
+    bare = render(0)
+    budget = spare = limit - (size := measure(bare))
+    for _ in range(_TRIES):
+        if budget <= 0:
+            break
+        text = render(budget)
+        if (taken := measure(text)) <= limit:
+            return text
+        # A template may show a row twice: what counts is what it made of the last room.
+        budget = min(budget - 1, int(budget * spare / (taken - size) * _MARGIN))
+    return bare if size <= limit else verdict()
+
+
+def _rendered(name: str, view: View | RunningView, templates: Templates | None) -> str:
     if templates and templates.replaces(name):
         text = templates.rendered(name, view)
     else:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem
-from skillgym_action.model.scores import shown
+from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, LIMIT, Status
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ CHANGES: dict[SuiteChange, str] = {
 }
 LEAKED = "make a new one: whatever the session reached may have seen it"
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
-_NOUNS = {
+NOUNS = {
     Status.PASSED: ("passed", "passed"),
     Status.FAILED: ("failed", "failed"),
     Status.EXPECTED_FAILED: ("failed as expected", "failed as expected"),
@@ -164,8 +164,8 @@ def score(judgement: Judgement) -> str:
     """``score 0.5 of 0.8``, the latter being the threshold; empty without a score."""
     if judgement.score is None:
         return ""
-    of = "" if judgement.threshold is None else f" of {shown(judgement.threshold)}"
-    return f"score {shown(judgement.score)}{of}"
+    of = "" if judgement.threshold is None else f" of {format_score(judgement.threshold)}"
+    return f"score {format_score(judgement.score)}{of}"
 
 
 def place(result: Result) -> Location:
@@ -202,7 +202,7 @@ def retries(result: Result) -> int:
 def tallied(totals: Totals) -> list[tuple[Status, str]]:
     """``2 failed``, ``37 passed``, ``1 could not be judged``: what is red first, no zeros."""
     order = (*RED, Status.PASSED, Status.EXPECTED_FAILED, Status.SKIPPED)
-    return [(status, counted(totals.counts[status], *_NOUNS[status])) for status in order if totals.counts[status]]
+    return [(status, counted(totals.counts[status], *NOUNS[status])) for status in order if totals.counts[status]]
 
 
 def tally(totals: Totals) -> str:

@@ -124,7 +124,7 @@ class Repository:
         With ``left_out``, what cannot be read is no error.
         """
         for name in names:
-            self._processes.cancelled.heed()
+            self._processes.cancelled.raise_if_cancelled()
             if left_out and left_out.has(name):
                 continue
             with _told_of(name), suppress(FileNotFoundError, *([PermissionError] if left_out else [])):

@@ -14,13 +14,13 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, FailFast, Field
 
-from skillgym_action.limits import MAX_WRITTEN_OUTPUT_CHARACTERS
+from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARS
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.findings import Finding
 from skillgym_action.model.result import Attempt, Failure, Judgement, Outcome, Result
 from skillgym_action.model.run_report import RunReport, SuitesFrom
-from skillgym_action.model.scores import DIGITS
+from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import Suite, SuiteChange
@@ -99,7 +99,7 @@ def _case_location(result: Result) -> Location:
 
 
 def _rounded(score: float) -> float | None:
-    return round(score, DIGITS) if math.isfinite(score) else None
+    return round(score, SCORE_DIGITS) if math.isfinite(score) else None
 
 
 def _error(result: Result) -> Failure | None:
@@ -111,7 +111,7 @@ def _error(result: Result) -> Failure | None:
 
 
 def _end_of_output(output: str) -> str:
-    return tail(output, MAX_WRITTEN_OUTPUT_CHARACTERS)
+    return tail(output, MAX_FINAL_OUTPUT_CHARS)
 
 
 def _part_of_location(name: str) -> Source:
