@@ -102,3 +102,7 @@ MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
 # --- storage: stored runs and journals --------------------------------------------------------------------
 
 MAX_SHOWN_RESULTS_PROBLEMS = 5  # of one results file; the rest is counted
+
+# --- reporters --------------------------------------------------------------------------------------------
+
+MAX_SUMMARY_BYTES = 1_000_000  # GitHub drops a job summary of more than 1,048,576

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
-from jinja2.bccache import Bucket, FileSystemBytecodeCache
 
+from skillgym_action.limits import COMMENT_CHARACTERS, MAX_SUMMARY_BYTES
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.reporters.markdown_rows import NOTHING, SizeBudget, inline, linked, markup
 from skillgym_action.reporters.markdown_view import ALL_DETAILS, ReportTotals, verdict_of, view_of
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.reporters.markdown_view import View
 
-COMMENT = 65_000  # characters; GitHub promises to take 65,536
-SUMMARY = 1_000_000  # bytes; GitHub drops a summary of more than 1,048,576
 PACKAGED = Path(__file__).parent.parent / "templates"
 _TRIES = 5
 _MARGIN = 0.98  # of the room that another try gets, so that it need not be the last but one
@@ -40,8 +37,22 @@ class HiddenLines(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RunProgress:
+    """A run that has no report yet: ``done`` of ``total`` executions, ``spent`` as text, ``run``: the run's address.
+
+    ``ended``: there will be no report.
+    """
+
+    done: int = 0
+    total: int = 0
+    spent: str = ""
+    run: str | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RunningView:
-    """What the comment says before there is a report, escaped; ``spent`` and ``run`` may be empty."""
+    """What the template of a run without a report gets, escaped; ``spent`` and ``run`` may be empty."""
 
     title: Markup
     spent: Markup
@@ -62,40 +73,34 @@ class Templates(Protocol):
 
 def summary(report: RunReport, *, templates: Templates | None = None) -> Iterator[str]:
     """The job summary. Raises ConfigError for ``templates`` that do not work."""
-    yield _report(report, "summary.md.j2", templates, SUMMARY, size_in_bytes)
+    yield _report(report, "summary.md.j2", templates, MAX_SUMMARY_BYTES, size_in_bytes)
 
 
 def comment(
-    report: RunReport, *, templates: Templates | None = None, limit: int = COMMENT, **hidden: Unpack[HiddenLines]
-) -> Iterator[str]:
-    """The comment in at most ``limit`` characters, below hidden lines by which a run finds it. Raises ConfigError."""
-    first = _first_lines(**hidden)
-    yield first + _report(report, "comment.md.j2", templates, limit - len(first), len)
-
-
-def running(
+    run: RunReport | RunProgress,
     *,
-    done: int,
-    total: int,
-    spent: str,
-    run: str | None,
     templates: Templates | None = None,
+    limit: int = COMMENT_CHARACTERS[0],
     **hidden: Unpack[HiddenLines],
-) -> str:
-    """The comment while the run goes on. ``spent`` is a phrase, ``run`` an address. Raises ConfigError."""
-    title = markup(f"⏳ Running: {done:,} of {total:,}")
-    return _first_lines(**hidden) + _live(title, inline(spent), run, templates)
+) -> Iterator[str]:
+    """Yield the comment on a run, whether it goes on or has its report, below the hidden lines that identify it.
+
+    A report is made to fit into ``limit`` characters. Raises ConfigError for ``templates`` that do not work.
+    """
+    first = _first_lines(**hidden)
+    if isinstance(run, RunProgress):
+        yield first + _rendered("running.md.j2", _running_view(run), templates)
+    else:
+        yield first + _report(run, "comment.md.j2", templates, limit - len(first), len)
 
 
-def unfinished(*, run: str | None, templates: Templates | None = None, **hidden: Unpack[HiddenLines]) -> str:
-    """The comment of a run that ended without a report. Raises ConfigError."""
-    title = markup("⚠️ Inconclusive: the run ended before its report")
-    return _first_lines(**hidden) + _live(title, NOTHING, run, templates)
-
-
-def _live(title: Markup, spent: Markup, run: str | None, templates: Templates | None) -> str:
-    live = RunningView(title=title, spent=spent, run=linked(markup(ALL_DETAILS), run) if run else NOTHING)
-    return _rendered("running.md.j2", live, templates)
+def _running_view(run: RunProgress) -> RunningView:
+    title = f"⏳ Running: {run.done:,} of {run.total:,}"
+    if run.ended:
+        title = "⚠️ Inconclusive: the run ended before its report"
+    return RunningView(
+        title=markup(title), spent=inline(run.spent), run=linked(markup(ALL_DETAILS), run.run) if run.run else NOTHING
+    )
 
 
 def marker(comment_id: str) -> str:
@@ -111,16 +116,7 @@ def _first_lines(*, comment_id: str = "default", run_key: str | None = None) -> 
     return f"{marker(comment_id)}\n<!-- run: {run_key} -->\n"
 
 
-class _Compiled(FileSystemBytecodeCache):
-    """Our templates are compiled once, beside Python's own compiled files; every time where those cannot be written."""
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep what was compiled."""
-        with suppress(OSError):
-            super().dump_bytecode(bucket)
-
-
-@cache  # both reports are made of the same templates; to compile them takes longer than all the rest
+@cache  # summary and comment use the same templates, which are compiled once
 def environment() -> Environment:
     """Where packaged report templates are rendered: nothing unescaped, nothing undefined. ``packaged/`` names them too.
 
@@ -130,7 +126,6 @@ def environment() -> Environment:
     return Environment(
         loader=ChoiceLoader([packaged, PrefixLoader({"packaged": packaged})]),
         undefined=StrictUndefined,
-        bytecode_cache=_Compiled(str(Path(__file__).parent / "__pycache__")),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
