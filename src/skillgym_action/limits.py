@@ -106,3 +106,6 @@ MAX_SHOWN_RESULTS_PROBLEMS = 5  # of one results file; the rest is counted
 # --- reporters --------------------------------------------------------------------------------------------
 
 MAX_SUMMARY_BYTES = 1_000_000  # GitHub drops a job summary of more than 1,048,576
+MAX_REPORTED_MESSAGE_CHARS = 1_000  # of one execution in a report for programs (JUnit XML, CTRF)
+MAX_REPORTED_EXPLANATION_CHARS = 8_000  # of its message, location and failed assertions
+MAX_REPORTED_OUTPUT_CHARS = 16_000  # of its final output

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skillgym_action import __version__
+from skillgym_action.reporters import REPORTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -112,7 +113,7 @@ OUTPUT = together(
     option(
         "report",
         "KIND=PATH",
-        "One more report: results, junit, summary, comment, annotations, x-bench, agentv.",
+        f"One more report: {', '.join(REPORTERS)}.",
         multiple=True,
     ),
     option("template-dir", "DIR", "A folder with report templates that come before ours."),

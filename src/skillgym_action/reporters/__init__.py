@@ -20,6 +20,7 @@ REPORTERS = {
     "summary": "skillgym_action.reporters.markdown.summary",
     "comment": "skillgym_action.reporters.markdown.comment",
     "annotations": "skillgym_action.reporters.annotations.render",
+    "ctrf": "skillgym_action.reporters.ctrf.render",
     "x-bench": "skillgym_action.reporters.xbench.render",
     "agentv": "skillgym_action.agentv.reporter.render",
 }

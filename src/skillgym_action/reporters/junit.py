@@ -12,9 +12,14 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from junit_xml import TestCase, TestSuite
 
+from skillgym_action.limits import (
+    MAX_REPORTED_EXPLANATION_CHARS,
+    MAX_REPORTED_MESSAGE_CHARS,
+    MAX_REPORTED_OUTPUT_CHARS,
+)
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import GREEN, LIMIT, Status
-from skillgym_action.reporters.wording import cause, leaked, score
+from skillgym_action.reporters.wording import cause, explanation, leaked, score
 from skillgym_action.text.escaping import clipped, tail, xml_text
 
 if TYPE_CHECKING:
@@ -22,10 +27,6 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
-
-MESSAGE = 1_000  # characters
-BODY = 8_000
-SYSTEM_OUT = 16_000
 
 
 def render(report: RunReport) -> Iterator[str]:
@@ -73,15 +74,16 @@ def _case(classname: str, result: Result) -> TestCase:
         classname=classname,
         file=xml_text(location.path if location else result.suite.path),
         line=location.line if location else None,
-        stdout=xml_text(tail(result.final_output or "", SYSTEM_OUT)),
+        stdout=xml_text(tail(result.final_output or "", MAX_REPORTED_OUTPUT_CHARS)),
     )
     if result.status is Status.PASSED:
         return case
-    message = xml_text(clipped(_message(result), MESSAGE)).strip() or result.status
+    body = xml_text(clipped(explanation(result), MAX_REPORTED_EXPLANATION_CHARS))
+    message = xml_text(clipped(_message(result), MAX_REPORTED_MESSAGE_CHARS)).strip() or result.status
     if result.status is Status.ERRORED:
-        case.add_error_info(message, _body(result), _type(result))
+        case.add_error_info(message, body, _type(result))
     elif result.status in (Status.FAILED, Status.UNEXPECTED_PASSED):
-        case.add_failure_info(message, _body(result), _type(result))
+        case.add_failure_info(message, body, _type(result))
     else:
         case.add_skipped_info(message)
     return case
@@ -104,17 +106,6 @@ def _type(result: Result) -> str:
     return f"skillgym.{result.status}"
 
 
-def _body(result: Result) -> str:
-    """The message, its place, and every assertion that does not hold."""
-    reason = cause(result)
-    lines = [reason.message, f"at {reason.location}"]
-    for outcome in result.judgement.outcomes:
-        if outcome.passed is not True:
-            lines += ["", f"{outcome.assertion}: {outcome.explanation}"]
-            lines += [outcome.evidence] if outcome.evidence else []
-    return xml_text(clipped("\n".join(lines), BODY))
-
-
 def _complete(element: Element, result: Result) -> None:
     """Add what junit-xml leaves out."""
     element.set("time", _seconds(result.duration_ms))
@@ -127,7 +118,11 @@ def _complete(element: Element, result: Result) -> None:
     element.insert(0, properties)
     tag = "flakyFailure" if result.status in GREEN else "rerunFailure"
     for kind, message in _retried(result):
-        SubElement(element, tag, {"type": f"skillgym.{xml_text(kind)}", "message": xml_text(clipped(message, MESSAGE))})
+        SubElement(
+            element,
+            tag,
+            {"type": f"skillgym.{xml_text(kind)}", "message": xml_text(clipped(message, MAX_REPORTED_MESSAGE_CHARS))},
+        )
 
 
 def _properties(result: Result) -> Iterator[tuple[str, object]]:
