@@ -101,7 +101,19 @@ MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
 
 # --- storage: stored runs and journals --------------------------------------------------------------------
 
+MAX_RESULTS_BYTES = 96 * 1024 * 1024  # of a results file that is read: some 40,000 executions
+MAX_RESULTS_CONTAINERS = 400_000  # lists and objects in it
+MAX_RESULTS_VALUES = 3_000_000
+MAX_RESULTS_MEMBERS = 1_000  # of one object in it
+MAX_RESULTS_ERRORS = 1_000  # of one file; more are not looked at one by one
 MAX_SHOWN_RESULTS_PROBLEMS = 5  # of one results file; the rest is counted
+MAX_QUOTED_VALUE_CHARS = 60  # of a wrong value that a message quotes
+MAX_MATCHED_RUNS = 2_000  # by one pattern
+MAX_SEARCHED_ENTRIES = 200_000  # of folders that one search for runs looks at
+MAX_SEARCHED_LEVELS = 100  # of folders below the one that a search starts in
+MAX_SESSION_REPORT_BYTES = 1024**3
+MAX_JOURNAL_LINE_BYTES = 64 * 1024 * 1024
+MAX_SHOWN_JOURNAL_PROBLEMS = 5  # lines that are not valid
 
 # --- reporters --------------------------------------------------------------------------------------------
 
@@ -109,3 +121,10 @@ MAX_SUMMARY_BYTES = 1_000_000  # GitHub drops a job summary of more than 1,048,5
 MAX_REPORTED_MESSAGE_CHARS = 1_000  # of one execution in a report for programs (JUnit XML, CTRF)
 MAX_REPORTED_EXPLANATION_CHARS = 8_000  # of its message, location and failed assertions
 MAX_REPORTED_OUTPUT_CHARS = 16_000  # of its final output
+
+# --- user_templates: report templates of users ------------------------------------------------------------
+
+MAX_TEMPLATE_FILES = 500  # files and folders
+MAX_TEMPLATE_BYTES = 1024**2
+MAX_TEMPLATES_BYTES = 8 * 1024**2  # of all files together
+MAX_TEMPLATE_LEVELS = 20  # of folders in each other

@@ -1,7 +1,7 @@
 """Reporter: JUnit XML. A suite per suite and runner, a test case per execution, one result element at most each.
 
-junit-xml builds each suite's tree; what it cannot say (properties of a case, a time of zero, types of skips, retried
-sessions) is completed here, and the tree is serialised and dropped before the next one is built.
+junit-xml builds the tree of each suite. What it has no parameters for is added to the tree: properties of a case, a
+time of zero, types of skips, retried sessions. Each tree is serialised and dropped before the next one is built.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _case(classname: str, result: Result) -> TestCase:
 
 
 def _message(result: Result) -> str:
-    """Why it is not simply green; before that the score, if that is it."""
+    """Return the cause; with the score before it where the score was too low."""
     reason = cause(result)
     low = result.score is not None and result.status in (Status.FAILED, Status.EXPECTED_FAILED)
     return f"{score(result.judgement)}: {reason.message}" if low else reason.message
@@ -107,7 +107,7 @@ def _type(result: Result) -> str:
 
 
 def _complete(element: Element, result: Result) -> None:
-    """Add what junit-xml leaves out."""
+    """Add what junit-xml has no parameters for."""
     element.set("time", _seconds(result.duration_ms))
     for skipped in element.iter("skipped"):
         skipped.set("type", _type(result))
@@ -145,7 +145,7 @@ def _properties(result: Result) -> Iterator[tuple[str, object]]:
 
 
 def _retried(result: Result) -> Iterator[tuple[str, str]]:
-    """Class and message of each session that was followed by another try of the same repetition."""
+    """Yield class and message of each session that was followed by another one of the same repetition."""
     last = {attempt.repetition: attempt.session for attempt in result.attempts}
     for attempt in result.attempts:
         if attempt.session < last[attempt.repetition]:

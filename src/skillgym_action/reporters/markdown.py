@@ -1,4 +1,7 @@
-"""Reporters: the job summary and the pull request comment, from report templates users may override."""
+"""Reporters: the job summary and the pull request comment, rendered from report templates that users may override.
+
+A report that is larger than GitHub takes is rendered again from data, with fewer rows; text is never cut.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _HIDDEN_LINE = re.compile(r"<!--\s*(?:skillgym-action|run)\b")
 
 
 class HiddenLines(TypedDict, total=False):
-    """What the hidden lines of a comment say. ``run_key`` is ``<run id>/<attempt>``."""
+    """Values of the hidden lines of a comment. ``run_key`` is ``<run id>/<attempt>``."""
 
     comment_id: str
     run_key: str | None
@@ -60,19 +63,19 @@ class RunningView:
 
 
 class Templates(Protocol):
-    """Report templates of the user's, which come before the packaged ones, and are rendered elsewhere."""
+    """Report templates of the user, which replace packaged ones and are rendered by another process."""
 
     def replaces(self, name: str) -> bool:
-        """Whether one of them takes part in the report that the packaged template of this name makes."""
+        """Whether one of them takes part in rendering the packaged template of this name."""
         ...
 
     def rendered(self, name: str, view: object) -> str:
-        """The text that the template of this name makes of a view. Raises ConfigError."""
+        """Return the text that the template of this name makes of a view. Raises ConfigError."""
         ...
 
 
 def summary(report: RunReport, *, templates: Templates | None = None) -> Iterator[str]:
-    """The job summary. Raises ConfigError for ``templates`` that do not work."""
+    """Yield the job summary. Raises ConfigError for ``templates`` that do not work."""
     yield _report(report, "summary.md.j2", templates, MAX_SUMMARY_BYTES, size_in_bytes)
 
 
@@ -104,7 +107,7 @@ def _running_view(run: RunProgress) -> RunningView:
 
 
 def marker(comment_id: str) -> str:
-    """The hidden line of the comment with this id."""
+    """Return the hidden line by which the comment with this id is found."""
     return f"<!-- skillgym-action:{re.sub(r'[^A-Za-z0-9_.]+', '-', comment_id)[:100]} -->"
 
 
@@ -118,9 +121,10 @@ def _first_lines(*, comment_id: str = "default", run_key: str | None = None) -> 
 
 @cache  # summary and comment use the same templates, which are compiled once
 def environment() -> Environment:
-    """Where packaged report templates are rendered: nothing unescaped, nothing undefined. ``packaged/`` names them too.
+    """Return the environment of the packaged report templates, which can also be named with ``packaged/``.
 
-    Users' own are rendered by another process, with the same settings.
+    Unescaped text is escaped, undefined values are errors. User templates are rendered by another process with the same
+    settings: see ``user_templates/render_program.py``.
     """
     packaged = FileSystemLoader(PACKAGED)
     return Environment(
@@ -154,9 +158,9 @@ def size_in_bytes(text: str) -> int:
 
 
 def fitted(render: Callable[[int], str], verdict: Callable[[], str], limit: int, measure: Callable[[str], int]) -> str:
-    """What ``render`` makes of the most room for rows with which it is at most ``limit`` as ``measure`` counts.
+    """Return what ``render`` makes of the largest budget for rows with which its size is at most ``limit``.
 
-    ``verdict`` is for a limit that not even a report without rows keeps; the caller sees whether it is kept then.
+    ``measure`` returns sizes. If even a report without rows is too large, returns ``verdict()``, of any size.
     """
     bare = render(0)
     budget = spare = limit - (size := measure(bare))
@@ -178,6 +182,6 @@ def _rendered(name: str, view: View | RunningView, templates: Templates | None) 
         text = environment().get_template(name).render(view=view)
     text = text.strip() + "\n"
     if _HIDDEN_LINE.search(text):
-        message = f"{name}: the hidden lines that tell comments apart are written by the program alone"
+        message = f"{name}: the hidden lines that identify comments are written by the program alone"
         raise ConfigError.of(Problem(message=message, remedy="take them out of the report template"))
     return text

@@ -141,8 +141,8 @@ class Rows:
         """A line: whose session it was, which kinds of keys are in it, and where."""
         places = [inline(f"{one.kind} in ", NAME) + markup(" ") + code(one.where) for one in result.findings[:PLACES]]
         more = len(result.findings) - len(places)
-        told = markup(", ").join([*places, markup(f"{more:,} more")] if more else places)
-        return markup(" · ").join((self.case(result), code(runner_id(result)), told))
+        findings = markup(", ").join([*places, markup(f"{more:,} more")] if more else places)
+        return markup(" · ").join((self.case(result), code(runner_id(result)), findings))
 
     def case(self, result: Result) -> Markup:
         """The case's name, with its suite's where there are several."""
@@ -378,13 +378,13 @@ def changed_suites_of(report: RunReport, line: Callable[[Result], Markup], budge
 
 def suites_from_of(report: RunReport, budget: SizeBudget) -> Block:
     """The commit or the folder, and as many lines as there is room for."""
-    told = report.suites_from
-    if told is None:
+    origin = report.suites_from
+    if origin is None:
         return NO_LINES
-    address = report.links.commit_address(told.commit) if told.commit and report.links else None
-    commit = markup(", commit ") + linked(code(told.commit[:COMMIT]), address) if told.commit else NOTHING
-    title = markup("Suites and configuration are those of ") + code(clipped(told.folder, NAME)) + commit
-    sentences = tuple(suites_from(told))
+    address = report.links.commit_address(origin.commit) if origin.commit and report.links else None
+    commit = markup(", commit ") + linked(code(origin.commit[:COMMIT]), address) if origin.commit else NOTHING
+    title = markup("Suites and configuration are those of ") + code(clipped(origin.folder, NAME)) + commit
+    sentences = tuple(suites_from(origin))
     lines = while_it_fits((_origins(*one) for one in sentences), budget, _ROW, lambda line: (line,))
     return Block(title=title, lines=lines, left_out=left_out(len(sentences) - len(lines), "line"))
 

@@ -70,10 +70,10 @@ def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
     yield _verdict_line(report, color=color)
 
 
-def _suites_from(told: SuitesFrom) -> Iterator[str]:
-    commit = f" ({plain(told.commit[:12])})" if told.commit else ""
-    yield f"note suites and configuration are those in {plain(told.folder)}{commit}\n"
-    for sentence, paths in suites_from(told):
+def _suites_from(origin: SuitesFrom) -> Iterator[str]:
+    commit = f" ({plain(origin.commit[:12])})" if origin.commit else ""
+    yield f"note suites and configuration are those in {plain(origin.folder)}{commit}\n"
+    for sentence, paths in suites_from(origin):
         named = f"{counted(len(paths), 'suite')} {sentence}: {plain(listed(paths))}" if paths else sentence
         yield f"note {named}\n"
     yield "\n"

@@ -1,6 +1,6 @@
-"""What the process that renders users' report templates, and the tool, both know: limits, and how they talk.
+"""The protocol between the tool and the process that renders users' report templates, and its limits.
 
-A message is one byte that says what it is, four that say how long, and that many of content.
+A message is one byte for its kind, four bytes for the length of its content, and the content.
 """
 
 from __future__ import annotations
