@@ -77,8 +77,8 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
     try:
         if around.spec.mode == "none":
             place = around.spec.cwd or services.repository.root
-            if services.strangers:
-                services.strangers.refuse(place, services.repository.root)
+            if services.untrusted_configuration:
+                services.untrusted_configuration.refuse(place, services.repository.root)
             services.origin.refuse_inside(place)
         if around.lasts:
             workspace = services.workspaces.shared(around.name, around.spec, around.before_all_in)
@@ -173,8 +173,8 @@ class _SessionHooks:
 
     def forget_strangers(self, workspace: Workspace) -> None:
         """Last of all, since a template or a bootstrap may have brought agent configuration as well."""
-        if self.services.strangers and self.spec.mode != "none":
-            self.services.strangers.take_out(workspace)
+        if self.services.untrusted_configuration and self.spec.mode != "none":
+            self.services.untrusted_configuration.take_out(workspace)
 
     def before_all(self, workspace: Workspace) -> None:
         """Bootstrap, and the hooks that a new workspace needs."""
