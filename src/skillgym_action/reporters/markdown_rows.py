@@ -73,18 +73,20 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rows:
-    """Makes rows. ``several``: there are suites enough to name each; ``broken``: indexes of what was green before."""
+    """Makes rows. ``several``: rows name their suite; ``newly_failing``: indexes of those results."""
 
     several: bool = False
     links: Links | None = None
-    broken: frozenset[int] = frozenset()
+    newly_failing: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, report: RunReport) -> Rows:
         """For the rows of this report."""
-        broken = report.comparison.newly_failing if report.comparison else ()
+        newly_failing = report.comparison.newly_failing if report.comparison else ()
         return cls(
-            several=len(report.suites) > 1, links=report.links, broken=frozenset(pair.after.index for pair in broken)
+            several=len(report.suites) > 1,
+            links=report.links,
+            newly_failing=frozenset(pair.after.index for pair in newly_failing),
         )
 
     def passed(self, result: Result) -> Row:
@@ -107,7 +109,7 @@ class Rows:
             runner=code(runner_id(result)),
             place=code(str(reason.location)),
             label=inline(reason.label, NAME),
-            news=markup("new") if result.index in self.broken else NOTHING,
+            news=markup("new") if result.index in self.newly_failing else NOTHING,
             retries=_retries(result),
         )
 
@@ -186,7 +188,7 @@ def linked(text: Markup, address: str | None) -> Markup:
 
 
 def markup(text: str) -> Markup:
-    """``text`` as a template may place it: words of ours, or escaped."""
+    """``text`` as a template may place it: markup, or escaped text."""
     return Markup(text)  # noqa: S704
 
 

@@ -143,8 +143,8 @@ class ReportTotals:
         if totals.retries:
             yield counted(totals.retries, "retry", "retries")
         if comparison:
-            counts = ((len(comparison.newly_failing), "broken"), (len(comparison.fixed), "mended"))
-            yield f"{', '.join(f'{n:,} {word}' for n, word in counts if n) or 'none broken'} since the baseline"
+            counts = ((len(comparison.newly_failing), "newly failing"), (len(comparison.fixed), "fixed"))
+            yield f"{', '.join(f'{n:,} {word}' for n, word in counts if n) or 'none newly failing'} since the baseline"
 
     def reasons(self) -> Iterator[Markup]:
         """What the counts beside them do not say already."""
@@ -277,10 +277,10 @@ def changes_of(comparison: Comparison | None, rows: Rows, budget: SizeBudget) ->
 
 def _kinds(comparison: Comparison, rows: Rows, budget: SizeBudget) -> Iterator[ChangeKind]:
     kinds = (
-        ("broken", [pair.after for pair in comparison.newly_failing]),
-        ("mended", [pair.after for pair in comparison.fixed]),
-        ("judged then, not now", [pair.after for pair in comparison.no_longer_judged]),
-        ("with another prompt or other assertions", [pair.after for pair in comparison.redefined]),
+        ("newly failing", [pair.after for pair in comparison.newly_failing]),
+        ("fixed", [pair.after for pair in comparison.fixed]),
+        ("judged in the baseline, not now", [pair.after for pair in comparison.no_longer_judged]),
+        ("with a different prompt or different assertions", [pair.after for pair in comparison.redefined]),
         ("added", comparison.added),
         ("not in this run", comparison.removed),
     )

@@ -25,7 +25,7 @@ CHANGES: dict[SuiteChange, str] = {
     "unidentified": "has no digest in the results",
     "not-compared": "was compared with nothing",
 }
-LEAKED = "make a new one: whatever the session reached may have seen it"
+LEAKED = "revoke it and create a new one: any service that the session reached may have seen it"
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
 NOUNS = {
     Status.PASSED: ("passed", "passed"),

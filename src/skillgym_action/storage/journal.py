@@ -51,7 +51,7 @@ class JournalHead:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionCosts:
-    """What sessions on a runner of a suite cost, agent and judge each; None: nobody knows."""
+    """What sessions on a runner of a suite cost, agent and judge each; None: unknown."""
 
     suite: str
     runner: str

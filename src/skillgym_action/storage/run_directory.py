@@ -53,7 +53,7 @@ class RunDirectory:
         self.path = path
         self._by_descriptor = by_descriptor
         self.place = path
-        """Where it is while it is open: a path that leads to the folder that was opened, whatever is at ``path``."""
+        """Where it is while it is open: a path of the folder that was opened, even if ``path`` is replaced."""
         self._checkout = checkout
         self.redactor = redactor
         self._files = RedactedFiles(redactor)
@@ -97,7 +97,7 @@ class RunDirectory:
         return Path(f"{self.place}/{relative}")
 
     def begin(self, line: str) -> None:
-        """The journal's first line. An earlier run's goes, and so do its reports, which would pass for ours.
+        """Write the first line of a new journal. Journal and reports of an earlier run are removed.
 
         Raises UsageError where no run has been, and what is there is called like something of a run.
         """
@@ -137,7 +137,7 @@ class RunDirectory:
             self.journal.add(self.redactor.text(line))
 
     def clear(self, folder: str) -> None:
-        """Remove what an earlier run left at ``folder``, or the link in its place; of nobody else's, as ``begin``."""
+        """Remove what an earlier run left at ``folder``, or a link in its place. May raise UsageError."""
         if self._is_new:
             return
         place = self.place
@@ -209,7 +209,7 @@ class RunDirectory:
     def record(self, session: str, target: Path) -> None:
         """Copy what is needed to play a session again; its workspace becomes ``/workspace`` wherever it is named.
 
-        Of a run directory that somebody committed, no link is followed.
+        No link is followed: the run directory may be a committed one.
         """
         with self._writing(target), ExitStack() as stack:
             source = self._session(session, stack)
