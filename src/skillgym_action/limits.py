@@ -86,6 +86,10 @@ MAX_EVENT_BYTES = 32 * 1024 * 1024  # of the payload; GitHub's have at most 25 M
 MAX_SERVICE_MESSAGE_CHARACTERS = 500  # of a service's own words in an error message
 MAX_REVIEW_COMMENTS = 20
 MAX_STATUS_CHARACTERS = 140  # GitHub takes no longer description of a commit status
+MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
+MAX_ANNOTATION_CHARS = 4_096
+MAX_ANNOTATION_TITLE_CHARS = 255
+MAX_TERMINAL_MESSAGE_CHARS = 600  # of one execution
 MAX_SUMMARY_BYTES = 1_048_576  # GitHub drops the whole summary of a step when it is larger
 # GitHub's real limit differs from the one in its message, and between servers: a refused text is sent again, smaller.
 COMMENT_CHARACTERS = (65_000, 30_000, 8_000, 2_000, 500)
@@ -157,6 +161,10 @@ MAX_SHOWN_JOURNAL_PROBLEMS = 5  # lines that are not valid
 
 # --- reporters --------------------------------------------------------------------------------------------
 
+MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
+MAX_ANNOTATION_CHARS = 4_096
+MAX_ANNOTATION_TITLE_CHARS = 255
+MAX_TERMINAL_MESSAGE_CHARS = 600  # of one execution
 MAX_SUMMARY_BYTES = 1_000_000  # GitHub drops a job summary of more than 1,048,576
 MAX_REPORTED_MESSAGE_CHARS = 1_000  # of one execution in a report for programs (JUnit XML, CTRF)
 MAX_REPORTED_EXPLANATION_CHARS = 8_000  # of its message, location and failed assertions
@@ -168,3 +176,7 @@ MAX_TEMPLATE_FILES = 500  # files and folders
 MAX_TEMPLATE_BYTES = 1024**2
 MAX_TEMPLATES_BYTES = 8 * 1024**2  # of all files together
 MAX_TEMPLATE_LEVELS = 20  # of folders in each other
+MAX_RENDERER_MEMORY_BYTES = 512 * 1024**2  # address space of the process that renders them
+MAX_RENDERED_BYTES = 4 * 1024**2  # of one rendered report
+RENDERING_SECONDS = 4  # for all that one process renders, its start included: errors are reported within 5 s
+CANCELLED_RENDERING_SECONDS = 1  # for what is still to be rendered once the run is cancelled

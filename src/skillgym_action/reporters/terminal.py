@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_TERMINAL_MESSAGE_CHARS
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import (
     RED,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport, SuitesFrom
 
-MESSAGE = 600  # characters
 SIGNS = {
     Status.PASSED: ("✓", "32"),
     Status.FAILED: ("✗", "31"),
@@ -86,7 +86,7 @@ def _red(result: Result, *, color: bool) -> Iterator[str]:
     yield f"{_styled(title, shade, color=color)}: {plain(reason.label)}\n"
     if reason.assertion:
         yield f"    {plain(reason.assertion)}\n"
-    for line in clipped(reason.message, MESSAGE).splitlines():
+    for line in clipped(reason.message, MAX_TERMINAL_MESSAGE_CHARS).splitlines():
         yield f"    {plain(line)}\n"
     where = [plain(str(reason.location))]
     if result.directory:

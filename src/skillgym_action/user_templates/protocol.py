@@ -1,4 +1,4 @@
-"""The protocol between the tool and the process that renders users' report templates, and its limits.
+"""The protocol between the tool and the process that renders report templates of users.
 
 A message is one byte for its kind, four bytes for the length of its content, and the content.
 """
@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import struct
 
+from skillgym_action.limits import CANCELLED_RENDERING_SECONDS, RENDERING_SECONDS
+
 UNPRIVILEGED = 65534
 """The user and group ``nobody``, as whom the process runs where the tool is root."""
-MEMORY = 512 * 1024**2
-"""Bytes of address space."""
-LARGEST_TEXT = 4 * 1024**2
-"""Bytes of one rendered report."""
-SECONDS = 4
-"""For all that one process renders, with its start: what is wrong is reported within 5 s."""
-CANCELLED_SECONDS = 1
-"""For what is still to be rendered once the run is cancelled."""
 READY, REQUEST, TEXT, ERROR = b"R", b"Q", b"T", b"E"
 HEAD = struct.Struct("!cI")
-TOO_LONG = f"rendering takes longer than {SECONDS} s, or {CANCELLED_SECONDS} s once the run is cancelled"
+TOO_LONG = (
+    f"rendering takes longer than {RENDERING_SECONDS} s, or {CANCELLED_RENDERING_SECONDS} s once the run is cancelled"
+)

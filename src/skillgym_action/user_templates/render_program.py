@@ -21,13 +21,11 @@ from jinja2 import FunctionLoader, StrictUndefined, TemplateError, TemplateNotFo
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
+from skillgym_action.limits import MAX_RENDERED_BYTES, MAX_RENDERER_MEMORY_BYTES, RENDERING_SECONDS
 from skillgym_action.user_templates.protocol import (
     ERROR,
     HEAD,
-    LARGEST_TEXT,
-    MEMORY,
     READY,
-    SECONDS,
     TEXT,
     TOO_LONG,
     UNPRIVILEGED,
@@ -39,8 +37,8 @@ if TYPE_CHECKING:
 _LONGEST_MESSAGE = 2_000
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _LIMITS = {
-    "RLIMIT_AS": MEMORY,
-    "RLIMIT_CPU": SECONDS + 1,
+    "RLIMIT_AS": MAX_RENDERER_MEMORY_BYTES,
+    "RLIMIT_CPU": RENDERING_SECONDS + 1,
     "RLIMIT_FSIZE": 0,
     "RLIMIT_CORE": 0,
     "RLIMIT_NPROC": 0,  # it starts nothing, not even a thread
@@ -156,12 +154,12 @@ def _rendered(environment: ImmutableSandboxedEnvironment, name: str, view: objec
     size = 0
     for piece in environment.get_template(name).generate(view=view):
         size += len(piece)
-        if size > LARGEST_TEXT:
+        if size > MAX_RENDERED_BYTES:
             break
         pieces.append(piece)
     text = "".join(pieces).encode("utf-8", "replace")
-    if max(size, len(text)) > LARGEST_TEXT:
-        raise TemplateError(f"it makes more than {LARGEST_TEXT // 1024**2} MiB of text")
+    if max(size, len(text)) > MAX_RENDERED_BYTES:
+        raise TemplateError(f"it makes more than {MAX_RENDERED_BYTES // 1024**2} MiB of text")
     return text
 
 
@@ -183,7 +181,7 @@ def _message_of(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return TOO_LONG
     if isinstance(error, MemoryError):
-        return f"rendering takes more than {MEMORY // 1024**2} MiB of memory"
+        return f"rendering takes more than {MAX_RENDERER_MEMORY_BYTES // 1024**2} MiB of memory"
     if isinstance(error, RecursionError):
         return "templates, calls or expressions are nested without end, or too deep"
     if isinstance(error, TemplateNotFound):

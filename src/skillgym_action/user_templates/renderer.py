@@ -20,15 +20,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skillgym_action.limits import CANCELLED_RENDERING_SECONDS, MAX_RENDERED_BYTES, RENDERING_SECONDS
 from skillgym_action.model.errors import ConfigError, Location, Problem
 from skillgym_action.user_templates.protocol import (
-    CANCELLED_SECONDS,
     ERROR,
     HEAD,
-    LARGEST_TEXT,
     READY,
     REQUEST,
-    SECONDS,
     TEXT,
     TOO_LONG,
 )
@@ -91,7 +89,7 @@ class _Renderer:
     def __init__(self, sources: TemplateSources, processes: Processes, redactor: Redactor) -> None:
         self._sources, self._processes, self._redactor = sources, processes, redactor
         self._child: _Child | None = None
-        self._left = float(SECONDS)
+        self._left = float(RENDERING_SECONDS)
         self._given_up: Problem | None = None
 
     def rendered(self, name: str, view: object) -> str:
@@ -100,7 +98,7 @@ class _Renderer:
             raise ConfigError.of(self._given_up)
         began = time.monotonic()
         if self._processes.cancelled:
-            self._left = min(self._left, CANCELLED_SECONDS)
+            self._left = min(self._left, CANCELLED_RENDERING_SECONDS)
         try:
             kind, content = self._answer(name, view, began + self._left)
         except _LostError as lost:
@@ -208,7 +206,7 @@ class _Child:
 
     def _reply(self, unsent: bytes, deadline: float) -> tuple[bytes, bytes]:
         kind, size = HEAD.unpack(self._exchange(unsent, HEAD.size, deadline))
-        if kind not in {READY, TEXT, ERROR} or size > LARGEST_TEXT:
+        if kind not in {READY, TEXT, ERROR} or size > MAX_RENDERED_BYTES:
             raise _LostError("the process that renders report templates sent something else")
         return kind, self._exchange(b"", size, deadline)
 
