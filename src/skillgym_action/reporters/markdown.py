@@ -15,7 +15,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, St
 
 from skillgym_action.limits import COMMENT_CHARACTERS, MAX_SUMMARY_BYTES
 from skillgym_action.model.errors import ConfigError, Problem
-from skillgym_action.reporters.markdown_rows import NOTHING, SizeBudget, inline, linked, markup
+from skillgym_action.reporters.markdown_rows import NOTHING, RowBudget, inline, linked, markup
 from skillgym_action.reporters.markdown_view import ALL_DETAILS, ReportTotals, verdict_of, view_of
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _report(
     """The rendered template, in at most ``limit`` as ``measure`` counts."""
     figures = ReportTotals.of(report)
     text = fitted(
-        lambda budget: _rendered(name, view_of(figures, SizeBudget(budget, measure)), templates),
+        lambda budget: _rendered(name, view_of(figures, RowBudget(budget, measure)), templates),
         lambda: _rendered(name, verdict_of(figures), templates),
         limit,
         measure,

@@ -193,7 +193,7 @@ def markup(text: str) -> Markup:
 
 
 @dataclass(slots=True)
-class SizeBudget:
+class RowBudget:
     """What is left of a limit. Once something has not fitted, nothing does: reports lose whole rows, from the end."""
 
     left: int
@@ -219,9 +219,9 @@ class SizeBudget:
         return not self.full
 
     @contextmanager
-    def part(self, share: float) -> Iterator[SizeBudget]:
+    def part(self, share: float) -> Iterator[RowBudget]:
         """A part of the room, at most ``share`` of it; what is not taken of it comes back."""
-        part = SizeBudget(int(self.left * share), self.measure)
+        part = RowBudget(int(self.left * share), self.measure)
         self.left -= part.left
         yield part
         self.left += part.left
@@ -280,7 +280,7 @@ NO_ROWS, NO_LINES, NO_SUITES = Section(), Block(), ChangedSuites()
 
 
 def while_it_fits(
-    items: Iterable[Item], budget: SizeBudget, overhead: int, strings: Callable[[Item], Iterable[str]]
+    items: Iterable[Item], budget: RowBudget, overhead: int, strings: Callable[[Item], Iterable[str]]
 ) -> tuple[Item, ...]:
     """The items until one does not fit; those after it are not even made."""
     return () if budget.full else tuple(takewhile(lambda item: budget.take(strings(item), overhead), items))
@@ -292,7 +292,7 @@ def left_out(number: int, noun: str) -> Markup:
 
 
 def section_of(
-    results: Sequence[Result], nouns: tuple[str, str], row: Callable[[Result], Row], budget: SizeBudget
+    results: Sequence[Result], nouns: tuple[str, str], row: Callable[[Result], Row], budget: RowBudget
 ) -> Section:
     """As many rows as there is room for."""
     if not results:
@@ -302,9 +302,7 @@ def section_of(
     return Section(title=markup(counted(len(results), *nouns)), rows=rows, left_out=missing)
 
 
-def lengthened(
-    section: Section, results: Sequence[Result], row: Callable[[Result], Row], budget: SizeBudget
-) -> Section:
+def lengthened(section: Section, results: Sequence[Result], row: Callable[[Result], Row], budget: RowBudget) -> Section:
     """The section with longer rows, as many of them as there is room for."""
     rows: list[Row] = []
     for result, before in zip(results, section.rows, strict=False):
@@ -331,7 +329,7 @@ def edits_of(section: Section) -> Iterator[Edit]:
         yield Edit(lines=lines, rows=tuple(group))
 
 
-def warnings_of(problems: Sequence[Problem], rows: Rows, budget: SizeBudget) -> Block:
+def warnings_of(problems: Sequence[Problem], rows: Rows, budget: RowBudget) -> Block:
     """As many warnings as there is room for."""
     if not problems:
         return NO_LINES
@@ -343,7 +341,7 @@ def warnings_of(problems: Sequence[Problem], rows: Rows, budget: SizeBudget) -> 
     )
 
 
-def leaks_of(results: Sequence[Result], rows: Rows, budget: SizeBudget) -> Block:
+def leaks_of(results: Sequence[Result], rows: Rows, budget: RowBudget) -> Block:
     """As many executions with keys in what their agent wrote as there is room for."""
     leaking = [result for result in results if result.findings]
     if not leaking:
@@ -356,7 +354,7 @@ def leaks_of(results: Sequence[Result], rows: Rows, budget: SizeBudget) -> Block
     )
 
 
-def changed_suites_of(report: RunReport, line: Callable[[Result], Markup], budget: SizeBudget) -> ChangedSuites:
+def changed_suites_of(report: RunReport, line: Callable[[Result], Markup], budget: RowBudget) -> ChangedSuites:
     """As many suites that are not the base's, and executions of each, as there is room for."""
     changed = [suite for suite in report.suites if suite.changed]
     if not changed:
@@ -378,7 +376,7 @@ def changed_suites_of(report: RunReport, line: Callable[[Result], Markup], budge
     )
 
 
-def suites_from_of(report: RunReport, budget: SizeBudget) -> Block:
+def suites_from_of(report: RunReport, budget: RowBudget) -> Block:
     """The commit or the folder, and as many lines as there is room for."""
     origin = report.suites_from
     if origin is None:

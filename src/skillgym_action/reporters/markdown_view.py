@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.reporters.markdown_rows import Row, SizeBudget
+    from skillgym_action.reporters.markdown_rows import Row, RowBudget
 
 NO_BREAK = "\u00a0"
 ALL_DETAILS = f"all{NO_BREAK}details"
@@ -263,7 +263,7 @@ class BaselineChanges:
 NO_CHANGES = BaselineChanges()
 
 
-def changes_of(comparison: Comparison | None, rows: Rows, budget: SizeBudget) -> BaselineChanges:
+def changes_of(comparison: Comparison | None, rows: Rows, budget: RowBudget) -> BaselineChanges:
     """The changes, each kind with as many names as there is room for."""
     if comparison is None:
         return NO_CHANGES
@@ -275,7 +275,7 @@ def changes_of(comparison: Comparison | None, rows: Rows, budget: SizeBudget) ->
     )
 
 
-def _kinds(comparison: Comparison, rows: Rows, budget: SizeBudget) -> Iterator[ChangeKind]:
+def _kinds(comparison: Comparison, rows: Rows, budget: RowBudget) -> Iterator[ChangeKind]:
     kinds = (
         ("newly failing", [pair.after for pair in comparison.newly_failing]),
         ("fixed", [pair.after for pair in comparison.fixed]),
@@ -290,7 +290,7 @@ def _kinds(comparison: Comparison, rows: Rows, budget: SizeBudget) -> Iterator[C
             yield ChangeKind(title=title, names=_names(results, rows, budget))
 
 
-def _names(results: Sequence[Result], rows: Rows, budget: SizeBudget) -> Markup:
+def _names(results: Sequence[Result], rows: Rows, budget: RowBudget) -> Markup:
     names: list[Markup] = []
     for result in results[:NAMES]:
         name = rows.case(result) + markup(" on ") + code(runner_id(result)) if result.runner else rows.case(result)
@@ -377,7 +377,7 @@ class View:
     provenance: Markup = NOTHING
 
 
-def view_of(figures: ReportTotals, budget: SizeBudget) -> View:
+def view_of(figures: ReportTotals, budget: RowBudget) -> View:
     """The view whose rows fit into ``budget``. What is asked for first is what goes last."""
     report, results, rows = figures.report, figures.by_status, Rows.of(figures.report)
     section = partial(_section, results, budget)
@@ -430,7 +430,7 @@ def view_of(figures: ReportTotals, budget: SizeBudget) -> View:
 
 
 def _section(
-    results: dict[Status, list[Result]], budget: SizeBudget, status: Status, row: Callable[[Result], Row]
+    results: dict[Status, list[Result]], budget: RowBudget, status: Status, row: Callable[[Result], Row]
 ) -> Section:
     return section_of(results[status], _SECTION_NOUNS[status], row, budget)
 
@@ -455,7 +455,7 @@ def verdict_of(figures: ReportTotals) -> View:
     return View(title=figures.title(), run=figures.run())
 
 
-def _runners(figures: ReportTotals, budget: SizeBudget) -> Table:
+def _runners(figures: ReportTotals, budget: RowBudget) -> Table:
     """A row per runner, and their sum, unless that is the same."""
     if not figures.totals.executions:
         return Table()
@@ -468,7 +468,7 @@ def _runners(figures: ReportTotals, budget: SizeBudget) -> Table:
     return Table(head=head, rule=rule, rows=rows, left_out=left_out(missing, "runner"))
 
 
-def _provenance(figures: ReportTotals, budget: SizeBudget) -> Markup:
+def _provenance(figures: ReportTotals, budget: RowBudget) -> Markup:
     sources, versions = (
         while_it_fits(words, budget, _SEPARATOR, lambda word: (word,))
         for words in (figures.sources(), figures.versions())

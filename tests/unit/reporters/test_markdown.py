@@ -218,9 +218,9 @@ def test_a_kind_of_change_has_twenty_names_at_most():
     line = next(
         line
         for line in shown(summary, replace(head, comparison=compare(base, head))).splitlines()
-        if "30 broken" in line
+        if "30 newly failing" in line
     )
-    assert line.startswith("- **30 broken**: `c0` on `claude`, `c1` on `claude`")
+    assert line.startswith("- **30 newly failing**: `c0` on `claude`, `c1` on `claude`")
     assert line.endswith("`c19` on `claude` and 10 more")
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from paths import REPOSITORY
 from showcase import showcase
 from skillgym_action.reporters.markdown import RunningView, environment, summary
-from skillgym_action.reporters.markdown_rows import Block, ChangedSuites, Edit, Group, Row, Section, SizeBudget
+from skillgym_action.reporters.markdown_rows import Block, ChangedSuites, Edit, Group, Row, RowBudget, Section
 from skillgym_action.reporters.markdown_view import (
     BaselineChanges,
     ChangeKind,
@@ -109,5 +109,5 @@ def strings(value):
 def test_every_string_of_the_view_is_escaped_already():
     figures = ReportTotals.of(showcase())
     assert {
-        type(text) for view in (view_of(figures, SizeBudget(65_000)), verdict_of(figures)) for text in strings(view)
+        type(text) for view in (view_of(figures, RowBudget(65_000)), verdict_of(figures)) for text in strings(view)
     } == {Markup}
