@@ -12,7 +12,7 @@ from skillgym_action.github.api_objects import ChangedFile, ReviewComment, parse
 from skillgym_action.github.comment import own_comments
 from skillgym_action.limits import MAX_REVIEW_COMMENTS
 from skillgym_action.reporters.wording import RED, cause, runner_id
-from skillgym_action.text.escaping import clipped, code_span, markdown_inline
+from skillgym_action.text.escaping import clipped, markdown_code_span, markdown_inline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -172,12 +172,12 @@ def _failing_cases(report: RunReport) -> Iterator[tuple[list[Result], range]]:
 
 def review_text(results: list[Result]) -> str:
     """Markdown: the case, and for each runner that is not green why."""
-    lines = [f"**{code_span(clipped(results[0].case_id, _NAME))}** is not green", ""]
+    lines = [f"**{markdown_code_span(clipped(results[0].case_id, _NAME))}** is not green", ""]
     for result in results[:_RUNNERS]:
         reason = cause(result)
         message = markdown_inline(clipped(reason.message.strip().partition("\n")[0], _MESSAGE))
-        assertion = f"{code_span(clipped(reason.assertion, _NAME))}: " if reason.assertion else ""
-        runner = code_span(clipped(runner_id(result), _NAME))
+        assertion = f"{markdown_code_span(clipped(reason.assertion, _NAME))}: " if reason.assertion else ""
+        runner = markdown_code_span(clipped(runner_id(result), _NAME))
         lines.append(f"- {runner} · {markdown_inline(clipped(reason.label, _NAME))} · {assertion}{message}")
     if len(results) > _RUNNERS:
         lines.append(f"- and {len(results) - _RUNNERS} more runners")

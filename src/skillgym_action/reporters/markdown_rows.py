@@ -27,7 +27,7 @@ from skillgym_action.reporters.wording import (
     runner_id,
     suites_from,
 )
-from skillgym_action.text.escaping import clipped, code_fence, code_span, markdown_inline
+from skillgym_action.text.escaping import clipped, markdown_code_block, markdown_code_span, markdown_inline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -136,7 +136,7 @@ class Rows:
     def unexpected(self, result: Result) -> Row:
         """A row with what to take out of the case, as its format writes it."""
         line = _EXPECTATIONS.get(result.suite.format, "the expectation")
-        edit = markup(code_fence(f"- {line}", "diff"))
+        edit = markup(markdown_code_block(f"- {line}", "diff"))
         return replace(self.brief(result), place=self.place(place(result)), edit=edit)
 
     def leaked(self, result: Result) -> Markup:
@@ -162,7 +162,7 @@ def _rest(result: Result) -> str:
 
 
 def _block(text: str) -> Markup:
-    return markup(code_fence(_HIDDEN.sub("<\u2060", clipped(text, DETAIL)))) if text.strip() else NOTHING
+    return markup(markdown_code_block(_HIDDEN.sub("<\u2060", clipped(text, DETAIL)))) if text.strip() else NOTHING
 
 
 def _retries(result: Result) -> Markup:
@@ -177,7 +177,7 @@ def inline(text: str, limit: int = MESSAGE) -> Markup:
 
 def code(text: str) -> Markup:
     """A name, as code."""
-    return markup(code_span(_HIDDEN.sub("<\u2060", clipped(text, NAME))))
+    return markup(markdown_code_span(_HIDDEN.sub("<\u2060", clipped(text, NAME))))
 
 
 def linked(text: Markup, address: str | None) -> Markup:

@@ -101,11 +101,11 @@ class SessionAssertionContext(SuiteClassifier):
         self._diff: str | None = None
         self._has_diff = False
         self.cost_usd: float | None = 0.0
-        self._patience = SearchBudget()
+        self._search_budget = SearchBudget()
 
     def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
         """Raises SearchError once the time for the suite's patterns is used up."""
-        return self._patience.search(pattern, text, at_start=at_start)
+        return self._search_budget.search(pattern, text, at_start=at_start)
 
     @property
     def files(self) -> WorkspaceFiles:
@@ -156,8 +156,7 @@ class SessionAssertionContext(SuiteClassifier):
         if judge is None:
             return None
         self._begin()
-        with self._services.processes.turns.waiting():
-            answer = judge.ask(question)
+        answer = judge.ask(question)
         both = (self.cost_usd, answer.cost_usd)
         self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
         path = self._folder / f"judge-{next(self._questions)}.json"
