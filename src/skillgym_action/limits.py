@@ -90,6 +90,10 @@ MAX_EVENT_BYTES = 32 * 1024 * 1024  # of the payload; GitHub's have at most 25 M
 MAX_SERVICE_MESSAGE_CHARACTERS = 500  # of a service's own words in an error message
 MAX_REVIEW_COMMENTS = 20
 MAX_STATUS_CHARACTERS = 140  # GitHub takes no longer description of a commit status
+MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
+MAX_ANNOTATION_CHARS = 4_096
+MAX_ANNOTATION_TITLE_CHARS = 255
+MAX_TERMINAL_MESSAGE_CHARS = 600  # of one execution
 MAX_SUMMARY_BYTES = 1_048_576  # GitHub drops the whole summary of a step when it is larger
 # GitHub's real limit differs from the one in its message, and between servers: a refused text is sent again, smaller.
 COMMENT_CHARACTERS = (65_000, 30_000, 8_000, 2_000, 500)
@@ -180,7 +184,40 @@ MAX_REGEX_SEARCH_SECONDS = 2.0  # for one search: text that an agent writes can 
 MAX_SESSION_SEARCH_SECONDS = 10.0  # for all searches of a session
 # --- storage: stored runs and journals --------------------------------------------------------------
 
-MAX_WRITTEN_OUTPUT_CHARACTERS = 4_000
-"""Characters of an agent's final output in results.json; longer output is cut at its beginning."""
-MAX_SHOWN_RESULTS_PROBLEMS = 5
-"""Problems of one results file that are shown; the rest is counted."""
+# --- storage: stored runs and journals --------------------------------------------------------------------
+
+MAX_RESULTS_BYTES = 96 * 1024 * 1024  # of a results file that is read: some 40,000 executions
+MAX_RESULTS_CONTAINERS = 400_000  # lists and objects in it
+MAX_RESULTS_VALUES = 3_000_000
+MAX_RESULTS_MEMBERS = 1_000  # of one object in it
+MAX_RESULTS_ERRORS = 1_000  # of one file; more are not looked at one by one
+MAX_SHOWN_RESULTS_PROBLEMS = 5  # of one results file; the rest is counted
+MAX_QUOTED_VALUE_CHARS = 60  # of a wrong value that a message quotes
+MAX_MATCHED_RUNS = 2_000  # by one pattern
+MAX_SEARCHED_ENTRIES = 200_000  # of folders that one search for runs looks at
+MAX_SEARCHED_LEVELS = 100  # of folders below the one that a search starts in
+MAX_SESSION_REPORT_BYTES = 1024**3
+MAX_JOURNAL_LINE_BYTES = 64 * 1024 * 1024
+MAX_SHOWN_JOURNAL_PROBLEMS = 5  # lines that are not valid
+
+# --- reporters --------------------------------------------------------------------------------------------
+
+MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
+MAX_ANNOTATION_CHARS = 4_096
+MAX_ANNOTATION_TITLE_CHARS = 255
+MAX_TERMINAL_MESSAGE_CHARS = 600  # of one execution
+MAX_SUMMARY_BYTES = 1_000_000  # GitHub drops a job summary of more than 1,048,576
+MAX_REPORTED_MESSAGE_CHARS = 1_000  # of one execution in a report for programs (JUnit XML, CTRF)
+MAX_REPORTED_EXPLANATION_CHARS = 8_000  # of its message, location and failed assertions
+MAX_REPORTED_OUTPUT_CHARS = 16_000  # of its final output
+
+# --- user_templates: report templates of users ------------------------------------------------------------
+
+MAX_TEMPLATE_FILES = 500  # files and folders
+MAX_TEMPLATE_BYTES = 1024**2
+MAX_TEMPLATES_BYTES = 8 * 1024**2  # of all files together
+MAX_TEMPLATE_LEVELS = 20  # of folders in each other
+MAX_RENDERER_MEMORY_BYTES = 512 * 1024**2  # address space of the process that renders them
+MAX_RENDERED_BYTES = 4 * 1024**2  # of one rendered report
+RENDERING_SECONDS = 4  # for all that one process renders, its start included: errors are reported within 5 s
+CANCELLED_RENDERING_SECONDS = 1  # for what is still to be rendered once the run is cancelled

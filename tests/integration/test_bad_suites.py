@@ -35,7 +35,6 @@ from skillgym_action.repository.repository import Repository
 from skillgym_action.settings.options import DiscoverOptions, LoadOptions
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.load import load
-from skillgym_action.storage import stored_runs
 from skillgym_action.storage.snapshot_file import SnapshotFile
 from skillgym_action.suite_hosts import host_process
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
@@ -336,9 +335,9 @@ LIMITS = {
     "files of a suite": limits.MAX_AGENTV_FILES,
     "targets of a suite": limits.MAX_AGENTV_TARGETS,
     "characters of a pattern of paths": limits.MAX_PATTERN_CHARS,
-    "bytes of results": stored_runs.LARGEST,
-    "lists and objects of results": stored_runs.MOST.containers,
-    "values of results": stored_runs.MOST.values,
+    "bytes of results": limits.MAX_RESULTS_BYTES,
+    "lists and objects of results": limits.MAX_RESULTS_CONTAINERS,
+    "values of results": limits.MAX_RESULTS_VALUES,
     "characters of a recording": replay_player.MAX_FILE_CHARACTERS,
     "GiB of a suite program": host_process.MEMORY // 1024**3,
     "MiB that it prints": host_process.LOG_LIMIT // 1024**2,

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 from builders import run_report, suite_at
 from hostile import any_text
+from skillgym_action.limits import MAX_RESULTS_BYTES
 from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.result import Failure, Judgement, Outcome
 from skillgym_action.model.verdicts import FailureClass, Status
 from skillgym_action.reporters import REPORTERS, reporter_named
 from skillgym_action.storage.results_file import restored
 from skillgym_action.storage.results_schema import Results
-from skillgym_action.storage.stored_runs import LARGEST, baseline, stored_reports
+from skillgym_action.storage.stored_runs import baseline, stored_reports
 from skillgym_action.text.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -342,7 +343,7 @@ def test_a_long_value_is_told_in_short(tmp_path):
 
 def test_a_file_larger_than_any_run_writes_is_not_read(tmp_path):
     with (tmp_path / "results.json").open("wb") as file:
-        file.truncate(LARGEST + 1)
+        file.truncate(MAX_RESULTS_BYTES + 1)
     with pytest.raises(UsageError, match="is larger than 100,663,296 bytes"):
         stored_reports(["results.json"], tmp_path)
 
