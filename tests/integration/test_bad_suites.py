@@ -337,7 +337,7 @@ LIMITS = {
     "characters of variables": limits.MAX_VARIABLE_CHARACTERS,
     "files of a suite": limits.MAX_AGENTV_FILES,
     "targets of a suite": limits.MAX_AGENTV_TARGETS,
-    "characters of a pattern of paths": limits.MAX_PATTERN_CHARACTERS,
+    "characters of a pattern of paths": limits.MAX_PATTERN_CHARS,
     "bytes of results": stored_runs.LARGEST,
     "lists and objects of results": stored_runs.MOST.containers,
     "values of results": stored_runs.MOST.values,
