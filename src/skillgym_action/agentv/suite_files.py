@@ -52,7 +52,7 @@ class SuiteFiles:
     refusal: Callable[[Path], str | None]
     refusal_in_place: Callable[[Path], str | None]
     compat: bool = False
-    so_far: ReadFiles = field(default_factory=ReadFiles)
+    state: ReadFiles = field(default_factory=ReadFiles)
     budget: SizeBudget = field(default_factory=SizeBudget)
 
     def shown(self, file: Path) -> str:
@@ -71,8 +71,8 @@ class SuiteFiles:
 
     def linked_path(self, name: str, *first: Path) -> Path | None:
         """The same, its symbolic links not resolved. Raises SuiteError after too many searches."""
-        self.so_far.searched += 1
-        if self.so_far.searched > MAX_AGENTV_FILES:
+        self.state.searched += 1
+        if self.state.searched > MAX_AGENTV_FILES:
             raise SuiteError(f"the suite names more than {MAX_AGENTV_FILES:,} files", remedy="split the suite")
         paths = tuple(folder / name.lstrip("/\\") for folder in (*first, *self.roots))
         candidates = (self.folder / name, *paths) if name.startswith("/") else paths
@@ -97,12 +97,12 @@ class SuiteFiles:
     def read(self, file: Path, text: str | None = None) -> SuiteValue:
         """The value of a YAML or JSON file, its variables not yet replaced. Raises SuiteError."""
         kind: Literal["json", "yaml"] = "json" if file.suffix.lower() == ".json" else "yaml"
-        if text is None and file in self.so_far.files:
-            return self.so_far.files[file]
+        if text is None and file in self.state.files:
+            return self.state.files[file]
         content = self._text(file) if text is None else text
         value = self._counted(read_document(content, path=self.shown(file), kind=kind, error=SuiteError))
         if text is None:
-            self.so_far.files[file] = value
+            self.state.files[file] = value
         return value
 
     def lines(self, file: Path, text: str | None = None) -> Iterator[SuiteValue | Problem]:
@@ -126,8 +126,8 @@ class SuiteFiles:
 
     def _counted(self, document: Document) -> SuiteValue:
         value = SuiteValue(source=document, value=document.value)
-        self.so_far.values += document.located.values + 1
-        if self.so_far.values > MAX_DOCUMENT_VALUES:
+        self.state.values += document.located.values + 1
+        if self.state.values > MAX_DOCUMENT_VALUES:
             raise value.error(
                 f"the suite and its files have more than {MAX_DOCUMENT_VALUES:,} values", "split the suite"
             )
