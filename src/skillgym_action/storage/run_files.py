@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
+from skillgym_action.filesystem.descriptor_walk import FILE_FLAGS, FOLDER_FLAGS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -24,8 +26,6 @@ MOST_ENTRIES = 200_000
 """Entries of folders that one search looks at."""
 DEEPEST = 100
 """Levels of folders below the one a search starts in."""
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LINK = "is a symbolic link, which is not followed"
 
 
@@ -43,7 +43,7 @@ def read_file(folder: Path, parts: Sequence[str], largest: int) -> Content:
     """
     with _opened(folder, parts[:-1]) as within:
         _look(within, folder, parts)  # opening a device would already be too much
-        file = os.open(parts[-1], _FILE, dir_fd=within)
+        file = os.open(parts[-1], FILE_FLAGS, dir_fd=within)
         try:
             found = os.fstat(file)
             _refuse_other_than_file(found, folder, parts)
@@ -128,13 +128,16 @@ def _named(within: int, part: str) -> list[str]:
 
 @contextmanager
 def _opened(folder: Path, parts: Sequence[str]) -> Iterator[int]:
-    """A descriptor of the folder ``parts`` below ``folder``."""
+    """A descriptor of the folder ``parts`` below ``folder``.
+
+    Not a ``DescriptorWalk``, which cannot say which component of a path is a link: the message names it.
+    """
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for number, part in enumerate(parts, start=1):
             if stat.S_ISLNK(_found(here, part).st_mode):
                 raise _refused(errno.ELOOP, _LINK, folder, parts[:number])
-            below = os.open(part, _FOLDER, dir_fd=here)
+            below = os.open(part, FOLDER_FLAGS, dir_fd=here)
             os.close(here)
             here = below
         yield here
