@@ -32,6 +32,8 @@ MAX_EVIDENCE_COMMAND_CHARS = 200  # of a command by which a file was read
 MAX_FINAL_OUTPUT_CHARS = 4_000  # the end of an agent's final output, as results have it
 MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, searched for keys that were there already
 
+# --- filesystem: folders that others can change ---------------------------------------------------------
+
 # --- filesystem: folders that others can change -----------------------------------------------------
 
 MAX_PATH_CHARS = 4095  # of a path below a folder; as many bytes as operating systems accept
@@ -100,6 +102,24 @@ MAX_JUDGE_ANSWER_TOKENS = 4096  # asked for; some models have less
 MAX_JUDGE_REPLY_BYTES = 2_000_000
 MAX_QUOTED_CHARACTERS = 200_000  # of one text that is judged; the middle of a longer one is left out
 MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
+
+# --- what agents print ------------------------------------------------------------------------------
+
+MAX_TRANSCRIPT_EVENTS = 20_000  # of a session; more than that is a session out of control, and is not kept in memory
+MAX_TRANSCRIPT_CHARACTERS = 8_000_000  # of all events of a session
+MAX_JSON_TEXT_CHARACTERS = 256 * 1024  # of one string in a line of JSON
+MAX_JSON_DEPTH = 64  # of nested values in a line of JSON
+MAX_PARSED_COMMAND_CHARACTERS = 16 * 1024  # of a shell command that is searched for files it reads
+MAX_SHELL_NESTING = 3  # ``bash -c`` within ``bash -c``
+MAX_SKILL_EVIDENCE = 5  # pieces of evidence for one skill
+MAX_SHOWN_ARGUMENT_CHARACTERS = 120  # of the main argument, in a list of tool calls
+MAX_ERROR_CHARACTERS = 500  # of an agent's error message
+MAX_STDERR_CHARACTERS = 4096  # from the end of stderr, searched for the kind of a failure
+
+# --- redaction of secrets ---------------------------------------------------------------------------
+
+MAX_REDACTED_PARTS = 1_000  # texts of keys that were found, and are replaced in everything written later
+REDACTION_OVERLAP_CHARACTERS = 32_768  # that a stream keeps, so that a key split over chunks is seen; none is longer
 
 # --- cli: doctor, explain ----------------------------------------------------------------------------
 
