@@ -67,7 +67,7 @@ def matches_nothing(pattern: str) -> bool:
 def paths_matching(folder: Path, pattern: str) -> Iterator[Path]:
     """Paths below a folder that match and are no folders; links to folders are not followed.
 
-    By path, for folders that nobody changes meanwhile; ``Folder.glob`` is the one for folders of sessions.
+    By path, for folders that are not changed meanwhile; ``Folder.glob`` is the one for folders of sessions.
     """
     if matches_nothing(pattern):
         return
