@@ -1,7 +1,8 @@
 """Walks through folders by file descriptor: no name is resolved through a symbolic link, and no path is too long.
 
-A path that is looked up twice can lead to different places if somebody replaces a folder by a link in between. So each
-component is opened relative to the descriptor of its folder, with ``O_NOFOLLOW``, and is used through its descriptor.
+A path that is looked up twice can lead to different places if another process replaces a folder by a link in between.
+So each component is opened relative to the descriptor of its folder, with ``O_NOFOLLOW``, and is used through its
+descriptor.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ class Folder:
             removal.remove_below(self.fd, path)
 
     def empty(self) -> bool:
-        """Remove everything below, whatever its modes, names and depth; return whether nothing is left."""
+        """Remove everything below, of any modes, names and depth; return whether nothing is left."""
         return removal.empty_folder(self.fd)
 
     def open_up(self, path: str = "") -> None:

@@ -94,7 +94,7 @@ def part_matcher(part: str) -> Callable[[str], object]:
 def paths_matching(folder: Path, pattern: str) -> Iterator[Path]:
     """Paths below a folder that match and are no folders; links to folders are not followed.
 
-    By path, for folders that do not change meanwhile; ``Folder.glob`` is the one for folders of sessions.
+    By path, for folders that are not changed meanwhile; ``Folder.glob`` is the one for folders of sessions.
     """
     if matches_nothing(pattern):
         return

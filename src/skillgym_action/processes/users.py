@@ -146,9 +146,7 @@ def agent_user(name: str) -> AgentUser:
     if found.pw_uid == 0:
         raise UsageError("--agent-user: root may do everything", remedy="name a user without rights")
     if os.geteuid() != 0:
-        raise UsageError(
-            "--agent-user: only root can start programs as somebody else", remedy="run as root, or without"
-        )
+        raise UsageError("--agent-user: only root can start programs as another user", remedy="run as root, or without")
     if _keeps_rights():
         raise UsageError(
             "--agent-user: this process would keep root's rights as another user (securebits: no_setuid_fixup)",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from skillgym_action.filesystem.descriptor_walk import FILE_FLAGS, FOLDER_FLAGS
 from skillgym_action.repository.checkout import Checkout
 from skillgym_action.repository.walk import GIT, PathRefusedError
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 NEVER = frozenset({".git", "node_modules", ".venv", "venv", ".tox", ".nox", "__pycache__", ".skillgym-results"})
 OURS = frozenset({".skillgym-results"})
 IGNORE_ALL = b"*\n"
-REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 CHUNK = 1024 * 1024
 # A checkout may belong to somebody else; no program that its configuration names is started by git.
 NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
@@ -134,7 +134,7 @@ class Repository:
                 elif stat.S_ISREG(mode):
                     _copy_file(folder, name, target / name)
                 elif stat.S_ISDIR(mode):
-                    inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+                    inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
                     try:
                         (target / name).mkdir()
                         below = (one for one in os.listdir(inner) if one != GIT)
@@ -193,7 +193,7 @@ def _is_among(name: str, paths: tuple[str, ...]) -> bool:
 
 def _copy_file(folder: int, name: str, target: Path) -> None:
     """With its mode and times."""
-    with open(name, "rb", buffering=0, opener=lambda path, _: os.open(path, REGULAR, dir_fd=folder)) as file:
+    with open(name, "rb", buffering=0, opener=lambda path, _: os.open(path, FILE_FLAGS, dir_fd=folder)) as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):  # a moment ago it was one
             return
@@ -227,6 +227,6 @@ def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
 
 def _ignores_all(path: str) -> bool:
     """Whether a file says so; a link or a FIFO of that name says nothing."""
-    with suppress(OSError), open(path, "rb", opener=lambda path, _: os.open(path, REGULAR)) as file:
+    with suppress(OSError), open(path, "rb", opener=lambda path, _: os.open(path, FILE_FLAGS)) as file:
         return stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(IGNORE_ALL) + 1) == IGNORE_ALL
     return False

@@ -19,6 +19,7 @@ MOST_LINKS = 20
 GIT = ".git"
 NOTHING = ("", ".")
 PASSING = getattr(os, "O_PATH", os.O_RDONLY)  # where the system has it, a folder need not be readable to be passed
+# Without an access mode: see PASSING. This walk follows links by rules of its own, unlike ``DescriptorWalk``.
 FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _KINDS = {

@@ -10,6 +10,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def remove_below(root: Path, path: str) -> None:
     Links are removed, never what they lead to; what is not there is no error.
     """
     with suppress(FileNotFoundError):
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        folder = os.open(root, FOLDER_FLAGS)
         try:
             Folder(folder).remove([path])
         finally:

@@ -12,6 +12,7 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from skillgym_action.filesystem.descriptor_walk import FILE_FLAGS, FOLDER_FLAGS
 from skillgym_action.filesystem.globs import ANY_DEPTH, is_pattern, part_matcher
 from skillgym_action.limits import MAX_SEARCHED_ENTRIES, MAX_SEARCHED_LEVELS
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     Parts = tuple[str, ...]
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LINK = "is a symbolic link, which is not followed"
 
 
@@ -40,7 +39,7 @@ def read_file(folder: Path, parts: Sequence[str], largest: int) -> Content:
     """
     with _opened(folder, parts[:-1]) as within:
         _look(within, folder, parts)  # opening a device would already be too much
-        file = os.open(parts[-1], _FILE, dir_fd=within)
+        file = os.open(parts[-1], FILE_FLAGS, dir_fd=within)
         try:
             found = os.fstat(file)
             _refuse_other_than_file(found, folder, parts)
@@ -126,13 +125,16 @@ def _named(within: int, part: str) -> list[str]:
 
 @contextmanager
 def _opened(folder: Path, parts: Sequence[str]) -> Iterator[int]:
-    """A descriptor of the folder ``parts`` below ``folder``."""
+    """A descriptor of the folder ``parts`` below ``folder``.
+
+    Not a ``DescriptorWalk``, which cannot say which component of a path is a link: the message names it.
+    """
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for number, part in enumerate(parts, start=1):
             if stat.S_ISLNK(_found(here, part).st_mode):
                 raise _refused(errno.ELOOP, _LINK, folder, parts[:number])
-            below = os.open(part, _FOLDER, dir_fd=here)
+            below = os.open(part, FOLDER_FLAGS, dir_fd=here)
             os.close(here)
             here = below
         yield here

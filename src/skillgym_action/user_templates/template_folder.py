@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from skillgym_action.filesystem.descriptor_walk import FILE_FLAGS, FOLDER_FLAGS
 from skillgym_action.limits import (
     MAX_TEMPLATE_BYTES,
     MAX_TEMPLATE_FILES,
@@ -30,8 +31,6 @@ PARTS = {
     "comment.md.j2": ("comment.md.j2", "summary.md.j2"),
     "running.md.j2": ("running.md.j2",),
 }
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ONLY = "name a folder that holds only report templates"
 _NO_LINKS = "use a real folder or file: links are not followed for report templates"
 
@@ -89,14 +88,14 @@ def _opened(start: Path, parts: tuple[str, ...], stack: ExitStack) -> int | None
     """A descriptor of the folder, None where there is nothing. Raises ConfigError."""
     way = os.fspath(start) if not parts else ""
     try:
-        descriptor = os.open(start, _FOLDER)
+        descriptor = os.open(start, os.O_RDONLY | os.O_DIRECTORY)  # trusted: links may lead there
         stack.callback(os.close, descriptor)
         for part in parts:
             way = os.path.join(way, part)
             mode = os.stat(part, dir_fd=descriptor, follow_symlinks=False).st_mode
             if stat.S_ISLNK(mode):
                 _refuse(way, "a symbolic link on the way to report templates", _NO_LINKS)
-            descriptor = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+            descriptor = os.open(part, FOLDER_FLAGS, dir_fd=descriptor)
             stack.callback(os.close, descriptor)
     except FileNotFoundError:
         return None
@@ -136,7 +135,7 @@ class _Walk:
         if stat.S_ISDIR(mode):
             if not deeper:
                 self._refuse(path, f"folders of report templates are at most {MAX_TEMPLATE_LEVELS} deep", _ONLY)
-            inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+            inner = os.open(name, FOLDER_FLAGS, dir_fd=descriptor)
             try:
                 self.folder(inner, f"{path}/", deeper - 1)
             finally:
@@ -161,7 +160,7 @@ class _Walk:
 
 def _content(name: str, folder: int) -> bytes | None:
     """Return the bytes of a regular file, at most one more than allowed; None if it is not a regular file any more."""
-    descriptor = os.open(name, _FILE, dir_fd=folder)
+    descriptor = os.open(name, FILE_FLAGS, dir_fd=folder)
     with open(descriptor, "rb") as file:
         return file.read(MAX_TEMPLATE_BYTES + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
 

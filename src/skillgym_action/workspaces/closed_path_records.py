@@ -30,6 +30,7 @@ PAUSE = 0.5  # seconds in which the programs of a killed run are ended, before t
 BITS = 0o1777  # of a mode; chown may clear setuid and setgid
 # A link is opened as such on Linux, and refused elsewhere.
 _AS_IT_IS = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
+# Not imported: this file is also run as a program, which finds no package.
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
