@@ -212,7 +212,7 @@ def _delivered(services: Services, report: RunReport, options: Options, show: Ca
     def decided(report: RunReport) -> RunReport:
         return replace(report, decision=gate(report, options.gate))
 
-    def as_it_ended(report: RunReport) -> RunReport:
+    def final_report(report: RunReport) -> RunReport:
         """A run can be cancelled as long as it is reported."""
         return decided(replace(report, cancelled=True)) if services.cancelled and not report.cancelled else report
 
@@ -220,4 +220,4 @@ def _delivered(services: Services, report: RunReport, options: Options, show: Ca
     show(report)
     to = replace(options.publish, templates=services.templates)
     with services.templates.stage() if services.templates else nullcontext():
-        return publish(services.directory, report, to, services.observer, services.publisher, as_it_ended)
+        return publish(services.directory, report, to, services.observer, services.publisher, final_report)

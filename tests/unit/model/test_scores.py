@@ -137,7 +137,7 @@ def test_after_trouble_there_is_no_score():
         (
             0.9,
             "unexpected-passed",
-            "the score is 0.9 although the case expects a failure: the expectation is stale or the agent improved",
+            "the score is 0.9, but the case expects a failure: the expectation is outdated, or the agent has improved",
         ),
     ],
 )
@@ -173,7 +173,7 @@ REASONS = [
         RULE,
         id="a required one with its own line",
     ),
-    pytest.param([], "no assertion says that it passed", CASE, id="no assertion"),
+    pytest.param([], "no assertion was evaluated", CASE, id="no assertion"),
     pytest.param(
         [UNKNOWN, said(0, weight=9, name="b")],
         "b: it scores 0",

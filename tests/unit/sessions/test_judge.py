@@ -16,7 +16,7 @@ from skillgym_action.sessions.judge import judge, trouble_judgement
 HERE = Location(path="bench/core.json", line=3)
 THERE = Location(path="bench/suite.py", line=9)
 OWN = FailureClass(id="wrong-alias", label="Wrong alias")
-TIMEOUT = Trouble(kind="timeout", message="no end after 5 s")
+TIMEOUT = Trouble(kind="timeout", message="timed out after 5 s")
 ANSWERS = {"yes": True, "no": False, "cannot tell": None}
 
 
@@ -153,7 +153,7 @@ def test_an_outcome_s_own_place_wins():
 
 
 def test_trouble_tells_its_message():
-    assert judged(FAILS, trouble=TIMEOUT).failure.message == "no end after 5 s"
+    assert judged(FAILS, trouble=TIMEOUT).failure.message == "timed out after 5 s"
 
 
 # --- classes ----------------------------------------------------------------------------------------

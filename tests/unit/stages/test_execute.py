@@ -188,7 +188,7 @@ def test_a_time_limit_leaves_nothing_running_not_even_what_left_the_session(benc
     script = f"{COUNT}; setsid sh -c 'echo $$ > $LOG/pid; exec sleep 300' & sleep 300"
     (result,) = bench.run(script, timeout=0.5).results
     assert (result.judgement.failure_class.id, bench.sessions) == ("timeout", 1)
-    assert result.judgement.failure.message == "no end after 0.5 s; the session was ended"
+    assert result.judgement.failure.message == "timed out after 0.5 s"
     assert not is_running(int(bench.logged("pid")[0]))
 
 
@@ -214,7 +214,7 @@ def test_a_session_with_too_many_model_rounds_is_ended_at_once(bench):
     (result,) = bench.run(f"{COUNT}; {rounds}; sleep 300", max_steps=2).results
     assert time.monotonic() - began < 10
     assert (result.judgement.failure_class.id, bench.sessions) == ("max-steps", 1)
-    assert result.judgement.failure.message == "more than 2 model rounds; the session was ended"
+    assert result.judgement.failure.message == "exceeded the limit of 2 model rounds"
 
 
 # --- repetitions ------------------------------------------------------------------------------------
@@ -368,7 +368,9 @@ def test_what_the_bootstrap_wrote_is_no_work_of_the_agent(bench):
     ("bootstrap", "message"),
     [
         pytest.param("echo no network >&2; exit 7", "sh: exit code 7\nno network", id="it fails"),
-        pytest.param({"command": "sleep", "args": ["300"], "timeout": 0.3}, "sleep: no end after 0.3 s", id="it hangs"),
+        pytest.param(
+            {"command": "sleep", "args": ["300"], "timeout": 0.3}, "sleep: timed out after 0.3 s", id="it hangs"
+        ),
         pytest.param({"command": "nope"}, "cannot start 'nope': No such file or directory", id="it is missing"),
     ],
 )

@@ -102,7 +102,7 @@ def test_the_tables_have_every_status_and_every_word():
         pytest.param("x skipped", ("inconclusive", 3, ["nothing was judged"]), id="only skipped"),
         pytest.param(
             "",
-            ("inconclusive", 2, ["no case was left to run: no suite was found, or the filters leave none"]),
+            ("inconclusive", 2, ["no case to run: no suite was found, or no case matches the filters"]),
             id="no case",
         ),
     ],
@@ -171,7 +171,7 @@ def test_a_regression_is_not_red_by_itself():
 
 def test_without_a_baseline_nobody_can_tell():
     assert decided(PASSED, REGRESSION) == (
-        "inconclusive", 3, ["nothing to compare with: whether anything got worse, nobody can tell"]
+        "inconclusive", 3, ["no baseline to compare with, so regressions cannot be detected"]
     )  # fmt: skip
 
 
