@@ -14,7 +14,7 @@ from skillgym_action.agentv.loaded import MOST_WARNINGS, Cases
 from skillgym_action.agentv.messages import expected_messages, input_messages, prompt
 from skillgym_action.agentv.variables import merged, templated
 from skillgym_action.agentv.workspaces import place
-from skillgym_action.limits import MAX_CASE_ID_CHARS
+from skillgym_action.limits import MAX_CASE_ID_CHARACTERS
 from skillgym_action.model.errors import Problem, SuiteError
 from skillgym_action.model.suite import Case
 
@@ -100,8 +100,8 @@ def _id(entry: Entry, warnings: list[Problem]) -> str | None:
     if part is None:
         return entry.folder.name if entry.folder else None
     if isinstance(part.value, str):
-        if len(part.value) > MAX_CASE_ID_CHARS:
-            raise part.error(f"is longer than {MAX_CASE_ID_CHARS:,} characters")
+        if len(part.value) > MAX_CASE_ID_CHARACTERS:
+            raise part.error(f"is longer than {MAX_CASE_ID_CHARACTERS:,} characters")
         return part.value if part.value.strip() and not _UNUSABLE.search(part.value) else None
     if isinstance(part.value, dict | list):
         return None

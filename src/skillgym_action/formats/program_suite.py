@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from skillgym_action.assertions.check import Check
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
-from skillgym_action.limits import MAX_CASE_ID_CHARS
+from skillgym_action.limits import MAX_CASE_ID_CHARACTERS
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
@@ -88,7 +88,7 @@ class ToldWorkspace(Told):
 class ToldSuite(Told):
     """The answer to ``load``."""
 
-    name: Annotated[str, Field(max_length=MAX_CASE_ID_CHARS)] = ""
+    name: Annotated[str, Field(max_length=MAX_CASE_ID_CHARACTERS)] = ""
     cases: Annotated[tuple[ToldCase, ...], FailFast()] = ()
     problems: Annotated[tuple[ToldProblem, ...], FailFast()] = ()
     workspace: ToldWorkspace | None = None
@@ -109,7 +109,7 @@ def suite_told(source: SuiteFile, format_name: str) -> Suite:
         ) from error
     invalid = [
         *map(_invalid, told.problems),
-        *(_endless(case) for case in told.cases if len(case.id) > MAX_CASE_ID_CHARS),
+        *(_endless(case) for case in told.cases if len(case.id) > MAX_CASE_ID_CHARACTERS),
     ]
     if not told.cases and not invalid:
         place = Location(path=source.path)
@@ -120,7 +120,7 @@ def suite_told(source: SuiteFile, format_name: str) -> Suite:
         file=source.file,
         name=told.name or _name(source.file),
         format=format_name,
-        cases=tuple(_case(case) for case in told.cases if len(case.id) <= MAX_CASE_ID_CHARS),
+        cases=tuple(_case(case) for case in told.cases if len(case.id) <= MAX_CASE_ID_CHARACTERS),
         invalid=tuple(invalid),
         workspace=_workspace(told.workspace, source) if told.workspace else WorkspaceSpec(),
     )
@@ -152,9 +152,9 @@ def _invalid(told: ToldProblem) -> Invalid:
 
 def _endless(told: ToldCase) -> Invalid:
     """A case whose id no report could show."""
-    message = f"the id of a case is longer than {MAX_CASE_ID_CHARS:,} characters"
+    message = f"the id of a case is longer than {MAX_CASE_ID_CHARACTERS:,} characters"
     return Invalid(
-        problem=Problem(message=message, location=_location(told.location)), case_id=told.id[:MAX_CASE_ID_CHARS]
+        problem=Problem(message=message, location=_location(told.location)), case_id=told.id[:MAX_CASE_ID_CHARACTERS]
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.clock import iso_timestamp
-from skillgym_action.filesystem.cleanup import remove
+from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
@@ -148,7 +148,7 @@ class _SessionRun:
             record = FollowUpRecord(questions, agent_run.report, home, agent_run.records, self._archive)
             store_follow_up(self._services, self._execution, workspace, self._folder, record)
         if agent_run.records:
-            remove(home)
+            remove_path(home)
         self._clean_up(workspace, archived=_is_archived(self._options.keep, judgement, asked=bool(questions)))
         return agent_run, judgement
 

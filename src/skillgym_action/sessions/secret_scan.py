@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARS, MAX_ORIGINAL_FILE_BYTES
+from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS, MAX_ORIGINAL_FILE_BYTES
 from skillgym_action.model.findings import Finding, unique_findings
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ class SecretScan:
         """
         result = self._redactor.within(result, but=("suite", "runner"))
         output = result.final_output
-        if output and len(output) > MAX_FINAL_OUTPUT_CHARS:
-            return replace(result, final_output=output[-MAX_FINAL_OUTPUT_CHARS:])
+        if output and len(output) > MAX_FINAL_OUTPUT_CHARACTERS:
+            return replace(result, final_output=output[-MAX_FINAL_OUTPUT_CHARACTERS:])
         return result
 
     def scan_output(self, records: Iterable[Path]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from skillgym_action.github.event import WITH_SECRETS
+from skillgym_action.github.event import EVENTS_WITH_SECRETS
 from skillgym_action.github.publish_options import PublisherOptions
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.resource_limits import ResourceLimits, parse_limits
@@ -187,7 +187,7 @@ def _suite_comparison(settings: Settings, context: Context) -> SuiteComparison:
     untrusted = event is not None and event.untrusted
     without: Literal["changed", "warning", "nothing"] = "changed"
     if context.job and not untrusted:
-        without = "warning" if event and event.name in WITH_SECRETS else "nothing"
+        without = "warning" if event and event.name in EVENTS_WITH_SECRETS else "nothing"
     return SuiteComparison(all_expected=untrusted or bool(settings.paths), without_checkout=without)
 
 
@@ -225,7 +225,9 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
     from skillgym_action.model.judge_question import JudgeConfig
 
     protocol = PROTOCOLS[told.api]
-    known = {name: environment[name] for name in (protocol.key, protocol.base_url) if environment.get(name)}
+    known = {
+        name: environment[name] for name in (protocol.key_variable, protocol.base_url_variable) if environment.get(name)
+    }
     try:
         env = {**known, **resolved_env(told.env, environment, "run.judge.env")}
         return JudgeConfig(api=told.api, model=told.model, env=env, prices=_prices(config))

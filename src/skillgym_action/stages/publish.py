@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.publish_log import Told
+from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.step_files import append_outputs, append_summary
 from skillgym_action.model.errors import ConfigError, OutputError, Problem
 from skillgym_action.model.verdicts import Status
@@ -53,16 +53,16 @@ def publish(
             for piece in reporter_named("annotations")(report):
                 observer.say(directory.redactor.text(piece).rstrip("\n"))
     _append_summary(directory, report, options, problems)
-    published = publisher.tell(report) if publisher else Told()
+    log = publisher.publish(report) if publisher else PublishLog()
     if (final := final_report(report)) is not report:
         report = final
         _write_files(directory, report, options, problems)
         _append_summary(directory, report, options, problems)
-    _publish_notes(replace(published, notes=(*notes, *published.notes)), directory, options, observer, problems)
+    _publish_notes(replace(log, notes=(*notes, *log.notes)), directory, options, observer, problems)
     if options.step_outputs:
         with _collecting(problems, options.step_outputs):
             overriding = FAILED_OUTPUTS if problems and report.decision and report.decision.passed else {}
-            outputs = {**action_outputs(report, directory, options), **overriding, **published.outputs()}
+            outputs = {**action_outputs(report, directory, options), **overriding, **log.outputs()}
             append_outputs(options.step_outputs, outputs)
     if problems:
         raise OutputError.of(*problems)
@@ -70,17 +70,17 @@ def publish(
 
 
 def _publish_notes(
-    published: Told, directory: RunDirectory, options: PublishOptions, observer: Observer, problems: list[Problem]
+    log: PublishLog, directory: RunDirectory, options: PublishOptions, observer: Observer, problems: list[Problem]
 ) -> None:
     """Show what could not be published: on the terminal, as annotations, and in the job summary."""
-    for note in published.notes:
+    for note in log.notes:
         observer.progress(f"note: {plain(str(note))}")
         if options.annotations:
             with _collecting(problems, STDOUT):
-                observer.say(directory.redactor.text(published.notice(note)))
-    if options.step_summary and published.notes:
+                observer.say(directory.redactor.text(log.notice(note)))
+    if options.step_summary and log.notes:
         with _collecting(problems, options.step_summary):
-            append_summary(options.step_summary, directory.redactor.text(published.markdown()))
+            append_summary(options.step_summary, directory.redactor.text(log.markdown()))
 
 
 def _write_files(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_JUDGED_AGAIN_WARNINGS, MAX_LISTED_EXECUTIONS, MAX_QUOTED_VERSION_CHARS
+from skillgym_action.limits import MAX_JUDGED_AGAIN_WARNINGS, MAX_LISTED_EXECUTIONS, MAX_QUOTED_VERSION_CHARACTERS
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.result import SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
@@ -106,7 +106,7 @@ def _spent(one: Held) -> Spent:
 
 def _differences(before: Began, now: Beginning) -> Iterator[Problem]:
     if before.tool.version != now.version:
-        version = before.tool.version[:MAX_QUOTED_VERSION_CHARS]
+        version = before.tool.version[:MAX_QUOTED_VERSION_CHARACTERS]
         yield Problem(message=f"the run was started with skillgym-action {version} and is resumed with {now.version}")
     if before.commit != now.commit:
         yield Problem(message=f"the run was started on commit {before.commit} and is resumed on {now.commit}")

@@ -12,11 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skillgym_action.filesystem.bundle_links import archived
-from skillgym_action.filesystem.cleanup import remove
+from skillgym_action.filesystem.artifact_links import with_safe_links
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
+from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.filesystem.unpacking import copy_into
-from skillgym_action.workspaces.session_files import FOLDER
 from skillgym_action.workspaces.workspace import extract
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def save_changes(workspace: Workspace, changes: Changes, target: Path) -> Saved:
         return Saved(complete=True)
     links: dict[str, str] = {}
     try:
-        extract(archived(workspace.inside.pack(sizes), links), target)
+        extract(with_safe_links(workspace.inside.pack(sizes), links), target)
     except OSError:  # unreadable, gone, deeper than a path may be, or no room
         return Saved(complete=False)
     return Saved(complete=True, links=links)
@@ -63,15 +63,15 @@ def save_workspace(workspace: Workspace, changes: Changes, directory: RunDirecto
     """
     target = directory.place / kept
     beside = target.with_name(f".{os.urandom(8).hex()}")
-    extract(archived(workspace.inside.pack(None)), beside)
+    extract(with_safe_links(workspace.inside.pack(None)), beside)
     try:
         _copy_history(workspace, beside)
         directory.clean(beside, [*_not_of_template(workspace, changes, beside), *_texts(beside)])
-        remove(target)
+        remove_path(target)
         os.rename(beside, target)
     # Also a cancellation: what was not searched for secrets to its end must not stay in the artifact.
     except BaseException:
-        remove(beside)
+        remove_path(beside)
         raise
 
 
@@ -80,10 +80,10 @@ def _copy_history(workspace: Workspace, target: Path) -> None:
     if not template or not template.folder:
         return
     with suppress(FileNotFoundError, NotADirectoryError):
-        history = os.open(HISTORY, FOLDER, dir_fd=template.folder.fd)
+        history = os.open(HISTORY, FOLDER_FLAGS, dir_fd=template.folder.fd)
         try:
             os.mkdir(target / HISTORY, 0o700)
-            copy = os.open(target / HISTORY, FOLDER)
+            copy = os.open(target / HISTORY, FOLDER_FLAGS)
             try:
                 copy_into(Folder(history), Folder(copy))
             finally:
@@ -98,7 +98,7 @@ def _not_of_template(workspace: Workspace, changes: Changes, copy: Path) -> list
     The copy is looked at, since more is in it than the session could see of its workspace: closed folders were opened.
     """
     changed = {*changes.created, *changes.modified, *changes.deleted}
-    folder = os.open(copy, FOLDER)
+    folder = os.open(copy, FOLDER_FLAGS)
     try:
         found = Folder(folder).snapshot()
     finally:

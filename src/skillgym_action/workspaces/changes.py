@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from skillgym_action.filesystem.folder_walks import Entry
+    from skillgym_action.filesystem.folder import SnapshotEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,9 @@ class Changes:
 
 
 def changes_between(
-    before: Mapping[str, Entry], after: Mapping[str, Entry], differs_at: Callable[[str, Entry], bool]
+    before: Mapping[str, SnapshotEntry],
+    after: Mapping[str, SnapshotEntry],
+    differs_at: Callable[[str, SnapshotEntry], bool],
 ) -> Changes:
     """What was created, modified and deleted; folders are only ever deleted."""
     changed = [path for path, entry in after.items() if differs_at(path, entry)]
@@ -36,7 +38,10 @@ def changes_between(
 
 
 def differs(
-    before: Entry | None, now: Entry, digest_before: Callable[[], str | None], digest_now: Callable[[], str | None]
+    before: SnapshotEntry | None,
+    now: SnapshotEntry,
+    digest_before: Callable[[], str | None],
+    digest_now: Callable[[], str | None],
 ) -> bool:
     """Whether what is at a path now is not what it was; the digests are asked for only where that has to be."""
     if now[0] == "directory":

@@ -10,9 +10,9 @@ import errno
 import os
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from skillgym_action.filesystem.bundle import BundleError, Limits, read_bundle, write_bundle
+from skillgym_action.filesystem.bundle import BundleError, BundleLimits, read_bundle, write_bundle
 from skillgym_action.filesystem.folder import Folder
-from skillgym_action.filesystem.packing import entries
+from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.filesystem.unpacking import copy_into
 
 if TYPE_CHECKING:
@@ -20,22 +20,20 @@ if TYPE_CHECKING:
 
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.filesystem.bundle import BundleEntry
-    from skillgym_action.filesystem.folder_walks import Entry
+    from skillgym_action.filesystem.folder import SnapshotEntry
     from skillgym_action.model.session import Identity
     from skillgym_action.processes.supervisor_client import SupervisorClient
     from skillgym_action.workspaces.template import Template
-
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class SessionFiles(Protocol):
     """What can be done with a folder of a session (see ``filesystem.folder.Folder``). All raise OSError."""
 
-    def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, Entry]:
+    def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, SnapshotEntry]:
         """Every path, and what is there."""
         ...
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> SnapshotEntry | None:
         """As in a snapshot."""
         ...
 
@@ -83,7 +81,7 @@ class SessionFiles(Protocol):
         """Put a file there."""
         ...
 
-    def begin(self, without: Collection[str] = ()) -> dict[str, Entry]:
+    def begin(self, without: Collection[str] = ()) -> dict[str, SnapshotEntry]:
         """Link folders of skills, then take a snapshot."""
         ...
 
@@ -123,7 +121,9 @@ class LocalFolder(Folder):
 
     def pack(self, paths: Iterable[str] | None) -> Iterator[BundleEntry]:
         """What is there. Raises OSError."""
-        return entries(self, paths, without=() if paths is not None else (".git",), limits=Limits(), open_up=self._own)
+        return folder_entries(
+            self, paths, without=() if paths is not None else (".git",), limits=BundleLimits(), open_up=self._own
+        )
 
 
 class RemoteFolder:
@@ -137,11 +137,11 @@ class RemoteFolder:
         (value,) = self._supervisor.call(self._identity, (self._name, name, *arguments))
         return value
 
-    def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, Entry]:
+    def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, SnapshotEntry]:
         """Every path."""
         return _entries(self._call("snapshot", below, list(without)))
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> SnapshotEntry | None:
         """As in a snapshot."""
         found = self._call("entry", path)
         return tuple(found) if found else None
@@ -198,7 +198,7 @@ class RemoteFolder:
         """Put a file there."""
         self._call("write", path, data.decode("latin-1"), mode)
 
-    def begin(self, without: Collection[str] = ()) -> dict[str, Entry]:
+    def begin(self, without: Collection[str] = ()) -> dict[str, SnapshotEntry]:
         """Link folders of skills, then take a snapshot."""
         return _entries(self._call("begin", list(without)))
 
@@ -230,7 +230,7 @@ class RemoteFolder:
         try:
             request = {"op": "pack", "place": self._name, "paths": wanted, "own": self._own}
             with self._supervisor.stream(self._identity, request) as stream:
-                yield from read_bundle(stream, Limits(), alone=False)
+                yield from read_bundle(stream, BundleLimits(), alone=False)
             complete = True
         except BundleError as error:
             raise OSError(errno.EPROTO, str(error)) from error
@@ -239,7 +239,7 @@ class RemoteFolder:
                 self._supervisor.drop(self._identity)
 
 
-def _entries(found: dict[str, list[Any]]) -> dict[str, Entry]:
+def _entries(found: dict[str, list[Any]]) -> dict[str, SnapshotEntry]:
     return {path: tuple(entry) for path, entry in found.items()}
 
 
@@ -247,7 +247,7 @@ def bundled(folder: Folder, file: IO[bytes], cancelled: Cancellation) -> None:
     """Write all that is in a folder of ours to ``file``. Raises OSError."""
 
     def heeded() -> Iterator[BundleEntry]:
-        for entry in entries(folder):
+        for entry in folder_entries(folder):
             cancelled.raise_if_cancelled()
             yield entry
 

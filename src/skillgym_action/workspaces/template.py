@@ -7,8 +7,9 @@ import threading
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
-from skillgym_action.workspaces.session_files import FOLDER, bundled
+from skillgym_action.workspaces.session_files import bundled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ class Template:
         Raises OSError.
         """
         self.root = root
-        fd = os.open(root, FOLDER) if root and folder is None else folder
+        fd = os.open(root, FOLDER_FLAGS) if root and folder is None else folder
         self.folder = None if fd is None else Folder(fd, os.fspath(root) if root else None)
         self._digests: dict[str, str | None] = {}
         self._bundle: IO[bytes] | None = None
