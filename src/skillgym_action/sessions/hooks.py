@@ -77,10 +77,10 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
     commands = _SessionCommands(services, execution, folder)
     try:
         if commands.spec.mode == "none":
-            place = commands.spec.cwd or services.repository.root
+            directory = commands.spec.cwd or services.repository.root
             if services.strangers:
-                services.strangers.refuse(place, services.repository.root)
-            services.origin.refuse_inside(place)
+                services.strangers.refuse(directory, services.repository.root)
+            services.origin.refuse_inside(directory)
         if commands.is_shared:
             workspace = services.workspaces.shared(commands.name, commands.spec, commands.prepare_shared)
             commands.run_before_each(workspace)
@@ -148,12 +148,12 @@ class _SessionCommands:
         if self.spec.mode != "none" or AGENTS[self.execution.runner.agent.type].plays:
             return
         works, changes = workspace.reach()
-        place, user = plain(str(workspace.path)), plain(str(workspace.user))
+        path, user = plain(str(workspace.path)), plain(str(workspace.user))
         if not works:
-            message = f"the user {user} cannot work in {place}; let that user read it, or let the suite use a copy"
+            message = f"the user {user} cannot work in {path}; let that user read it, or let the suite use a copy"
             raise NotPreparedError("workspace", message, workspace)
         if not changes and self.services.workspaces.is_new_reader(workspace.path):
-            self.services.observer.progress(f"the user {user} can read {place}, but not change it")
+            self.services.observer.progress(f"the user {user} can read {path}, but not change it")
 
     def prepare_shared(self, workspace: Workspace) -> None:
         """Prepare a shared workspace, before its first session."""

@@ -68,17 +68,15 @@ def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple
     One lane has an execution and those it depends on; all executions that work in the same directory; and, with the
     schedule ``isolated-by-runner``, all executions of a runner. Groups that share an execution are one lane.
     """
-    leaders = {suite.path: dependency_groups(suite.cases) for suite in plan.suites}
+    group_of_case = {suite.path: dependency_groups(suite.cases) for suite in plan.suites}
     groups: dict[tuple[str, ...], list[Execution]] = {}
     for one in plan.executions:
-        own: tuple[str, ...] = (one.suite.path, leaders[one.suite.path][one.case.id], one.runner.id)
-        groups.setdefault(own, []).append(one)
+        group: tuple[str, ...] = (one.suite.path, group_of_case[one.suite.path][one.case.id], one.runner.id)
+        groups.setdefault(group, []).append(one)
     lanes: dict[tuple[str, ...], list[Execution]] = {}
-    for own, executions in groups.items():
-        names = {shared_workspace_name(one, one_user=one_user) for one in executions}
-        keys: list[tuple[str, ...]] = [
-            ("workspace", name) for name in sorted(name for name in names if name is not None)
-        ]
+    for group, executions in groups.items():
+        names = (shared_workspace_name(one, one_user=one_user) for one in executions)
+        keys: list[tuple[str, ...]] = [("workspace", name) for name in sorted({n for n in names if n is not None})]
         if options.schedule == "isolated-by-runner":
             keys.append(("runner", executions[0].runner.id))
         lane, *others = list({id(lanes[key]): lanes[key] for key in keys if key in lanes}.values()) or [[]]
@@ -86,7 +84,7 @@ def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple
             lane += other
             lanes = {key: lane if one is other else one for key, one in lanes.items()}
         lane += dependency_order(executions)
-        lanes |= dict.fromkeys(keys or [own], lane)
+        lanes |= dict.fromkeys(keys or [group], lane)
     return [tuple(lane) for lane in {id(lane): lane for lane in lanes.values()}.values()]
 
 
@@ -172,7 +170,7 @@ class _Executor:
                 self.services.directory.clear(folder)
         judgement, before = None, len(sessions)
         while position := next_session(execution, sessions, self.options):
-            if sessions and (judgement := self._stopped_judgement(execution, sessions, position, before)):
+            if sessions and (judgement := self._wait_or_stop(execution, sessions, position, before)):
                 break
             if len(sessions) == before:
                 self.services.observer.started(execution)
@@ -184,10 +182,10 @@ class _Executor:
         result = combined_result(sessions, judgement or sessions[-1].judgement)
         return check_snapshot(self.services, execution, result, self.options.snapshots)
 
-    def _stopped_judgement(
+    def _wait_or_stop(
         self, execution: Execution, sessions: list[SessionResult], position: tuple[int, int], before: int
     ) -> Judgement | None:
-        """The judgement if the session at ``position`` must not start; else None, after the wait before a retry."""
+        """Wait before a retry. The judgement if the session at ``position`` must not start; else None."""
         last, is_retry = sessions[-1], position[1] > 1
         if not self.services.cancelled and (refusal := self._refusal(execution)):
             return last.judgement if is_retry else refusal

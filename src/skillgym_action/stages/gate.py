@@ -29,11 +29,11 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
     """
     changed = None if options.allow_changed_suites else changed_suites(report)
     others = (changed,) if changed else ()
-    whole = report
+    whole_report = report
     if changed:
         report = replace(report, results=tuple(result for result in report.results if not result.suite.changed))
     totals = report.totals()
-    red = tuple(_red(whole, totals, options))  # with ``whole``: leaked keys count in any suite
+    red = tuple(_red(whole_report, totals, options))  # keys that leaked count in any suite
     if report.cancelled:
         return Decision(
             verdict="inconclusive", exit_code=ExitCode.CANCELLED, reasons=("the run was cancelled", *red, *others)

@@ -37,12 +37,10 @@ def resume(services: Services, plan: Plan, journal: Journal, now: Beginning) -> 
         services.directory.begin(now.line())
         return replace(journal, warnings=tuple(found.warnings))
     by_digest = {sessions[-1].digest: sessions for sessions in found.sessions.values()}
-    sessions = {
-        one.index: tuple(
-            _session_result(one, stored) for stored in _finished(by_digest.get(journal.digests[one.index], ()))
-        )
-        for one in plan.executions
-    }
+    sessions = {}
+    for execution in plan.executions:
+        stored = _finished(by_digest.get(journal.digests[execution.index], ()))
+        sessions[execution.index] = tuple(_session_result(execution, one) for one in stored)
     services.observer.progress(f"resumed: {counted(sum(map(len, sessions.values())), 'session')} finished before")
     warnings = (
         *found.warnings,
@@ -63,21 +61,19 @@ def resume(services: Services, plan: Plan, journal: Journal, now: Beginning) -> 
 
 def _finished(sessions: Iterable[Held]) -> Iterator[Held]:
     """The sessions of an execution that need not run again: finished ones, up to the first gap."""
-    follower = 1, 1
+    expected = 1, 1
     for one in sessions:
-        if not one.is_finished or one.place != follower:
+        if not one.is_finished or one.place != expected:
             return
         yield one
         repetition, number = one.place
-        follower = (repetition + 1, 1) if one.result.status in GREEN else (repetition, number + 1)
+        expected = (repetition + 1, 1) if one.result.status in GREEN else (repetition, number + 1)
 
 
 def _session_result(execution: Execution, stored: Held) -> SessionResult:
-    """The stored session. What the suite defines is taken from the suite as it is now, not from the journal."""
-    case, result = (
-        execution.case,
-        results_reader.result(stored.result, execution.index, execution.suite, execution.runner),
-    )
+    """The result of a stored session. What the suite defines is taken from the suite, not from the journal."""
+    case = execution.case
+    result = results_reader.result(stored.result, execution.index, execution.suite, execution.runner)
     return SessionResult(
         result=replace(
             result,
@@ -111,7 +107,7 @@ def _differences(before: Began, now: Beginning) -> Iterator[Problem]:
     if before.commit != now.commit:
         yield Problem(message=f"the run was started on commit {before.commit} and is resumed on {now.commit}")
     changed = [
-        f"--{name} was {_given(before.settings.get(name))} and is {_given(value)}"
+        f"--{name} was {_setting(before.settings.get(name))} and is {_setting(value)}"
         for name, value in now.settings.items()
         if before.settings.get(name) != value
     ]
@@ -122,8 +118,8 @@ def _differences(before: Began, now: Beginning) -> Iterator[Problem]:
         )
 
 
-def _given(value: float | None) -> str:
-    return "not given" if value is None else f"{value:g}"
+def _setting(value: float | None) -> str:
+    return "not set" if value is None else f"{value:g}"
 
 
 def _unused(found: Told, plan: Plan, digests: set[str]) -> Iterator[Problem]:

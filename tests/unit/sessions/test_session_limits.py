@@ -1,4 +1,4 @@
-"""Limits that are watched while an agent streams: model rounds and money."""
+"""Limits that are checked while an agent runs: model rounds and cost."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ LARGE = 100_000
             [step("1", LARGE, model=MODEL)],
             {"budget": 0.2, "model": None},
             (1, TOO_EXPENSIVE),
-            id="a model told while it runs",
+            id="a model reported while it runs",
         ),
         pytest.param([step("1", LARGE)] * 99, {}, None, id="no limits"),
     ],
 )
-def test_a_session_is_ended_once_a_limit_is_passed(lines, limits, stopped):
+def test_a_session_is_stopped_once_a_limit_is_exceeded(lines, limits, stopped):
     assert stopped_at(lines, **limits) == stopped
