@@ -203,7 +203,7 @@ def test_a_budget_is_passed_by_what_ran_at_the_same_time_and_no_more(bench, prov
     ("amounts", "statuses_", "reason"),
     [
         pytest.param((0.6,), ["passed", "passed", "skipped"], "is spent: $1.20 of $1.00", id="spent"),
-        pytest.param((UNKNOWN,), ["passed", "skipped", "skipped"], "of $1.00 cannot be kept", id="unknown"),
+        pytest.param((UNKNOWN,), ["passed", "skipped", "skipped"], "of $1.00 cannot be checked", id="unknown"),
     ],
 )
 def test_a_suite_has_a_budget_of_its_own_and_costs_no_other_suite_anything(bench, amounts, statuses_, reason):
@@ -267,7 +267,7 @@ def test_what_was_skipped_is_told_everywhere_with_its_reason(tmp_path, amount, c
     stored: dict[str, Any] = json.loads((tmp_path / "out" / "results.json").read_text())
     summary = (tmp_path / "out" / "summary.md").read_text().replace("\\", "")
     junit = (tmp_path / "out" / "junit.xml").read_text()
-    reason = "budget is spent" if code == 0 else "budget of $1.00 cannot be kept"
+    reason = "budget is spent" if code == 0 else "budget of $1.00 cannot be checked"
     count = int(told_[0])
 
     assert (ran.code, told_ in ran.err) == (code, True), ran.err
@@ -290,13 +290,13 @@ def test_what_was_skipped_is_told_everywhere_with_its_reason(tmp_path, amount, c
 @pytest.mark.parametrize("limit", [None, 1.0])
 def test_a_budget_by_itself(limit):
     budget = Budget("the run's", limit)
-    budget.pay(0.4, "a session on x")
+    budget.add(0.4, "a session on x")
     assert budget.refusal() is None
-    budget.pay(None, "a session on x")
-    budget.pay(None, "a session on y")
+    budget.add(None, "a session on x")
+    budget.add(None, "a session on y")
     refusal = budget.refusal()
     assert (refusal is not None) == (limit is not None)
     if refusal:
         assert "a session on x" in str(refusal.reason)
-        budget.pay(0.6, "a session on z")
+        budget.add(0.6, "a session on z")
         assert "is spent: $1.00 of $1.00" in str(budget.refusal().reason)
