@@ -628,24 +628,24 @@ AGAIN = "bench/core.json a [sh] repetition 1: its commands, graders or checks ha
 @pytest.mark.parametrize(
     ("events", "ended", "notes"),
     [
-        pytest.param(["started"], False, ["1 session was under way"], id="the agent had begun"),
-        pytest.param(["started"] * 2, False, ["2 sessions were under way"], id="twice"),
+        pytest.param(["started"], False, ["1 session was running"], id="the agent had begun"),
+        pytest.param(["started"] * 2, False, ["2 sessions were running"], id="twice"),
         pytest.param(
             ["started", "judging"],
             False,
-            [f"{AGAIN}, and run again with the session", "1 session was under way"],
+            [f"{AGAIN}, and run again with the session", "1 session was running"],
             id="its commands had begun",
         ),
         pytest.param(
             ["started", "judging", "started", "judging"],
             False,
-            [f"{AGAIN} (2 times), and run again with the session", "2 sessions were under way"],
+            [f"{AGAIN} (2 times), and run again with the session", "2 sessions were running"],
             id="its commands had begun twice",
         ),
         pytest.param(
             ["started", "judging", "started", "judging"],
             True,
-            [f"{AGAIN}, and were run again", "1 session was under way"],
+            [f"{AGAIN}, and were run again", "1 session was running"],
             id="it was judged again, and has ended",
         ),
         pytest.param(["started", "judging"], True, [], id="it has ended"),
@@ -660,7 +660,7 @@ def test_what_was_interrupted_is_reported(tmp_path, events, ended, notes):
     scene.keep([first, *(event(scene, kind) for kind in events), *([last] if ended else [])])
     report = scene.resume()
     assert shown(report) == ["a passed 1"]
-    found = [re.sub(" when the run was interrupted; what they cost is unknown$", "", one) for one in warnings(report)]
+    found = [re.sub(" when the run was interrupted; the cost is unknown$", "", one) for one in warnings(report)]
     assert found == notes
 
 
