@@ -78,8 +78,8 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
     try:
         if commands.spec.mode == "none":
             directory = commands.spec.cwd or services.repository.root
-            if services.strangers:
-                services.strangers.refuse(directory, services.repository.root)
+            if services.untrusted_configuration:
+                services.untrusted_configuration.refuse(directory, services.repository.root)
             services.origin.refuse_inside(directory)
         if commands.is_shared:
             workspace = services.workspaces.shared(commands.name, commands.spec, commands.prepare_shared)
@@ -174,8 +174,8 @@ class _SessionCommands:
 
     def remove_untrusted_configuration(self, workspace: Workspace) -> None:
         """Remove untrusted agent configuration. Last of all, since templates and bootstraps may contain some, too."""
-        if self.services.strangers and self.spec.mode != "none":
-            self.services.strangers.take_out(workspace)
+        if self.services.untrusted_configuration and self.spec.mode != "none":
+            self.services.untrusted_configuration.take_out(workspace)
 
     def run_before_all(self, workspace: Workspace) -> None:
         """Run the bootstrap command and the ``before_all`` hooks."""

@@ -51,7 +51,7 @@ def publish(
     if options.annotations:
         with _collecting(problems, STDOUT):
             for piece in reporter_named("annotations")(report):
-                observer.say(directory.redactor.text(piece).rstrip("\n"))
+                observer.write_line(directory.redactor.text(piece).rstrip("\n"))
     _append_summary(directory, report, options, problems)
     log = publisher.publish(report) if publisher else PublishLog()
     if (final := final_report(report)) is not report:
@@ -77,7 +77,7 @@ def _publish_notes(
         observer.progress(f"note: {plain(str(note))}")
         if options.annotations:
             with _collecting(problems, STDOUT):
-                observer.say(directory.redactor.text(log.notice(note)))
+                observer.write_line(directory.redactor.text(log.notice(note)))
     if options.step_summary and log.notes:
         with _collecting(problems, options.step_summary):
             append_summary(options.step_summary, directory.redactor.text(log.markdown()))

@@ -13,9 +13,9 @@ from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reporters.wording import counted
 from skillgym_action.sessions.hooks import workspace_spec
-from skillgym_action.storage import results_reader
 from skillgym_action.storage.journal import Journal, Spent
 from skillgym_action.storage.journal_lines import read
+from skillgym_action.storage.results_file import restored_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ def _finished(sessions: Iterable[Held]) -> Iterator[Held]:
 def _session_result(execution: Execution, stored: Held) -> SessionResult:
     """The result of a stored session. What the suite defines is taken from the suite, not from the journal."""
     case = execution.case
-    result = results_reader.result(stored.result, execution.index, execution.suite, execution.runner)
+    result = restored_result(stored.result, execution.index, execution.suite, execution.runner)
     return SessionResult(
         result=replace(
             result,

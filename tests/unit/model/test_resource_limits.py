@@ -27,7 +27,7 @@ from skillgym_action.reporters.annotations import render as annotations_of
 from skillgym_action.reporters.junit import render as junit_of
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import Job, current_context
-from skillgym_action.settings.options import LoadOptions, PlanOptions, Settings, settings
+from skillgym_action.settings.options import LoadOptions, PlanOptions, Settings, validated_settings
 from skillgym_action.settings.resolve import default_limits
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.stages.load import SuiteSource, load
@@ -136,7 +136,7 @@ def chosen(folder: Path, run: str = "", job: Job | None = None, **given: Any) ->
     written(folder, {"skillgym.config.yaml": f"run: {{{run}}}\n", ".git/HEAD": ""})
     here = current_context(folder, {}, job)
     configured = configuration(Settings(), here)
-    return resolve.options(settings(given, str), configured, here, runners=1).plan.limits
+    return resolve.options(validated_settings(given, str), configured, here, runners=1).plan.limits
 
 
 def test_an_option_wins_over_the_configuration_key_by_key(tmp_path):
@@ -196,11 +196,12 @@ def test_what_is_archived_is_chosen_by_option_configuration_and_default(tmp_path
     def kept(run: str = "", **given: Any) -> str:
         written(tmp_path, {"skillgym.config.yaml": f"run: {{{run}}}\n", ".git/HEAD": ""})
         here = current_context(tmp_path, {})
-        return resolve.options(settings(given, str), configuration(Settings(), here), here, runners=1).execute.keep
+        settings = validated_settings(given, str)
+        return resolve.options(settings, configuration(Settings(), here), here, runners=1).execute.keep
 
     assert (kept(), kept("keep: none"), kept("keep: none", keep="all")) == ("changed", "none", "all")
     with pytest.raises(UsageError, match="keep: unknown word 'some'"):
-        settings({"keep": "some"}, str)
+        validated_settings({"keep": "some"}, str)
 
 
 # --- suites -------------------------------------------------------------------------------------------
@@ -329,7 +330,7 @@ class Noting(Processes):
 def test_the_agent_the_bootstrap_and_the_commands_of_a_case_have_the_limits(tmp_path):
     files = {"bench/core.json": suite(case(expect=("test:true",)), workspace={"bootstrap": "echo boot"})}
     root = repository(tmp_path, files)
-    given = settings({"limits": "memory=2GiB"}, str)
+    given = validated_settings({"limits": "memory=2GiB"}, str)
     here = current_context(root, {})
     configured = configuration(given, here)
     found = configured_runners(given, configured, here)
