@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.findings import unique_findings
+from skillgym_action.model.result import unique_findings
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
 

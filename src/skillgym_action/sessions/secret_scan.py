@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS, MAX_ORIGINAL_FILE_BYTES
-from skillgym_action.model.findings import Finding, unique_findings
+from skillgym_action.model.result import Finding, unique_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -91,14 +91,14 @@ def _write_files(
     for kind, path in (*((kind, directory.path / name) for kind, name in REPORT_FILES), *options.reports):
         with _collecting(problems, path):
             try:
-                directory.write_whole(path, render(kind, report, options))
+                directory.write_whole(path, _render(kind, report, options))
             except ConfigError as error:
                 notes += [problem for problem in error.problems if problem not in notes]
-                directory.write_whole(path, render(kind, report, replace(options, templates=None)))
+                directory.write_whole(path, _render(kind, report, replace(options, templates=None)))
     return notes
 
 
-def render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[str]:
+def _render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[str]:
     """A report of that kind, in pieces. Raises ConfigError for a report template of the user's that fails."""
     if kind == "summary":
         from skillgym_action.reporters.markdown import summary
@@ -133,7 +133,7 @@ def _append_summary(
         try:
             pieces = [(directory.path / "summary.md").read_text(encoding="utf-8")]
         except FileNotFoundError:
-            pieces = list(render("summary", report, replace(options, templates=None)))
+            pieces = list(_render("summary", report, replace(options, templates=None)))
         if not append_summary(options.step_summary, directory.redactor.text("".join(pieces))):
             full = f"The job summary is full; this run's is in {directory.path.name}/summary.md.\n"
             append_summary(options.step_summary, full)

@@ -17,8 +17,7 @@ from pydantic import AfterValidator, ConfigDict, FailFast, Field
 from skillgym_action.limits import MAX_WRITTEN_OUTPUT_CHARACTERS
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
-from skillgym_action.model.findings import Finding
-from skillgym_action.model.result import Attempt, Failure, Judgement, Outcome, Result
+from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
 from skillgym_action.model.run_report import RunReport, SuitesFrom
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.session import AgentConfig

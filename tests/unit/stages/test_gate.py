@@ -8,7 +8,7 @@ import pytest
 
 from builders import run_report
 from skillgym_action.comparison.comparison import compare
-from skillgym_action.model.findings import Finding
+from skillgym_action.model.result import Finding
 from skillgym_action.model.verdicts import Status
 from skillgym_action.settings.options import FAIL_ON, GateOptions
 from skillgym_action.stages.gate import gate
