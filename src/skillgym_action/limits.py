@@ -34,9 +34,11 @@ MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, search
 
 # --- filesystem: folders that others can change ---------------------------------------------------------
 
-MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept
+# --- filesystem: folders that others can change -----------------------------------------------------
+
+MAX_PATH_CHARS = 4095  # of a path below a folder; as many bytes as operating systems accept
 MAX_LINKS_FOLLOWED = 40  # symbolic links on the way to one path, as in Linux
-MAX_PATTERN_CHARACTERS = 1_000  # of a glob pattern; a longer one matches nothing
+MAX_PATTERN_CHARS = 1_000  # of a glob pattern; a longer one matches nothing
 
 # Bundles that others can forge and that are uploaded as artifacts. The tool's own, such as templates, may be larger.
 MAX_BUNDLE_LEVELS = 400  # folders in each other
@@ -47,15 +49,15 @@ MAX_BUNDLE_BYTES = 512 * 1024**2  # of all files together
 MAX_BUNDLE_NAME_BYTES = 255  # of one component of a path, as in file systems
 MAX_BUNDLE_LINK_BYTES = 4095  # of the target of a symbolic link, as in operating systems
 
-# --- supervisor: the process that starts all programs -----------------------------------------------------
+# --- supervisor: the process that starts all programs -----------------------------------------------
 
-MAX_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
-MAX_MESSAGE_DESCRIPTORS = 8  # open files sent with one message
+MAX_SUPERVISOR_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
+MAX_SUPERVISOR_MESSAGE_DESCRIPTORS = 8  # open files sent with one message
 LEFTOVER_GRACE_SECONDS = 0.3  # from SIGTERM to SIGKILL for processes that an ended program left running
 KILL_SECONDS = 10.0  # after which processes that survive SIGKILL are given up
 FORK_SECONDS = 0.5  # to wait for a process to fork where a session's user has started as many as it may
 
-# --- processes: programs that are started, watched and ended -------------------------------------------
+# --- processes: programs that are started, watched and ended ----------------------------------------
 
 MAX_OUTPUT_BYTES = 64 * 1024**2  # printed to one stream; a program that prints more is ended
 MAX_OUTPUT_LINES = 1_000_000  # read from one stream
@@ -69,6 +71,7 @@ MAX_MEASURED_ENTRIES = 1_000_000  # files and folders counted in one measurement
 DISK_RESERVE_BYTES = 512 * 1024**2  # of the temporary file system that sessions have to leave free, or 5 % if less
 INSTALL_SECONDS = 600.0  # for npm to install an agent's CLI; the largest has 400 MB
 VERSION_SECONDS = 60.0  # for a CLI to print its version; the first start after a download is slow
+
 # --- requests to services: GitHub's API, the judge --------------------------------------------------
 
 CONNECT_SECONDS = 10.0  # until there is a connection
@@ -99,6 +102,24 @@ MAX_JUDGE_ANSWER_TOKENS = 4096  # asked for; some models have less
 MAX_JUDGE_REPLY_BYTES = 2_000_000
 MAX_QUOTED_CHARACTERS = 200_000  # of one text that is judged; the middle of a longer one is left out
 MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
+
+# --- what agents print ------------------------------------------------------------------------------
+
+MAX_TRANSCRIPT_EVENTS = 20_000  # of a session; more than that is a session out of control, and is not kept in memory
+MAX_TRANSCRIPT_CHARACTERS = 8_000_000  # of all events of a session
+MAX_JSON_TEXT_CHARACTERS = 256 * 1024  # of one string in a line of JSON
+MAX_JSON_DEPTH = 64  # of nested values in a line of JSON
+MAX_PARSED_COMMAND_CHARACTERS = 16 * 1024  # of a shell command that is searched for files it reads
+MAX_SHELL_NESTING = 3  # ``bash -c`` within ``bash -c``
+MAX_SKILL_EVIDENCE = 5  # pieces of evidence for one skill
+MAX_SHOWN_ARGUMENT_CHARACTERS = 120  # of the main argument, in a list of tool calls
+MAX_ERROR_CHARACTERS = 500  # of an agent's error message
+MAX_STDERR_CHARACTERS = 4096  # from the end of stderr, searched for the kind of a failure
+
+# --- redaction of secrets ---------------------------------------------------------------------------
+
+MAX_REDACTED_PARTS = 1_000  # texts of keys that were found, and are replaced in everything written later
+REDACTION_OVERLAP_CHARACTERS = 32_768  # that a stream keeps, so that a key split over chunks is seen; none is longer
 
 # --- cli: doctor, explain ----------------------------------------------------------------------------
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
 from skillgym_action.model.errors import ConfigError, UsageError
-from skillgym_action.network.proxies import network
+from skillgym_action.network.proxies import network_from
 from skillgym_action.processes.agent_installs import AgentInstalls
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.users import CREDENTIALS, agent_user
 from skillgym_action.repository.committed_tree import CommittedTree, MissingObjectError
 from skillgym_action.repository.repository import Repository
@@ -75,7 +75,7 @@ def with_origin(settings: Settings, context: LaunchContext) -> Iterator[LaunchCo
         yield replace(context, apart=origin)
 
 
-def _origin(named: str, context: LaunchContext, processes: Processes, stack: ExitStack) -> Origin:
+def _origin(named: str, context: LaunchContext, processes: ProcessLauncher, stack: ExitStack) -> Origin:
     """The folder called ``named``. Raises UsageError, also where it is the commit that is judged."""
     head = Repository(context.root, processes, context.checkout)
     event = context.job.event if context.job else None
@@ -91,7 +91,9 @@ def _origin(named: str, context: LaunchContext, processes: Processes, stack: Exi
     return origin
 
 
-def _base_commit(event: GitHubEvent | None, context: LaunchContext, processes: Processes, stack: ExitStack) -> Origin:
+def _base_commit(
+    event: GitHubEvent | None, context: LaunchContext, processes: ProcessLauncher, stack: ExitStack
+) -> Origin:
     """The files of the base commit in a temporary folder. Raises UsageError."""
     if event is None or event.base is None:
         what = f"the event {event.name}" if event else "this job"
@@ -115,10 +117,13 @@ def _base_commit(event: GitHubEvent | None, context: LaunchContext, processes: P
 
 
 @contextmanager
-def _processes(context: LaunchContext) -> Iterator[Processes]:
+def _processes(context: LaunchContext) -> Iterator[ProcessLauncher]:
     """Processes for what has to be known before a run opens its own; SIGINT and SIGTERM raise KeyboardInterrupt."""
     try:
-        with _cancellation() as cancelled, Processes(environment=context.environment, cancelled=cancelled) as processes:
+        with (
+            _cancellation() as cancelled,
+            ProcessLauncher(environment=context.environment, cancelled=cancelled) as processes,
+        ):
             yield processes
     except InterruptedError:
         raise KeyboardInterrupt from None
@@ -141,7 +146,9 @@ def _run_configuration(settings: Settings, context: LaunchContext, file: Path) -
         cancelled = stack.enter_context(_cancellation())
         user = _user(context, settings.agent_user, stack)
         logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
-        processes = stack.enter_context(Processes(environment=context.environment, cancelled=cancelled, user=user))
+        processes = stack.enter_context(
+            ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
+        )
         hosts = stack.enter_context(SuiteHosts(processes, root=context.origin.root, logs=logs, node=context.node))
         hosts.apart = context.origin.apart_from
         try:
@@ -168,7 +175,9 @@ def open_services(
     with ExitStack() as stack:
         cancelled = stack.enter_context(_cancellation())
         user = _user(context, options.execute.agent_user if options else user_name, stack)
-        processes = stack.enter_context(Processes(environment=context.environment, cancelled=cancelled, user=user))
+        processes = stack.enter_context(
+            ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
+        )
         repository, origin = Repository(context.root, processes, context.checkout), context.origin
         workspaces = stack.enter_context(Workspaces(repository, processes))
         own = {directory, origin.root} - {context.root}
@@ -269,7 +278,7 @@ def _links(event: GitHubEvent, origin: Origin) -> Links:
 def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, context: LaunchContext) -> Judge:
     from skillgym_action.judge.client import Judge
 
-    return Judge(config, clock=clock, cancelled=cancelled, network=network(context.environment))
+    return Judge(config, clock=clock, cancelled=cancelled, network=network_from(context.environment))
 
 
 def _snapshots(options: SnapshotConfig | None, checkout: Checkout) -> SnapshotFile | None:
@@ -285,11 +294,11 @@ def _github_api(event: GitHubEvent, context: LaunchContext, clock: Clock, cancel
 
     token = (context.job and context.job.token) or ""
     api = GitHubApi(url=event.api_url, token=token, graphql_url=event.graphql_url, clock=clock, cancelled=cancelled)
-    api.network = network(context.environment)
+    api.network = network_from(context.environment)
     return api
 
 
-def _templates(options: Options | None, processes: Processes, context: LaunchContext) -> ReportTemplates | None:
+def _templates(options: Options | None, processes: ProcessLauncher, context: LaunchContext) -> ReportTemplates | None:
     if options is None or options.templates is None:
         return None
     from skillgym_action.user_templates.renderer import ReportTemplates

@@ -13,12 +13,12 @@ from skillgym_action.cli.run import run_suites
 from skillgym_action.github.event import github_event
 from skillgym_action.github.step_files import give_to_owner
 from skillgym_action.model.errors import UsageError, did_you_mean
-from skillgym_action.processes.users import images_own_user
+from skillgym_action.processes.users import image_user
 from skillgym_action.repository.checkout import working_directory
 from skillgym_action.settings.context import Job, current_context
 from skillgym_action.settings.options import inputs_of_settings, validated_settings
 from skillgym_action.settings.resolve import run_directory
-from skillgym_action.text.escaping import log_line
+from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,7 @@ def run_action(environment: Mapping[str, str]) -> int:
     job = _job(inputs, environment, mode)
     folder = working_directory(Path(inputs.get("working-directory", ".")))
     context = current_context(folder, environment, job)
-    settings = settings.model_copy(update={"agent_user": images_own_user()})
+    settings = settings.model_copy(update={"agent_user": image_user()})
     if mode == "report" and settings.suites_from:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
         raise UsageError("mode report does not use the input suites-from", remedy=remedy)
@@ -110,7 +110,7 @@ def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str
             written = (directory, *(context.cwd / path for _, path in settings.report))
             give_to_owner([path for path in written if context.checkout.takes(path)], context.root)
         except OSError as error:  # the verdict does not depend on the owner of files
-            note = log_line(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
+            note = terminal_text(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
             print(note, file=sys.stderr)  # noqa: T201
 
 

@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 from fnmatch import translate
 
-from skillgym_action.limits import MAX_PATTERN_CHARACTERS
+from skillgym_action.limits import MAX_PATTERN_CHARS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Glob:
 
 def matches_nothing(pattern: str) -> bool:
     """Whether a pattern has no name in it, or is too long."""
-    return not pattern.strip("/.") or len(pattern) > MAX_PATTERN_CHARACTERS
+    return not pattern.strip("/.") or len(pattern) > MAX_PATTERN_CHARS
 
 
 def paths_matching(folder: Path, pattern: str) -> Iterator[Path]:

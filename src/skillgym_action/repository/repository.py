@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
 
 # Searched neither for suites nor copied, whether git ignores them or not.
 NEVER = frozenset({".git", "node_modules", ".venv", "venv", ".tox", ".nox", "__pycache__", ".skillgym-results"})
@@ -47,7 +47,7 @@ def repository_root(start: Path) -> Path:
 class Repository:
     """A checkout, or any folder."""
 
-    def __init__(self, root: Path, processes: Processes, checkout: Checkout | None = None) -> None:
+    def __init__(self, root: Path, processes: ProcessLauncher, checkout: Checkout | None = None) -> None:
         """``root`` is absolute; ``checkout`` is the same folder, where it is open already."""
         self.root = root
         self.checkout = checkout or Checkout(root)

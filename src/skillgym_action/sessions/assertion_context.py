@@ -102,11 +102,11 @@ class SessionAssertionContext(SuiteClassifier):
         self._diff: str | None = None
         self._has_diff = False
         self.cost_usd: float | None = 0.0
-        self._patience = SearchBudget()
+        self._search_budget = SearchBudget()
 
     def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
         """The first match. Raises SearchError once the time limit for all searches of the session is exceeded."""
-        return self._patience.search(pattern, text, at_start=at_start)
+        return self._search_budget.search(pattern, text, at_start=at_start)
 
     @property
     def files(self) -> WorkspaceFiles:
@@ -155,8 +155,7 @@ class SessionAssertionContext(SuiteClassifier):
         if judge is None:
             return None
         self._begin()
-        with self._services.processes.turns.waiting():
-            answer = judge.ask(question)
+        answer = judge.ask(question)
         both = (self.cost_usd, answer.cost_usd)
         self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
         path = self._folder / f"judge-{next(self._questions)}.json"

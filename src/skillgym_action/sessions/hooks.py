@@ -14,7 +14,7 @@ from skillgym_action.limits import HOOK_TAIL_BYTES
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import WorkspaceSpec
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,7 +148,7 @@ class _SessionCommands:
         if self.spec.mode != "none" or AGENTS[self.execution.runner.agent.type].plays:
             return
         works, changes = workspace.reach()
-        path, user = plain(str(workspace.path)), plain(str(workspace.user))
+        path, user = terminal_line(str(workspace.path)), terminal_line(str(workspace.user))
         if not works:
             message = f"the user {user} cannot work in {path}; let that user read it, or let the suite use a copy"
             raise NotPreparedError("workspace", message, workspace)

@@ -27,7 +27,7 @@ from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_j
 from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.secret_scan import CHANGES_FOLDER, SecretScan
 from skillgym_action.sessions.session_limits import SessionLimits
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
 from skillgym_action.workspaces.archive import Saved, save_changes, save_workspace
 
@@ -116,7 +116,7 @@ class _SessionRun:
             directory=self._directory,
             findings=self._secrets.findings,
         )
-        trouble = self._services.directory.redactor.within(agent_run.trouble)
+        trouble = self._services.directory.redactor.redacted(agent_run.trouble)
         return SessionResult(result=self._secrets.redacted(result), agent_cost=cost, trouble=trouble)
 
     def _attempt(self, judgement: Judgement, duration_ms: int) -> Attempt:
@@ -275,7 +275,9 @@ class _SessionRun:
             try:
                 save_workspace(workspace, workspace.changes(), self._services.directory, self._archive)
             except OSError as error:
-                message = f"cannot archive {plain(self._archive)}: {plain(error.strerror or str(error))}"
+                message = (
+                    f"cannot archive {terminal_line(self._archive)}: {terminal_line(error.strerror or str(error))}"
+                )
                 self._services.observer.progress(message)
         self._services.workspaces.discard(workspace)
 

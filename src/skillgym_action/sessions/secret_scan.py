@@ -46,7 +46,7 @@ class SecretScan:
 
         Before reports are made of it: escaping could change a secret beyond recognition, and so could cutting it.
         """
-        result = self._redactor.within(result, but=("suite", "runner"))
+        result = self._redactor.redacted(result, exclude=("suite", "runner"))
         output = result.final_output
         if output and len(output) > MAX_FINAL_OUTPUT_CHARACTERS:
             return replace(result, final_output=output[-MAX_FINAL_OUTPUT_CHARACTERS:])
@@ -86,4 +86,4 @@ class SecretScan:
             kinds = sorted({leak.kind for leak in leaks - before})
             self._findings += [Finding(kind=kind, where=where) for kind in kinds]
             self._seen |= leaks
-            self._redactor = self._directory.redactor.knowing(part for leak in self._seen for part in leak.parts)
+            self._redactor = self._directory.redactor.with_parts(part for leak in self._seen for part in leak.parts)

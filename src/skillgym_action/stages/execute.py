@@ -127,8 +127,7 @@ class _Executor:
             if unstarted:
                 result = _redacted(self.services, unstarted)
             else:
-                with self.services.processes.turns.working():
-                    result = self._run_sessions(execution, list(earlier))
+                result = self._run_sessions(execution, list(earlier))
                 if earlier:  # they were redacted with the secrets that the run had before it was resumed
                     result = _redacted(self.services, result)
             before[execution.case.id] = result
@@ -190,8 +189,7 @@ class _Executor:
         if not self.services.cancelled and (refusal := self._refusal(execution)):
             return last.judgement if is_retry else refusal
         if last.trouble and is_retry and len(sessions) > before:
-            with self.services.processes.turns.waiting():
-                self.services.clock.pause(_retry_wait(last.trouble, count_troubled(sessions)), self.services.cancelled)
+            self.services.clock.pause(_retry_wait(last.trouble, count_troubled(sessions)), self.services.cancelled)
         return CANCELLED_JUDGEMENT if self.services.cancelled else None
 
     def _run_session(self, execution: Execution, position: tuple[int, int]) -> SessionResult:
@@ -255,4 +253,4 @@ def _reported(services: Services, result: Result) -> Result:
 
 def _redacted(services: Services, result: Result) -> Result:
     """The result without secrets. Not needed for a new session: `run_session` redacts its result."""
-    return services.directory.redactor.within(result, but=("suite", "runner"))
+    return services.directory.redactor.redacted(result, exclude=("suite", "runner"))

@@ -43,7 +43,7 @@ def _with_program(services: Services, runner: Runner, find: Find) -> Runner:
     agent, info = runner.agent, AGENTS[runner.agent.type]
     if agent.command or not info.package or not info.executable:
         return runner
-    if not agent.version and services.installs.on_path(info.executable, agent.env.get("PATH")):
+    if not agent.version and services.installs.find_program(info.executable, agent.env.get("PATH")):
         return runner
     found = find(agent.type, agent.version)
     if isinstance(found, Trouble):
@@ -53,7 +53,7 @@ def _with_program(services: Services, runner: Runner, find: Find) -> Runner:
 
 def _program(services: Services, agent: str, version: str | None, *, install: bool) -> Path:
     """The path of the agent's CLI. Raises InstallError if it is neither installed nor to be installed."""
-    if existing := services.installs.there(agent, version):
+    if existing := services.installs.installed_program(agent, version):
         return existing
     if not install:
         missing = f"version {version} is not installed" if version else f"{AGENTS[agent].executable} is not on PATH"

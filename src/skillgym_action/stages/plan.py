@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_PATTERN_CHARACTERS
+from skillgym_action.limits import MAX_PATTERN_CHARS
 from skillgym_action.model.dependencies import dependency_groups
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
 from skillgym_action.model.suite import Case, Invalid
@@ -90,7 +90,7 @@ def _selected(case_id: str, tags: tuple[str, ...], options: PlanOptions) -> bool
 
 def _matches_any(name: str, patterns: tuple[str, ...]) -> bool:
     """Whether a name matches. Patterns come from suites, too, and long ones take long to match: they are literal."""
-    return any(name == one or (len(one) <= MAX_PATTERN_CHARACTERS and fnmatchcase(name, one)) for one in patterns)
+    return any(name == one or (len(one) <= MAX_PATTERN_CHARS and fnmatchcase(name, one)) for one in patterns)
 
 
 def _execution(index: int, suite: Suite, case: Case, runner: Runner, options: PlanOptions) -> Execution:

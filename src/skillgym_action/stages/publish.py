@@ -15,7 +15,7 @@ from skillgym_action.model.errors import ConfigError, OutputError, Problem
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters import reporter_named
 from skillgym_action.storage.run_directory import REPORTS
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +74,7 @@ def _publish_notes(
 ) -> None:
     """Show what could not be published: on the terminal, as annotations, and in the job summary."""
     for note in log.notes:
-        observer.progress(f"note: {plain(str(note))}")
+        observer.progress(f"note: {terminal_line(str(note))}")
         if options.annotations:
             with _collecting(problems, STDOUT):
                 observer.write_line(directory.redactor.text(log.notice(note)))

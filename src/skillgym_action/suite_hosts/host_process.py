@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.cancellation import Cancellation
-    from skillgym_action.processes.child import Child
+    from skillgym_action.processes.running import PipedProgram
 
 MEMORY = 4 * 1024**3
 """Bytes a suite host may have, on Linux; each of the programs that it starts, too."""
@@ -50,7 +50,7 @@ class HostLostError(Exception):
 class HostProcess:
     """A child with one suite file. Nothing it sends or fails to send holds us longer than the limit."""
 
-    def __init__(self, file: Path, child: Child, log: Path) -> None:
+    def __init__(self, file: Path, child: PipedProgram, log: Path) -> None:
         """``child`` has ``log`` as stderr."""
         self.file = file
         self.child = child
@@ -77,9 +77,9 @@ class HostProcess:
             raise self._lost("wrote something of its own into the suite host's protocol")
         return reply
 
-    def hang_up(self) -> None:
+    def close_stdin(self) -> None:
         """Send nothing more."""
-        self.child.hang_up()
+        self.child.close_stdin()
 
     def close(self) -> None:
         """Give the pipes back; the child has ended."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.result import Outcome
     from skillgym_action.model.session_report import SessionReport
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
 
 # The folder of our package comes first on the path, until the host has imported what it needs of it.
 PYTHON_HOST = (
@@ -45,7 +45,7 @@ class SuiteHosts:
 
     def __init__(
         self,
-        processes: Processes,
+        processes: ProcessLauncher,
         *,
         root: Path,
         logs: Path,
@@ -189,8 +189,8 @@ class SuiteHosts:
         try:
             with stderr:
                 user = self._processes.user
-                identity = user.host() if user else None
-                child = self._processes.connected(
+                identity = user.host_identity() if user else None
+                child = self._processes.start_piped(
                     argv, identity=identity, cwd=file.parent, stderr=stderr.fileno(), memory=MEMORY
                 )
         except OSError as error:
@@ -219,15 +219,14 @@ class SuiteHosts:
     def _call(self, host: HostProcess, request: dict[str, Any]) -> dict[str, Any]:
         """A host that does not answer does not outlive the call."""
         try:
-            with self._processes.turns.waiting():
-                return host.call(request, self._limit, self._processes.cancelled)
+            return host.call(request, self._limit, self._processes.cancelled)
         except BaseException:  # whatever it was, Ctrl-C too; it goes on its way
             self._end(host)
             raise
 
     def _borrow(self, file: Path) -> HostProcess | None:
         """A host that is idle, or soon is; None: there is to be another. It counts as busy from now on."""
-        with self._processes.turns.waiting(), self._freed:
+        with self._freed:
             self._freed.wait_for(lambda: self._idle_one(file) or not self._busy[file], PATIENCE)
             host = self._idle_one(file)
             if host:
@@ -249,7 +248,7 @@ class SuiteHosts:
     def _dismiss(self, *hosts: HostProcess) -> None:
         """A host that waits for a request ends by itself when none can come."""
         for host in hosts:
-            host.hang_up()
+            host.close_stdin()
         deadline = time.monotonic() + GRACE
         stubborn = []
         for host in hosts:

@@ -36,7 +36,7 @@ from skillgym_action.user_templates.protocol import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
     from skillgym_action.text.redaction import Redactor
     from skillgym_action.user_templates.template_folder import TemplateSources
 
@@ -50,7 +50,7 @@ TICK = 0.2  # seconds
 class ReportTemplates:
     """Fulfils ``reporters.markdown.Templates``. Threads do not share processes."""
 
-    def __init__(self, sources: TemplateSources, processes: Processes, redactor: Redactor) -> None:
+    def __init__(self, sources: TemplateSources, processes: ProcessLauncher, redactor: Redactor) -> None:
         """``redactor``: a filter can turn what a view shows into a form that is not recognized as a secret."""
         self._sources, self._processes, self._redactor = sources, processes, redactor
         self._mine = threading.local()
@@ -88,7 +88,7 @@ class ReportTemplates:
 class _Renderer:
     """One process, started when it is needed first."""
 
-    def __init__(self, sources: TemplateSources, processes: Processes, redactor: Redactor) -> None:
+    def __init__(self, sources: TemplateSources, processes: ProcessLauncher, redactor: Redactor) -> None:
         self._sources, self._processes, self._redactor = sources, processes, redactor
         self._child: _Child | None = None
         self._left = float(SECONDS)
@@ -156,7 +156,7 @@ class _LostError(Exception):
 class _Child:
     """The process, and the pipes to it. Nothing it does or fails to do takes longer than the deadline."""
 
-    def __init__(self, processes: Processes, deadline: float) -> None:
+    def __init__(self, processes: ProcessLauncher, deadline: float) -> None:
         """Raises _LostError."""
         self._processes = processes
         self._was_cancelled = bool(processes.cancelled)

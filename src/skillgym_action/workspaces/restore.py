@@ -21,14 +21,16 @@ from skillgym_action.workspaces.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
 
 # Where ``Workspaces`` puts the homes of sessions.
 PLACE = re.compile(rf"skillgym-\w+/[0-9a-f]+/{HOME}")
 
 
 @contextmanager
-def revived(processes: Processes, home: Path, cwd: Path, *, records: Path, kept: Path | None) -> Iterator[Workspace]:
+def revived(
+    processes: ProcessLauncher, home: Path, cwd: Path, *, records: Path, kept: Path | None
+) -> Iterator[Workspace]:
     """A workspace at ``cwd`` with a home at ``home``; ``records`` and ``kept`` are copied there. Raises UsageError.
 
     Nothing that exists is touched, but for a ``cwd`` that was no session's own.

@@ -74,7 +74,7 @@ class Workspace:
     @property
     def suite_identity(self) -> Identity | None:
         """The same user, as programs that the suite brings along have it."""
-        return self._user.suite(self.identity) if self._user and self.identity else None
+        return self._user.suite_identity(self.identity) if self._user and self.identity else None
 
     def reach(self) -> tuple[bool, bool]:
         """Whether the agent's user can work in the directory, and whether change it. Raises OSError."""

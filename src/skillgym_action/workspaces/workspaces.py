@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS, with_path
 from skillgym_action.model.errors import OutputError
-from skillgym_action.processes.disk_usage import SpaceReserve
+from skillgym_action.processes.disk_usage import DiskReserve
 from skillgym_action.repository.walk import PathRefusedError
 from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
 from skillgym_action.workspaces.template import Template
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.session import Identity
     from skillgym_action.model.suite import WorkspaceSpec
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
     from skillgym_action.repository.repository import Repository
 
 APART = "/var/lib"
@@ -34,7 +34,7 @@ APART = "/var/lib"
 class Workspaces:
     """A context manager; the temporary folder is removed by the supervisor, which outlives the tool."""
 
-    def __init__(self, repository: Repository, processes: Processes) -> None:
+    def __init__(self, repository: Repository, processes: ProcessLauncher) -> None:
         """``repository`` is what suites without a template work in a copy of; ``processes`` say who works there.
 
         Raises OutputError.
@@ -45,9 +45,9 @@ class Workspaces:
         self.root = _temporary_folder(apart=self._user is not None)
         self._fd = os.open(self.root, FOLDER_FLAGS)
         parent = os.open(self.root.parent, FOLDER_FLAGS)
-        processes.supervisor.remove_at_the_end(self._fd, parent, self.root.name)
+        processes.supervisor.remove_at_exit(self._fd, parent, self.root.name)
         os.close(parent)
-        processes.reserve = self._reserve = SpaceReserve(self.root)
+        processes.reserve = self._reserve = DiskReserve(self.root)
         self._numbers = count(1)
         self._unused: deque[SessionFolder] = deque()
         self._trash = self.root / "trash"
@@ -116,15 +116,11 @@ class Workspaces:
 
     def shared(self, name: str, spec: WorkspaceSpec, prepare: Callable[[Workspace], None]) -> Workspace:
         """The one directory of that name, made and prepared by whoever comes first; homes are each session's own."""
-        with self._processes.turns.waiting():
-            self._sharing.acquire()
-        try:
+        with self._sharing:
             if name not in self._shared:
                 first = self.fresh(spec)
                 prepare(first)
                 self._shared[name] = first
-        finally:
-            self._sharing.release()
         first = self._shared[name]
         return self._elsewhere(first.path, first.identity, own=first.is_own)
 
@@ -153,14 +149,14 @@ class Workspaces:
         untouched = not folder.is_shared and folder.is_untouched(HOME, SCRATCH)
         clean = folder.discard(*(name for name in folder.names if not untouched or name not in {HOME, SCRATCH}))
         if untouched and clean and folder.is_untouched(HOME, SCRATCH):  # again: now nothing of the user's runs
-            self._reserve.leave([folder.path])
+            self._reserve.remove([folder.path])
             self._unused.append(folder)
         else:
             self._retire(folder, clean=clean)
 
     def _retire(self, folder: SessionFolder, *, clean: bool = True) -> None:
         """A folder that cannot be emptied stays where no session is, and goes with the run as far as it can."""
-        self._reserve.leave([folder.path])
+        self._reserve.remove([folder.path])
         if not (folder.discard(*folder.names) and clean):
             with suppress(OSError):
                 os.rename(folder.path, f"{self._trash}/{next(self._numbers)}")
@@ -169,7 +165,7 @@ class Workspaces:
     def empty_trash(self) -> None:
         """After the last session: another process removes what was discarded, while we report."""
         trash = os.open(self._trash, FOLDER_FLAGS)
-        self._processes.supervisor.empty(trash)
+        self._processes.supervisor.empty_folder(trash)
         os.close(trash)
 
     def records(self) -> Path:
@@ -179,14 +175,14 @@ class Workspaces:
     def _folder(self, identity: Identity | None = None) -> SessionFolder:
         """An unused one, or a new one. ``identity``: of a user that has sessions elsewhere, too."""
         folder = self._taken(identity)
-        self._reserve.enter([folder.path])
+        self._reserve.add([folder.path])
         return folder
 
     def _taken(self, identity: Identity | None) -> SessionFolder:
         if identity is None:
             with suppress(IndexError):
                 return self._unused.pop()
-        own = identity or (self._user.session() if self._user else None)
+        own = identity or (self._user.session_identity() if self._user else None)
         folder = SessionFolder(self.root / os.urandom(8).hex(), self._processes.supervisor, self._user, own)
         folder.is_shared = identity is not None
         folder.make(HOME)
