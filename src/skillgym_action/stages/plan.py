@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_PATTERN_CHARS
+from skillgym_action.filesystem.globs import matches
 from skillgym_action.model.dependencies import dependency_groups
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
 from skillgym_action.model.suite import Case, Invalid
@@ -85,12 +84,12 @@ def _selected(case_id: str, tags: tuple[str, ...], options: PlanOptions) -> bool
     """Whether the filters select a case; one of several tags is enough. "*": an invalid suite, always selected."""
     if options.cases and case_id != "*" and not _matches_any(case_id, options.cases):
         return False
-    return not options.tags or bool(set(tags) & set(options.tags)) or case_id == "*"
+    return not options.tags or any(_matches_any(tag, options.tags) for tag in tags) or case_id == "*"
 
 
 def _matches_any(name: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a name matches. Patterns come from suites, too, and long ones take long to match: they are literal."""
-    return any(name == one or (len(one) <= MAX_PATTERN_CHARS and fnmatchcase(name, one)) for one in patterns)
+    """Whether one of the patterns matches the name. A name with ``[`` in it matches itself, too."""
+    return any(name == one or matches(name, one) for one in patterns)
 
 
 def _execution(index: int, suite: Suite, case: Case, runner: Runner, options: PlanOptions) -> Execution:

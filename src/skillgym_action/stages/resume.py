@@ -13,7 +13,7 @@ from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reporters.wording import counted
 from skillgym_action.sessions.hooks import workspace_spec
-from skillgym_action.storage.journal import Journal, Spent
+from skillgym_action.storage.journal import Journal, SessionCosts
 from skillgym_action.storage.journal_lines import read
 from skillgym_action.storage.results_file import restored_result
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Execution, Plan
     from skillgym_action.services import Services
-    from skillgym_action.storage.journal import Beginning
-    from skillgym_action.storage.journal_lines import Began, Held, Key, Told
+    from skillgym_action.storage.journal import JournalHead
+    from skillgym_action.storage.journal_lines import JournalContents, JournalHeadEntry, Key, SessionEntry
 
 
-def resume(services: Services, plan: Plan, journal: Journal, now: Beginning) -> Journal:
+def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead) -> Journal:
     """``journal`` with the sessions that finished before. If there is no journal file, it begins with ``now``.
 
     Raises UsageError for a file that is not a journal.
@@ -59,7 +59,7 @@ def resume(services: Services, plan: Plan, journal: Journal, now: Beginning) -> 
     )
 
 
-def _finished(sessions: Iterable[Held]) -> Iterator[Held]:
+def _finished(sessions: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
     """The sessions of an execution that need not run again: finished ones, up to the first gap."""
     expected = 1, 1
     for one in sessions:
@@ -70,7 +70,7 @@ def _finished(sessions: Iterable[Held]) -> Iterator[Held]:
         expected = (repetition + 1, 1) if one.result.status in GREEN else (repetition, number + 1)
 
 
-def _session_result(execution: Execution, stored: Held) -> SessionResult:
+def _session_result(execution: Execution, stored: SessionEntry) -> SessionResult:
     """The result of a stored session. What the suite defines is taken from the suite, not from the journal."""
     case = execution.case
     result = restored_result(stored.result, execution.index, execution.suite, execution.runner)
@@ -89,18 +89,18 @@ def _session_result(execution: Execution, stored: Held) -> SessionResult:
     )
 
 
-def _spent(one: Held) -> Spent:
+def _spent(one: SessionEntry) -> SessionCosts:
     """What a session cost. A cancelled one counts as far as its cost is known; most have no line in the journal."""
     costs = one.agent_usd, one.judge_usd
     if one.result.status is Status.SKIPPED:
         costs = one.agent_usd or 0.0, one.judge_usd or 0.0
-    return Spent(suite=one.suite, runner=one.result.runner_id or "", costs=costs)
+    return SessionCosts(suite=one.suite, runner=one.result.runner_id or "", costs=costs)
 
 
 # --- warnings ---------------------------------------------------------------------------------------
 
 
-def _differences(before: Began, now: Beginning) -> Iterator[Problem]:
+def _differences(before: JournalHeadEntry, now: JournalHead) -> Iterator[Problem]:
     if before.tool.version != now.version:
         version = before.tool.version[:MAX_QUOTED_VERSION_CHARACTERS]
         yield Problem(message=f"the run was started with skillgym-action {version} and is resumed with {now.version}")
@@ -122,7 +122,7 @@ def _setting(value: float | None) -> str:
     return "not set" if value is None else f"{value:g}"
 
 
-def _unused(found: Told, plan: Plan, digests: set[str]) -> Iterator[Problem]:
+def _unused(found: JournalContents, plan: Plan, digests: set[str]) -> Iterator[Problem]:
     """Sessions of executions that have changed, or are not selected now."""
     today = {(one.suite.path, one.case.id, one.runner.id) for one in plan.executions}
     gone = [key for key, sessions in found.sessions.items() if sessions[-1].digest not in digests]
@@ -144,7 +144,7 @@ def _lost_workspaces(plan: Plan, sessions: Mapping[int, tuple[SessionResult, ...
 
 
 def _judged_again(
-    found: Told, plan: Plan, digests: Mapping[int, str], sessions: Mapping[int, tuple[SessionResult, ...]]
+    found: JournalContents, plan: Plan, digests: Mapping[int, str], sessions: Mapping[int, tuple[SessionResult, ...]]
 ) -> Iterator[Problem]:
     """Sessions whose commands, graders or checks run more than once, since the run was interrupted meanwhile."""
     notes = []

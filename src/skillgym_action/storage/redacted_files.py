@@ -25,7 +25,7 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class RedactedFiles:
-    """Rewrites files, for as long as nobody else does."""
+    """Takes secrets out of files, which no other process may write meanwhile."""
 
     def __init__(self, redactor: Redactor) -> None:
         """``redactor`` knows the secrets."""
