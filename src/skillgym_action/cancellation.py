@@ -1,4 +1,4 @@
-"""A cancellation: what SIGINT and SIGTERM set, and everything that waits looks at."""
+"""Cancellation of a run: set by SIGINT and SIGTERM, checked by everything that waits."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from contextlib import suppress
 
 
 class Cancellation:
-    """Set once, from a signal handler or a thread; whoever waits for a process wakes up at once."""
+    """A flag that is set once, by a signal handler or a thread. Its descriptor wakes up ``select``."""
 
     def __init__(self) -> None:
-        """Not cancelled yet."""
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
         self._set = False
@@ -20,21 +19,20 @@ class Cancellation:
         return self._set
 
     def fileno(self) -> int:
-        """Readable as soon as cancelled."""
+        """The descriptor that becomes readable when the flag is set."""
         return self._read
 
     def set(self) -> None:
-        """Cancel; safe in a signal handler."""
+        """Set the flag. Safe in signal handlers."""
         self._set = True
         with suppress(OSError):
             os.write(self._write, b"x")
 
     def raise_if_cancelled(self) -> None:
-        """Raise InterruptedError once cancelled: an OSError, as anything that keeps work on files from its end."""
+        """Raise InterruptedError if the flag is set: an OSError, so that code that works on files handles it."""
         if self._set:
             raise InterruptedError(errno.EINTR, "the run was cancelled")
 
     def close(self) -> None:
-        """Give the descriptors back."""
         os.close(self._read)
         os.close(self._write)

@@ -1,4 +1,4 @@
-"""The clock door."""
+"""Time: the time of day, durations, and waiting."""
 
 from __future__ import annotations
 
@@ -12,27 +12,26 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """Real time. The time of day is read once; from then on a clock that never jumps counts, for durations as well.
+    """The real time.
 
-    So nothing ends before it began, whoever sets the machine's clock meanwhile.
+    The time of day is read once; later times are computed with the monotonic clock. So nothing ends before it began,
+    even if the machine's clock is set meanwhile.
     """
 
     def __init__(self) -> None:
-        """From now on."""
         self._began, self._at = datetime.now(UTC), time.monotonic()  # noqa: TID251 -- this is the clock
 
     def now(self) -> datetime:
-        """The time in UTC."""
         return self._began + timedelta(seconds=time.monotonic() - self._at)
 
     def seconds(self) -> float:
-        """Seconds since some fixed moment."""
+        """Seconds of the monotonic clock, for durations."""
         return time.monotonic()
 
     def pause(self, seconds: float, cancelled: Cancellation | None) -> None:
-        """Wait that long and up to a quarter more, so that not all come back at once; a cancellation ends it.
+        """Wait for ``seconds`` and up to a quarter more, so that parallel retries do not start at the same time.
 
-        None: nothing ends it.
+        ``cancelled`` ends the wait; None: nothing does.
         """
         import random
 
@@ -40,5 +39,5 @@ class Clock:
 
 
 def iso_timestamp(moment: datetime) -> str:
-    """ISO 8601 with milliseconds and Z."""
+    """ISO 8601 with milliseconds, such as ``2025-01-02T03:04:05.678Z``; ``moment`` is in UTC."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

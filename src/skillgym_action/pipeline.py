@@ -226,7 +226,7 @@ def _decided_and_published(
     def decided(report: RunReport) -> RunReport:
         return replace(report, decision=gate(report, options.gate))
 
-    def as_it_ended(report: RunReport) -> RunReport:
+    def final_report(report: RunReport) -> RunReport:
         """The report with a cancellation that came while it was published."""
         return decided(replace(report, cancelled=True)) if services.cancelled and not report.cancelled else report
 
@@ -234,4 +234,4 @@ def _decided_and_published(
     show(report)
     to = replace(options.publish, templates=services.templates)
     with services.templates.stage() if services.templates else nullcontext():
-        return publish(services.directory, report, to, services.observer, services.publisher, as_it_ended)
+        return publish(services.directory, report, to, services.observer, services.publisher, final_report)

@@ -408,7 +408,7 @@ def test_a_hook_that_fails_afterwards_is_a_line_for_people(tmp_path, stage):
 def test_a_hook_that_does_not_end_is_ended(tmp_path):
     hooks = {"before_each": hook("sleep 30") | {"timeout_ms": 200}}
     (result,) = ran(tmp_path, {"e/EVAL.yaml": suite_text(workspace={"hooks": hooks})}).results
-    assert result.judgement.failure.message == "before_each: sh: no end after 0.2 s"
+    assert result.judgement.failure.message == "before_each: sh: timed out after 0.2 s"
 
 
 def test_what_hooks_write_is_no_work_of_the_agent(tmp_path):

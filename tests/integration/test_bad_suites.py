@@ -321,7 +321,7 @@ LIMITS = {
     "digits": limits.MAX_NUMBER_DIGITS,
     "characters of YAML": limits.MAX_YAML_CHARACTERS,
     "cases": MOST_CASES,
-    "characters of an id": limits.MAX_CASE_ID_CHARS,
+    "characters of an id": limits.MAX_CASE_ID_CHARACTERS,
     "characters of an expectation": limits.MAX_EXPECTATION_CHARACTERS,
     "characters of a pattern": limits.MAX_REGEX_CHARACTERS,
     "characters of all patterns": limits.MAX_SUITE_REGEX_CHARACTERS,

@@ -39,8 +39,8 @@ def bench(tmp_path: Path) -> Bench:
 
 SPENT_OUT = "the run's budget is spent: ${spent:.2f} of $1.00"
 NOBODY_KNOWS = (
-    "the run's budget of $1.00 cannot be kept, since nobody knows what a session on sh cost; "
-    "give its model's price under prices in the configuration, or take the budget away"
+    "the run's budget of $1.00 cannot be checked, since the cost of a session on sh is unknown; "
+    "set the price of its model under prices in the configuration, or remove the budget"
 )
 # What each session costs, what becomes of four cases under a budget of a dollar, how many sessions there were, why not
 # more of them.
@@ -79,10 +79,10 @@ def test_what_is_started_under_a_budget(bench, amounts, sessions, reason, proved
         pytest.param((0.6,), {"fail_on": "budget"}, (3, (SOME_UNPAID,)), id="red"),
         pytest.param((0.6,), {"fail_on": "skipped"}, (3, ("2 skipped",)), id="as anything skipped"),
         pytest.param(
-            (UNKNOWN,), {}, (3, ("3 not started, since it is not known what sessions cost",)), id="nobody can tell"
+            (UNKNOWN,), {}, (3, ("3 not started, since the cost of sessions is unknown",)), id="nobody can tell"
         ),
         pytest.param(
-            (UNKNOWN,), {"fail_on": "failed"}, (3, ("3 not started, since it is not known what sessions cost",)),
+            (UNKNOWN,), {"fail_on": "failed"}, (3, ("3 not started, since the cost of sessions is unknown",)),
             id="whatever else is asked for",
         ),
         pytest.param((UNKNOWN,), {"fail_on": "none"}, (0, ()), id="but nothing at all"),
@@ -203,7 +203,7 @@ def test_a_budget_is_passed_by_what_ran_at_the_same_time_and_no_more(bench, prov
     ("amounts", "statuses_", "reason"),
     [
         pytest.param((0.6,), ["passed", "passed", "skipped"], "is spent: $1.20 of $1.00", id="spent"),
-        pytest.param((UNKNOWN,), ["passed", "skipped", "skipped"], "of $1.00 cannot be kept", id="unknown"),
+        pytest.param((UNKNOWN,), ["passed", "skipped", "skipped"], "of $1.00 cannot be checked", id="unknown"),
     ],
 )
 def test_a_suite_has_a_budget_of_its_own_and_costs_no_other_suite_anything(bench, amounts, statuses_, reason):
@@ -233,7 +233,7 @@ def test_what_the_judge_costs_counts(tmp_path, model, statuses_):
     assert [one["status"] for one in found] == statuses_
     assert ran.code == (0 if model == MODEL else 3)
     if model != MODEL:
-        assert "nobody knows what the judge's answers cost" in found[1]["error"]["message"]
+        assert "the cost of the judge's answers is unknown" in found[1]["error"]["message"]
 
 
 def test_the_users_own_price_holds_for_the_judge(tmp_path):
@@ -254,7 +254,7 @@ def test_the_users_own_price_holds_for_the_judge(tmp_path):
     ("amount", "code", "told_"),
     [
         pytest.param(0.6, 0, "2 not started, since the run's budget was spent", id="spent"),
-        pytest.param(UNKNOWN, 3, "3 not started, since it is not known what sessions cost", id="unknown"),
+        pytest.param(UNKNOWN, 3, "3 not started, since the cost of sessions is unknown", id="unknown"),
     ],
 )
 def test_what_was_skipped_is_told_everywhere_with_its_reason(tmp_path, amount, code, told_, proved: Proved):
@@ -267,7 +267,7 @@ def test_what_was_skipped_is_told_everywhere_with_its_reason(tmp_path, amount, c
     stored: dict[str, Any] = json.loads((tmp_path / "out" / "results.json").read_text())
     summary = (tmp_path / "out" / "summary.md").read_text().replace("\\", "")
     junit = (tmp_path / "out" / "junit.xml").read_text()
-    reason = "budget is spent" if code == 0 else "budget of $1.00 cannot be kept"
+    reason = "budget is spent" if code == 0 else "budget of $1.00 cannot be checked"
     count = int(told_[0])
 
     assert (ran.code, told_ in ran.err) == (code, True), ran.err
@@ -290,13 +290,13 @@ def test_what_was_skipped_is_told_everywhere_with_its_reason(tmp_path, amount, c
 @pytest.mark.parametrize("limit", [None, 1.0])
 def test_a_budget_by_itself(limit):
     budget = Budget("the run's", limit)
-    budget.pay(0.4, "a session on x")
+    budget.add(0.4, "a session on x")
     assert budget.refusal() is None
-    budget.pay(None, "a session on x")
-    budget.pay(None, "a session on y")
+    budget.add(None, "a session on x")
+    budget.add(None, "a session on y")
     refusal = budget.refusal()
     assert (refusal is not None) == (limit is not None)
     if refusal:
         assert "a session on x" in str(refusal.reason)
-        budget.pay(0.6, "a session on z")
+        budget.add(0.6, "a session on z")
         assert "is spent: $1.00 of $1.00" in str(budget.refusal().reason)

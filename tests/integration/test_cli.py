@@ -141,7 +141,7 @@ def test_a_mistake_in_the_configuration_is_told_with_its_place(tmp_path):
 def test_a_run_that_judges_nothing_is_never_green(tmp_path, args, files):
     ran = run(repository(tmp_path, files), *args)
     assert ran.code == 2
-    assert "no case was left to run: no suite was found, or the filters leave none" in ran.err
+    assert "no case to run: no suite was found, or no case matches the filters" in ran.err
     assert results(tmp_path / "out")["totals"]["executions"] == 0
 
 

@@ -126,6 +126,6 @@ def test_a_directory_that_an_agent_made_a_link_is_not_used_by_the_next_session(s
     assert ran.code == 3, ran.out + ran.err
     told = json.loads((tmp_path / "out" / "results.json").read_text())["suites"][0]["results"]
     assert [one["status"] for one in told] == ["passed", "errored"]
-    says = "the workspace could not be made: app/work is a symbolic link"
+    says = "the workspace could not be created: app/work is a symbolic link"
     assert says in told[1]["error"]["message"]
     assert differing(before, state(tmp_path / "outside")) == {}

@@ -208,7 +208,7 @@ def test_what_of_a_template_cannot_be_read_is_told(tmp_path, closed, proved):
     (template / "a").chmod(0o700)
     assert told["two"]["status"] == "passed", "the half-made workspace is still there"
     place = template / ("a" if closed == "folder" else "a/file")
-    why = f"the workspace could not be made: [Errno 13] Permission denied: '{place}'"
+    why = f"the workspace could not be created: [Errno 13] Permission denied: '{place}'"
     assert (told["one"]["status"], told["one"]["error"]["message"]) == ("errored", why)
     proved("faults", "templates that cannot be copied, told")
 

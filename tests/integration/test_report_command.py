@@ -251,7 +251,7 @@ def test_a_baseline_that_is_not_there_is_a_warning(tmp_path):
     strict = skillgym("run", "--output", "strict", "--baseline", "nope", "--fail-on", "regression", cwd=tmp_path)
     assert strict.code == 3
     assert results(tmp_path / "strict")["run"]["decision"]["reasons"] == [
-        "nothing to compare with: whether anything got worse, nobody can tell"
+        "no baseline to compare with, so regressions cannot be detected"
     ]
     (warning,) = results(tmp_path / "out")["warnings"]
     assert warning == {

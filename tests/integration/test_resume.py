@@ -154,7 +154,7 @@ def test_a_finished_run_holds_nothing_again_and_writes_its_reports(scene):
             path.unlink()
     ran = scene.tool("run", "--resume", "results")
     assert (ran.code, scene.begun) == (code, [])
-    assert "resumed: 9 sessions were finished before" in ran.err
+    assert "resumed: 9 sessions finished before" in ran.err
     assert {path for path in reports if path.exists()} == reports.keys() - {scene.root / "results/.gitignore"}
     assert lasting(scene.results()) == before
 
@@ -219,7 +219,7 @@ def test_repetitions_can_be_added(scene):
     assert shown(report)[:2] == ["a passed 2", "b-fails failed 1"]
     assert Counter(scene.begun) == Counter(["a", "c", "e", "f-fails", "g", "h"])
     assert warnings(report) == [
-        "the run goes on with other options: --repeat was 1 and is 2; sessions that were finished stay as they are"
+        "the run is resumed with other options: --repeat was 1 and is 2; finished sessions are not run again"
     ]
 
 
@@ -302,7 +302,7 @@ def test_a_suite_that_changed_is_begun_anew(tmp_path):
     assert shown(report) == ["a passed 1", "b-fails failed 1", "c passed 2", "e passed 2"]
     assert scene.begun == ["a", "b-fails"]
     assert warnings(report)[1:] == [
-        "begun anew, since suite, prompt, agent or model changed: bench/core.json a [sh], bench/core.json b-fails [sh]"
+        "run again, since suite, prompt, agent or model changed: bench/core.json a [sh], bench/core.json b-fails [sh]"
     ]
     assert not (scene.root / "results/core/a/sh/repeat-2").exists()
     assert (scene.root / "results/other/c/sh/repeat-2").exists()
@@ -338,9 +338,9 @@ def test_what_is_not_asked_for_is_not_reported_and_not_lost(scene):
     assert shown(report) == ["a passed 1", "c passed 1"]
     (warning,) = warnings(report)
     assert warning.startswith(
-        "in the journal and not in the report, since they are not asked for: bench/core.json b-fails"
+        "in the journal but not in the report, since they are not selected: bench/core.json b-fails"
     )
-    assert warning.endswith("and 1 more; resume with the arguments that the run began with")
+    assert warning.endswith("and 1 more; resume with the arguments that the run was started with")
     scene.resume()
     assert (lasting(scene.results()), scene.journal(), scene.begun) == (lasting(whole), journal, [])
 
@@ -351,7 +351,7 @@ def test_a_commit_that_changed_is_told(scene):
     scene.run()
     committed(scene.root)
     (warning,) = warnings(scene.resume())
-    assert warning.startswith("the run began on commit ")
+    assert warning.startswith("the run was started on commit ")
 
 
 def test_a_shared_workspace_that_is_gone_is_told(tmp_path):
@@ -363,7 +363,7 @@ def test_a_shared_workspace_that_is_gone_is_told(tmp_path):
     written(scene.root, {"bench/own_suite.py": program})
     scene.run()
     scene.keep(scene.journal()[:2])
-    told = ["bench/own_suite.py: what earlier sessions left in the shared workspace is gone"]
+    told = ["bench/own_suite.py: the shared workspace of the finished sessions no longer exists"]
     assert warnings(scene.resume()) == told
     assert warnings(scene.resume()) == []
 
@@ -391,7 +391,7 @@ def test_a_repository_that_was_moved_is_the_same(tmp_path):
     assert shown(scene.run()) == ["a passed 1"]
     scene.root = scene.root.rename(tmp_path / "moved")
     scene.resume()
-    assert scene.watched.lines == ["resumed: 1 sessions were finished before"]
+    assert scene.watched.lines == ["resumed: 1 session finished before"]
 
 
 def test_a_clock_that_was_set_back_makes_no_time_negative(scene):
@@ -573,7 +573,7 @@ def test_a_run_that_is_killed_again_and_again_is_finished_in_the_end(tmp_path, s
     assert killed.finished() == sessions
     assert Counter(scene.begun) == sessions + killed.interrupted
     expected, found = lasting(unbroken.results()), lasting(scene.results())
-    more = [one for one in found.pop("warnings") if not re.search("torn off|under way when", one["message"])]
+    more = [one for one in found.pop("warnings") if not re.search("torn off|running when", one["message"])]
     assert (found, more) == ({key: value for key, value in expected.items() if key != "warnings"}, [])
     until(lambda: not list(scene.temporary.iterdir()), 10)
     assert killed.kills >= 5
@@ -628,24 +628,24 @@ AGAIN = "bench/core.json a [sh] repetition 1: its commands, graders or checks ha
 @pytest.mark.parametrize(
     ("events", "ended", "notes"),
     [
-        pytest.param(["started"], False, ["1 session was under way"], id="the agent had begun"),
-        pytest.param(["started"] * 2, False, ["2 sessions were under way"], id="twice"),
+        pytest.param(["started"], False, ["1 session was running"], id="the agent had begun"),
+        pytest.param(["started"] * 2, False, ["2 sessions were running"], id="twice"),
         pytest.param(
             ["started", "judging"],
             False,
-            [f"{AGAIN}, and run again with the session", "1 session was under way"],
+            [f"{AGAIN}, and run again with the session", "1 session was running"],
             id="its commands had begun",
         ),
         pytest.param(
             ["started", "judging", "started", "judging"],
             False,
-            [f"{AGAIN} (2 times), and run again with the session", "2 sessions were under way"],
+            [f"{AGAIN} (2 times), and run again with the session", "2 sessions were running"],
             id="its commands had begun twice",
         ),
         pytest.param(
             ["started", "judging", "started", "judging"],
             True,
-            [f"{AGAIN}, and were run again", "1 session was under way"],
+            [f"{AGAIN}, and were run again", "1 session was running"],
             id="it was judged again, and has ended",
         ),
         pytest.param(["started", "judging"], True, [], id="it has ended"),
@@ -660,7 +660,7 @@ def test_what_was_interrupted_is_reported(tmp_path, events, ended, notes):
     scene.keep([first, *(event(scene, kind) for kind in events), *([last] if ended else [])])
     report = scene.resume()
     assert shown(report) == ["a passed 1"]
-    found = [re.sub(" when the run was interrupted; what they cost is unknown$", "", one) for one in warnings(report)]
+    found = [re.sub(" when the run was interrupted; the cost is unknown$", "", one) for one in warnings(report)]
     assert found == notes
 
 
@@ -690,7 +690,7 @@ def test_many_sessions_that_were_interrupted_are_counted(tmp_path):
     first, last = scene.journal()
     scene.keep([first, last, *(event(scene, "judging", f"{number}.1") for number in range(2, 1_502))])
     found = warnings(scene.resume())
-    assert (len(found), found[-1]) == (101, "1,400 more sessions like that")
+    assert (len(found), found[-1]) == (101, "1,400 more sessions")
 
 
 def killed_at_random(scene: Scene, chance: random.Random, *args: str) -> bool:
@@ -746,6 +746,8 @@ def test_thirty_kills_in_sixty_sessions_lose_nothing_and_repeat_nothing_without_
     again = judged(scene) - judged(unbroken)
     assert again - noted == Counter(), "judged again without a note"
     assert again.total() > 0, "no command was interrupted: the test shows nothing"
-    (under_way,) = (int(message.split()[0]) for message in messages if "under way when" in message)
+    (under_way,) = (
+        int(message.split()[0]) for message in messages if "running when the run was interrupted" in message
+    )
     assert under_way >= (Counter(scene.begun) - Counter(unbroken.begun)).total() >= again.total()
     proved("faults", "kills in one run of 60 sessions, resumed without loss", kills)

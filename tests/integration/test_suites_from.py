@@ -194,7 +194,7 @@ def test_a_run_is_resumed_from_another_folder_with_the_same_suites(tmp_path):
     assert commits.run().code == 0
     shutil.move(commits.base, tmp_path / "moved")
     again = skillgym("run", "--suites-from", "../moved", "--resume", "out", cwd=commits.head)
-    assert (again.code, "resumed: 1 sessions were finished before" in again.err) == (0, True), again.err
+    assert (again.code, "resumed: 1 session finished before" in again.err) == (0, True), again.err
 
 
 # --- what goes with suites --------------------------------------------------------------------------

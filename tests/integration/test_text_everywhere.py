@@ -37,9 +37,8 @@ from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.review import review_text
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.execution import Execution, Plan
-from skillgym_action.model.findings import Finding
 from skillgym_action.model.links import Links
-from skillgym_action.model.result import SessionResult
+from skillgym_action.model.result import Finding, SessionResult
 from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.model.session_report import Cost
 from skillgym_action.model.suite import Case

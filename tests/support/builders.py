@@ -24,8 +24,7 @@ from typing import Any
 
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
-from skillgym_action.model.findings import Finding
-from skillgym_action.model.result import Attempt, Failure, Judgement, Outcome, Result
+from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
 from skillgym_action.model.run_report import Decision, RunReport
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage

@@ -19,7 +19,7 @@ from skillgym_action.limits import (
     MAX_AGENTV_ASSERTIONS,
     MAX_AGENTV_PARTS,
     MAX_AGENTV_WARNINGS,
-    MAX_CASE_ID_CHARS,
+    MAX_CASE_ID_CHARACTERS,
     MAX_REPORTED_PROBLEMS,
     MAX_VARIABLE_CHARACTERS,
 )
@@ -151,8 +151,8 @@ def _id(test: WrittenTest, warnings: list[Problem]) -> str | None:
     if member is None:
         return test.folder.name if test.folder else None
     if isinstance(member.value, str):
-        if len(member.value) > MAX_CASE_ID_CHARS:
-            raise member.error(f"is longer than {MAX_CASE_ID_CHARS:,} characters")
+        if len(member.value) > MAX_CASE_ID_CHARACTERS:
+            raise member.error(f"is longer than {MAX_CASE_ID_CHARACTERS:,} characters")
         return member.value if member.value.strip() and not _UNUSABLE.search(member.value) else None
     if isinstance(member.value, dict | list):
         return None

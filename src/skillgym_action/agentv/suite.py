@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.suite_files import SuiteFiles
 from skillgym_action.agentv.variables import dotenv, merged, references
-from skillgym_action.limits import MAX_AGENTV_WARNINGS, MAX_CASE_ID_CHARS
+from skillgym_action.limits import MAX_AGENTV_WARNINGS, MAX_CASE_ID_CHARACTERS
 from skillgym_action.model.suite import Invalid, Suite, WorkspaceSpec
 from skillgym_action.text.redaction import is_secret_name
 
@@ -181,8 +181,8 @@ def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
 def _name(top: SuiteValue, source: SuiteFile, *keys: str) -> str:
     """The value of the first of ``keys`` or of ``name``; else the file name without its suffix."""
     name = top.text(*keys, "name")
-    if name and len(name) > MAX_CASE_ID_CHARS:
-        raise top.error(f"the name is longer than {MAX_CASE_ID_CHARS:,} characters")
+    if name and len(name) > MAX_CASE_ID_CHARACTERS:
+        raise top.error(f"the name is longer than {MAX_CASE_ID_CHARACTERS:,} characters")
     return name.strip() if name else SUFFIX.sub("", source.file.name)
 
 

@@ -1,4 +1,4 @@
-"""A run against a baseline: the same cases on the same runners, paired, and how sure one can be of a change."""
+"""Compares a run with a baseline: pairs of results of the same case on the same runner, and the rates over them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
 
-MIN_SESSIONS = 2  # sessions of a case before one may say "always" or "never"
+MIN_SESSIONS = 2  # of a case, for "always passed" and "never passed"
 
 
 def compare(base: RunReport, head: RunReport) -> Comparison:
-    """What changed from ``base`` to ``head``."""
+    """The comparison of ``head`` with the baseline ``base``."""
     earlier = {_key(result): result for result in base.results}
     later = {_key(result): result for result in head.results}
     common = [Pair(before=earlier[key], after=result) for key, result in later.items() if key in earlier]
@@ -51,12 +51,12 @@ def _key(result: Result) -> tuple[str, str, str | None]:
 
 
 def _same_case(pair: Pair) -> bool:
-    """Equal prompts, and no assertion that the other does not have; some are not asked after another has failed."""
+    """Whether prompt and assertions are equal, as far as evaluated: those after a failed one may be skipped."""
     before, after = (
         [outcome.assertion for outcome in result.judgement.outcomes] for result in (pair.before, pair.after)
     )
-    asked = min(len(before), len(after))
-    return pair.before.prompt == pair.after.prompt and before[:asked] == after[:asked]
+    evaluated = min(len(before), len(after))
+    return pair.before.prompt == pair.after.prompt and before[:evaluated] == after[:evaluated]
 
 
 def _failed(result: Result) -> bool:
@@ -64,7 +64,7 @@ def _failed(result: Result) -> bool:
 
 
 def _sessions(result: Result) -> list[bool]:
-    """Which of the judged sessions did not fail."""
+    """For each judged session, whether it did not fail."""
     return [attempt.status is not Status.FAILED for attempt in result.attempts if attempt.status in JUDGED]
 
 
@@ -82,7 +82,10 @@ def _never(result: Result) -> bool:
 
 
 def _rate_change(judged: Iterable[Pair]) -> RateChange | None:
-    """The case is what was sampled: its rates on several runners are averaged, since they change together."""
+    """The change of the rate over judged pairs; None: there are none.
+
+    The sampling unit is the case: its rates on several runners are averaged, since they are not independent.
+    """
     cases: dict[tuple[str, str], list[Pair]] = {}
     for pair in judged:
         cases.setdefault((pair.after.suite.path, pair.after.case_id), []).append(pair)
@@ -103,14 +106,14 @@ def _rate_change(judged: Iterable[Pair]) -> RateChange | None:
 
 
 def _rate(result: Result) -> float:
-    """The green share of the judged repetitions; what a repetition came to is what its last session came to."""
+    """The share of judged repetitions that did not fail; the status of a repetition is that of its last session."""
     ends = {attempt.repetition: attempt.status for attempt in result.attempts}
     judged = [status is not Status.FAILED for status in ends.values() if status in JUDGED]
     return fmean(judged) if judged else float(not _failed(result))
 
 
 def regressions(comparison: Comparison) -> Iterator[str]:
-    """What got worse, and not by chance, in words."""
+    """Sentences on what became worse, beyond what chance explains."""
     if number := len(comparison.collapsed):
         always, never = ("case", "does") if number == 1 else ("cases", "do")
         yield f"{number} {always} that always passed in the baseline never {never} now"

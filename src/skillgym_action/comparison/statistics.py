@@ -1,4 +1,4 @@
-"""Statistics of repeated and of paired runs, in the standard library alone. What is not defined is None."""
+"""Statistics of repeated and of paired runs. Undefined values are None."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _Z = 1.959963984540054  # two-sided 95 %
 _Z_ONE_SIDED = 1.6448536269514722  # one-sided 95 %
 _DRAWS = 9_999
-_SEED = 20_250_102  # any, but always the same: the same runs give the same report
+_SEED = 20_250_102  # fixed, so that the same runs give the same report
 _TOLERANCE = 1e-9
 
 
@@ -28,12 +28,12 @@ def wilson_interval(passes: int, n: int) -> tuple[float, float] | None:
 
 
 def pass_at_k(passes: int, n: int, k: int) -> float | None:
-    """The chance that at least one of k samples passes (Chen et al., arXiv 2107.03374); None for n < k."""
+    """The probability that at least one of k samples passes (Chen et al., arXiv 2107.03374); None for n < k."""
     return None if n < k else 1 - comb(n - passes, k) / comb(n, k)
 
 
 def pass_hat_k(passes: int, n: int, k: int) -> float | None:
-    """The chance that all of k samples pass (Yao et al., arXiv 2406.12045); None for n < k."""
+    """The probability that all of k samples pass (Yao et al., arXiv 2406.12045); None for n < k."""
     return None if n < k else comb(passes, k) / comb(n, k)
 
 
@@ -41,9 +41,9 @@ def pass_hat_k(passes: int, n: int, k: int) -> float | None:
 
 
 def mcnemar_p(newly_failing: int, fixed: int) -> float:
-    """The chance that so many, or more, of the changed pairs broke if a pair breaks as easily as it mends.
+    """The p-value of McNemar's test (1947), exact and one-sided.
 
-    McNemar's test (1947), exact and one-sided.
+    The probability of so many newly failing pairs, or more, if a changed pair is as likely to fail as to be fixed.
     """
     n = newly_failing + fixed
     logs = (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2) for k in range(newly_failing, n + 1))
@@ -51,10 +51,10 @@ def mcnemar_p(newly_failing: int, fixed: int) -> float:
 
 
 def sign_flip_p(drops: Sequence[float]) -> float:
-    """The chance of so large a sum, or a larger one, if each of ``drops`` were as likely a rise.
+    """The p-value of a one-sided sign-flip permutation test, with random draws from a fixed seed.
 
-    A permutation test, one-sided, of random draws from a fixed seed. Equal sizes are drawn together: how many of them
-    are drops is the number of ones among as many random bits.
+    The probability of a sum of at least this size if each of ``drops`` were as likely to be a rise. Drops of equal size
+    are drawn together: the number of positive ones is the number of ones among as many random bits.
     """
     rounded = [round(drop, 9) for drop in drops]
     observed, sizes = fsum(rounded), Counter(abs(drop) for drop in rounded if drop)

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from skillgym_action.assertions.check import SuiteCheck
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
-from skillgym_action.limits import MAX_CASE_ID_CHARS, MAX_REPLY_PATH_CHARACTERS
+from skillgym_action.limits import MAX_CASE_ID_CHARACTERS, MAX_REPLY_PATH_CHARACTERS
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
@@ -85,7 +85,7 @@ class HostWorkspace(HostReply):
 class HostSuite(HostReply):
     """The reply to ``load``."""
 
-    name: Annotated[str, Field(max_length=MAX_CASE_ID_CHARS)] = ""
+    name: Annotated[str, Field(max_length=MAX_CASE_ID_CHARACTERS)] = ""
     cases: Annotated[tuple[HostCase, ...], FailFast()] = ()
     problems: Annotated[tuple[HostProblem, ...], FailFast()] = ()
     workspace: HostWorkspace | None = None
@@ -106,7 +106,7 @@ def loaded_suite(source: SuiteFile, format_name: str) -> Suite:
         ) from error
     invalid = [
         *map(_invalid, loaded.problems),
-        *(_id_too_long(case) for case in loaded.cases if len(case.id) > MAX_CASE_ID_CHARS),
+        *(_id_too_long(case) for case in loaded.cases if len(case.id) > MAX_CASE_ID_CHARACTERS),
     ]
     if not loaded.cases and not invalid:
         location = Location(path=source.path)
@@ -117,7 +117,7 @@ def loaded_suite(source: SuiteFile, format_name: str) -> Suite:
         file=source.file,
         name=loaded.name or _name(source.file),
         format=format_name,
-        cases=tuple(_case(case) for case in loaded.cases if len(case.id) <= MAX_CASE_ID_CHARS),
+        cases=tuple(_case(case) for case in loaded.cases if len(case.id) <= MAX_CASE_ID_CHARACTERS),
         invalid=tuple(invalid),
         workspace=_workspace(loaded.workspace, source) if loaded.workspace else WorkspaceSpec(),
     )
@@ -149,9 +149,9 @@ def _invalid(invalid: HostProblem) -> Invalid:
 
 def _id_too_long(case: HostCase) -> Invalid:
     """The error of a case whose id is too long for reports."""
-    message = f"the id of a case is longer than {MAX_CASE_ID_CHARS:,} characters"
+    message = f"the id of a case is longer than {MAX_CASE_ID_CHARACTERS:,} characters"
     return Invalid(
-        problem=Problem(message=message, location=_location(case.location)), case_id=case.id[:MAX_CASE_ID_CHARS]
+        problem=Problem(message=message, location=_location(case.location)), case_id=case.id[:MAX_CASE_ID_CHARACTERS]
     )
 
 

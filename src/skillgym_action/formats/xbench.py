@@ -15,7 +15,7 @@ from skillgym_action.documents.user_files import PLAIN_TEMPLATE
 from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside, texts_in
 from skillgym_action.formats.xbench_model import SuiteSection
 from skillgym_action.limits import (
-    MAX_CASE_ID_CHARS,
+    MAX_CASE_ID_CHARACTERS,
     MAX_DOCUMENT_VALUES,
     MAX_REPORTED_EXPECTATIONS,
     MAX_REPORTED_PROBLEMS,
@@ -123,8 +123,8 @@ def suite(source: SuiteFile) -> Suite:
 def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, list[Problem]]]:
     """The file with its usable cases only, their indexes, and what is wrong with the other cases."""
     raw = document.value if isinstance(document.value, dict) else {}
-    if isinstance(name := raw.get("name"), str) and len(name) > MAX_CASE_ID_CHARS:
-        raise SuiteError.of(_problem(document, ("name",), f"is longer than {MAX_CASE_ID_CHARS:,} characters"))
+    if isinstance(name := raw.get("name"), str) and len(name) > MAX_CASE_ID_CHARACTERS:
+        raise SuiteError.of(_problem(document, ("name",), f"is longer than {MAX_CASE_ID_CHARACTERS:,} characters"))
     cases = raw.get("cases")
     cases = cases if isinstance(cases, list) else []
     if len(cases) > MOST_CASES:
@@ -166,7 +166,11 @@ def _doubles(document: Document, cases: list[object]) -> dict[int, list[Problem]
     wrong: dict[int, list[Problem]] = {}
     for index, case in enumerate(cases):
         case_id = case.get("id") if isinstance(case, dict) else None
-        if isinstance(case_id, str) and len(case_id) <= MAX_CASE_ID_CHARS and first.setdefault(case_id, index) != index:
+        if (
+            isinstance(case_id, str)
+            and len(case_id) <= MAX_CASE_ID_CHARACTERS
+            and first.setdefault(case_id, index) != index
+        ):
             location = document.locate(("cases", first[case_id], "id"))
             message = f"the id {case_id!r} is already that of cases[{first[case_id]}] at {location}"
             wrong[index] = [_problem(document, ("cases", index, "id"), message, remedy="rename one of them")]
@@ -214,8 +218,8 @@ def _warnings(document: Document, index: int, parsed: list[ParsedExpectation]) -
 
 def _unusable(document: Document, index: int, case: CaseSection) -> Iterator[Problem]:
     """Problems of characters that cannot be passed to a program, and of ids that are too long."""
-    if len(case.id) > MAX_CASE_ID_CHARS:
-        yield _problem(document, ("cases", index, "id"), f"is longer than {MAX_CASE_ID_CHARS:,} characters")
+    if len(case.id) > MAX_CASE_ID_CHARACTERS:
+        yield _problem(document, ("cases", index, "id"), f"is longer than {MAX_CASE_ID_CHARACTERS:,} characters")
     texts: list[tuple[KeyPath, str | None]] = [(("id",), case.id), (("prompt",), case.prompt), (("model",), case.model)]
     for number, written in enumerate(case.expect):
         texts += [(("expect", number), text) for text in texts_in(written)]
@@ -231,7 +235,7 @@ def _invalid(document: Document, index: int, problems: list[Problem]) -> Invalid
     also = "".join(f"; also {problem.key_path}: {problem.message}{_in_brackets(problem.remedy)}" for problem in others)
     raw = document.value["cases"][index]  # type: ignore[index]
     case_id = raw.get("id") if isinstance(raw, dict) else None
-    usable = isinstance(case_id, str) and 0 < len(case_id) <= MAX_CASE_ID_CHARS and not _UNUSABLE.search(case_id)
+    usable = isinstance(case_id, str) and 0 < len(case_id) <= MAX_CASE_ID_CHARACTERS and not _UNUSABLE.search(case_id)
     named = case_id if usable else f"cases[{index}]"
     return Invalid(problem=replace(first, message=first.message + also), case_id=named)
 

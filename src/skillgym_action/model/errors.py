@@ -18,10 +18,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.limits import (
-    MAX_CORRECTED_WORD_CHARS,
+    MAX_CORRECTED_WORD_CHARACTERS,
     MAX_CORRECTION_CANDIDATES,
-    MAX_MESSAGE_CHARS,
-    MAX_REMEDY_CHARS,
+    MAX_PROBLEM_CHARACTERS,
+    MAX_REMEDY_CHARACTERS,
 )
 from skillgym_action.model.exit_codes import ExitCode
 
@@ -56,9 +56,9 @@ class Problem:
 
     def __post_init__(self) -> None:
         for name, longest in (
-            ("message", MAX_MESSAGE_CHARS),
-            ("remedy", MAX_REMEDY_CHARS),
-            ("key_path", MAX_REMEDY_CHARS),
+            ("message", MAX_PROBLEM_CHARACTERS),
+            ("remedy", MAX_REMEDY_CHARACTERS),
+            ("key_path", MAX_REMEDY_CHARACTERS),
         ):
             text: str | None = getattr(self, name)
             if text is not None and len(text) > longest:
@@ -124,9 +124,11 @@ def closest_match(word: str, known: Iterable[str], likeness: float = 0.6) -> str
     """The known word that is most similar to ``word``; None: no similarity reaches ``likeness`` (0 to 1)."""
     from difflib import get_close_matches
 
-    if len(word) > MAX_CORRECTED_WORD_CHARS:
+    if len(word) > MAX_CORRECTED_WORD_CHARACTERS:
         return None
-    candidates = sorted(one for one in islice(known, MAX_CORRECTION_CANDIDATES) if len(one) <= MAX_CORRECTED_WORD_CHARS)
+    candidates = sorted(
+        one for one in islice(known, MAX_CORRECTION_CANDIDATES) if len(one) <= MAX_CORRECTED_WORD_CHARACTERS
+    )
     return next(iter(get_close_matches(word, candidates, n=1, cutoff=likeness)), None)
 
 

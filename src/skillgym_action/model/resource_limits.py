@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from skillgym_action.limits import (
     MAX_PROCESS_LIMIT,
-    MAX_QUOTED_LIMIT_CHARS,
+    MAX_QUOTED_LIMIT_CHARACTERS,
     MAX_RESOURCE_LIMIT_BYTES,
     MIN_RESOURCE_LIMIT_BYTES,
 )
@@ -155,4 +155,4 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 def _shown(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= MAX_QUOTED_LIMIT_CHARS else f"{text[:MAX_QUOTED_LIMIT_CHARS]}…"
+    return text if len(text) <= MAX_QUOTED_LIMIT_CHARACTERS else f"{text[:MAX_QUOTED_LIMIT_CHARACTERS]}…"

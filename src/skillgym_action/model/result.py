@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_FINDINGS
 from skillgym_action.model.session_report import Cost, Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from skillgym_action.model.errors import Location
     from skillgym_action.model.execution import Runner
-    from skillgym_action.model.findings import Finding
     from skillgym_action.model.session_report import Trouble
     from skillgym_action.model.suite import Suite
     from skillgym_action.model.verdicts import FailureClass, Status
+
+
+LEAK_DETECTED = "leak-detected"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +79,19 @@ class Judgement:
     failure: Failure | None = None
     reason: str | None = None
     cost_usd: float | None = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """An API key in what the agent wrote.
+
+    ``kind``: the service that the key belongs to, or the variable that it is the value of. ``where``: path of the
+    artifact, in which ``***`` replaces the key. ``id``: what results.json calls this finding.
+    """
+
+    kind: str
+    where: str
+    id: str = LEAK_DETECTED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,3 +167,8 @@ class SessionResult:
     @property
     def judgement(self) -> Judgement:
         return self.result.judgement
+
+
+def unique_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings without duplicates, at most ``MAX_FINDINGS``."""
+    return tuple(dict.fromkeys(findings))[:MAX_FINDINGS]

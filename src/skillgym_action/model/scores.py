@@ -49,7 +49,7 @@ def reason_for_low_score(outcomes: tuple[Outcome, ...], threshold: float) -> tup
     judged = [outcome for outcome in outcomes if outcome.passed is not None]
     blamed = next((outcome for outcome in judged if outcome.passed is False), None)
     blamed = blamed or min(judged, key=lambda outcome: _score(outcome, 0.0), default=None)
-    return (f"{blamed.assertion}: {blamed.explanation}" if blamed else "no assertion says that it passed"), blamed
+    return (f"{blamed.assertion}: {blamed.explanation}" if blamed else "no assertion was evaluated"), blamed
 
 
 def format_score(score: float) -> str:

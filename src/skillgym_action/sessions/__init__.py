@@ -1,1 +1,1 @@
-"""One session: from an empty directory to a judgement, and what becomes of several of them."""
+"""One session, from an empty directory to a judgement, and what several sessions of a case amount to."""

@@ -1,4 +1,4 @@
-"""What the assertions of one session may look at; fulfils ``assertions.AssertionContext`` with real doors."""
+"""The context of a session's assertions; implements ``model.assertion.AssertionContext`` with the services."""
 
 from __future__ import annotations
 
@@ -31,45 +31,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CommandRun:
-    """A command that was run; fulfils ``assertions.CommandResult``."""
+    """The result of a command; implements ``model.assertion.CommandResult``."""
 
     capture: Capture
 
     @property
     def exit_code(self) -> int | None:
-        """None when a signal or the time limit ended it."""
         return self.capture.exit_code if self.capture.ending is Ending.EXITED else None
 
     @property
     def timed_out(self) -> bool:
-        """Whether the time limit ended it."""
         return self.capture.ending is Ending.TIMED_OUT
 
     @property
     def seconds(self) -> float:
-        """How long it ran."""
         return self.capture.seconds
 
     @property
     def tail(self) -> str:
-        """The end of its output: stdout, then stderr."""
         return self.capture.stdout.tail(COMMAND_TAIL_BYTES) + self.capture.stderr.tail(COMMAND_TAIL_BYTES)
 
 
 class SuiteClassifier:
-    """Asks the suite program what class a failure is of. ``report`` is None for a session that was not held."""
+    """Asks the suite program for the class of a failure. ``report`` is None if no session has run."""
 
     def __init__(self, services: Services, execution: Execution) -> None:
-        """For one execution."""
         self._services, self._execution = services, execution
         self.report: SessionReport | None = None
 
     def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
-        """What the suite program's classifier says; it sees the result as checks see reports.
+        """The failure class by the suite program's classifier; None: it leaves the class as it is.
 
-        ``status`` is skillgym's word for all that did not pass; ``failureOrigin`` tells them apart.
+        The classifier gets the result in skillgym's format, in which every ``status`` but ``passed`` is ``failed``;
+        ``failureOrigin`` distinguishes them.
         """
-        failure, report = judgement.failure, self.report or _nothing_reported(self._execution)
+        failure, report = judgement.failure, self.report or _empty_report(self._execution)
         result = {
             "caseId": case_id,
             "runnerId": self._execution.runner.id,
@@ -84,59 +80,62 @@ class SuiteClassifier:
 
 
 class SessionAssertionContext(SuiteClassifier):
-    """One session's subject."""
+    """The assertion context of one session. ``cost_usd``: of the judge's answers so far; None: unknown."""
 
     def __init__(
-        self, services: Services, execution: Execution, workspace: Workspace, folder: Path, begins: Callable[[], None]
+        self,
+        services: Services,
+        execution: Execution,
+        workspace: Workspace,
+        folder: Path,
+        before_judging: Callable[[], None],
     ) -> None:
-        """``folder`` takes the logs of commands run for assertions; ``begins`` is called before the first of them.
+        """``folder`` is for logs of commands and answers of the judge.
 
-        So it is before the first question to a judge, and before checks of the suite's program.
+        ``before_judging`` is called once, before the first command, question to the judge, or check.
         """
         super().__init__(services, execution)
         self._workspace, self._folder = workspace, folder
-        self._numbers: Iterator[int] = count(1)
+        self._commands: Iterator[int] = count(1)
         self._questions: Iterator[int] = count(1)
-        self._begins: Callable[[], None] | None = begins
+        self._before_judging: Callable[[], None] | None = before_judging
         self._diff: str | None = None
         self._has_diff = False
         self.cost_usd: float | None = 0.0
         self._search_budget = SearchBudget()
 
     def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
-        """Raises SearchError once the time for the suite's patterns is used up."""
+        """The first match. Raises SearchError once the time limit for all searches of the session is exceeded."""
         return self._search_budget.search(pattern, text, at_start=at_start)
 
     @property
     def files(self) -> WorkspaceFiles:
-        """The workspace after the agent."""
         return self._workspace.files
 
     @property
     def timeout(self) -> float:
-        """The execution's time limit in seconds."""
         return self._execution.timeout
 
     def run(self, command: str, timeout: float) -> CommandRun:
-        """A shell command at the workspace root."""
+        """Run a shell command in the workspace root, as the agent's user."""
         argv, identity = ("sh", "-c", command), self._workspace.identity
         return CommandRun(
             self._run(Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, identity=identity))
         )
 
     def execute(self, invocation: Invocation) -> Capture:
-        """Any program of the suite, with a home of its own and no secrets."""
+        """Run a program of the suite, as the suite's user, with an empty home and without secrets."""
         return self._run(replace(invocation, identity=self._workspace.suite_identity))
 
     def _begin(self) -> None:
-        """Say that the judging has effects from now on, once."""
-        begins, self._begins = self._begins, None
-        if begins:
-            begins()
+        """Call ``before_judging``, the first time only."""
+        before_judging, self._before_judging = self._before_judging, None
+        if before_judging:
+            before_judging()
 
     def _run(self, invocation: Invocation) -> Capture:
         self._begin()
-        name = f"command-{next(self._numbers)}"
+        name = f"command-{next(self._commands)}"
         stdout, stderr = self._folder / f"{name}.stdout.log", self._folder / f"{name}.stderr.log"
         env = {**self._workspace.grader_env(), **invocation.env}
         limited = replace(invocation, env=env, limits=self._execution.limits, folders=self._workspace.folders)
@@ -145,13 +144,13 @@ class SessionAssertionContext(SuiteClassifier):
         return capture
 
     def file_changes(self) -> str | None:
-        """What the agent changed, as a unified diff; what graders change afterwards is not in it."""
+        """The agent's changes as a unified diff, computed once: later changes by graders are not in it."""
         if not self._has_diff:
             self._diff, self._has_diff = self._workspace.diff(), True
         return self._diff
 
     def ask_judge(self, question: Question[T]) -> Answer[T] | None:
-        """What the judge says, whose cost counts in ``cost_usd``; kept with the artifacts. None: no judge."""
+        """Ask the judge, add the cost, and store question and answer as an artifact. None: no judge is configured."""
         judge = self._services.judge
         if judge is None:
             return None
@@ -160,11 +159,11 @@ class SessionAssertionContext(SuiteClassifier):
         both = (self.cost_usd, answer.cost_usd)
         self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
         path = self._folder / f"judge-{next(self._questions)}.json"
-        self._services.directory.write(path, json.dumps(_publisher(question, answer), indent=1))
+        self._services.directory.write(path, json.dumps(_judge_artifact(question, answer), indent=1))
         return answer
 
     def check(self, case_id: str) -> tuple[Outcome, ...]:
-        """What the suite program says of the session."""
+        """The outcomes of the case's check; (): the session has no report."""
         if self.report is None:
             return ()
         self._begin()
@@ -172,20 +171,20 @@ class SessionAssertionContext(SuiteClassifier):
 
 
 def runner_ref(execution: Execution) -> RunnerRef:
-    """The runner as session reports name it."""
+    """The runner of an execution, for session reports."""
     runner = execution.runner
     agent = AgentRef(type=runner.agent.type, model=execution.model)
     return RunnerRef(id=runner.id, path_key=runner.path_key, agent=agent)
 
 
-def _nothing_reported(execution: Execution) -> SessionReport:
+def _empty_report(execution: Execution) -> SessionReport:
     prompt = execution.case.prompt
     usage = Usage(input_chars=len(prompt))
     return SessionReport(runner=runner_ref(execution), prompt=prompt, cwd="", usage=usage)
 
 
-def _publisher(question: Question[T], answer: Answer[T]) -> dict[str, object]:
-    """A question and its answer, as artifacts keep them."""
+def _judge_artifact(question: Question[T], answer: Answer[T]) -> dict[str, object]:
+    """A question and its answer, as the artifact ``judge-N.json`` has them."""
     return {
         "instructions": question.instructions,
         "prompt": [part if isinstance(part, str) else to_json(part) for part in question.prompt],

@@ -1,4 +1,4 @@
-"""Part of a session: what is kept so that its agent can be asked about a failure, once the run is over."""
+"""Follow-up questions: what is stored so that `explain` can ask the agent about a failure after the run."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ HOME = "session-home"
 
 @dataclass(frozen=True, slots=True)
 class FollowUpRecord:
-    """What belongs to the questions: the session, the agent's own ``records``, where its workspace is ``kept``.
+    """What `explain` needs to resume a session.
 
-    ``records`` lie below ``folder`` as they did below the agent's home.
+    ``records``: the agent's own records of the session, below ``home`` as they were below the agent's home.
+    ``archive``: where its workspace is archived, relative to the run directory.
     """
 
     questions: tuple[FollowUp, ...]
     report: SessionReport
-    folder: Path
+    home: Path
     records: tuple[Path, ...]
-    kept: str
+    archive: str
 
 
 def follow_ups(judgement: Judgement) -> tuple[FollowUp, ...]:
@@ -41,13 +42,13 @@ def follow_ups(judgement: Judgement) -> tuple[FollowUp, ...]:
 
 
 def store_follow_up(
-    services: Services, execution: Execution, workspace: Workspace, folder: Path, told: FollowUpRecord
+    services: Services, execution: Execution, workspace: Workspace, folder: Path, record: FollowUpRecord
 ) -> None:
-    """Write the questions, and what of the agent's home its resuming needs.
+    """Write the questions, and the agent's records of the session.
 
-    A session finds its records by the path of its workspace, hence the paths.
+    Agents find their records by the path of the workspace, so the paths are stored, too.
     """
-    services.directory.keep(told.records, told.folder, folder / HOME)
+    services.directory.keep(record.records, record.home, folder / HOME)
     document = {
         "suitePath": execution.suite.path,
         "caseId": execution.case.id,
@@ -56,8 +57,8 @@ def store_follow_up(
         "model": execution.model,
         "cwd": str(workspace.path),
         "home": str(workspace.home),
-        "workspace": told.kept if workspace.is_own else None,
-        "sessionId": told.report.session_id,
-        "questions": [to_json(question) for question in told.questions],
+        "workspace": record.archive if workspace.is_own else None,
+        "sessionId": record.report.session_id,
+        "questions": [to_json(question) for question in record.questions],
     }
     services.directory.write(folder / EXPLAIN, json.dumps(document, indent=1))

@@ -1,6 +1,6 @@
-"""Part of execute: what agents with a user of their own cannot read while they run.
+"""Paths that agents with their own user cannot read while they run, so that they cannot look at the assertions.
 
-The whole checkout, where none of them has something to do in it; else the folders of suites, or at least their files.
+That is the whole checkout, unless an agent needs a path in it; then the folders of suites, or at least suite files.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 @contextmanager
 def hide_suites(services: Services, executions: tuple[Execution, ...]) -> Iterator[None]:
-    """Suites are closed to their agents as long as the context lasts. Raises UsageError where that cannot be."""
+    """Context in which agents cannot read suites. Raises UsageError if that is not possible."""
     user, root = services.processes.user, services.repository.root
     roots = {root, services.suites.root}
     if user is None or not executions:
         yield
         return
-    needed = {place: who for who, place in _needed(services, executions) if any(map(place.is_relative_to, roots))}
+    needed = {path: owner for owner, path in _needed(services, executions) if any(map(path.is_relative_to, roots))}
     suites = {path for execution in executions for path in _of_suite(roots, execution)}
     if needed:
-        place, who = next(iter(needed.items()))
-        services.observer.progress(f"agents can read the checkout, but not the suites: {who} needs {place}")
+        path, owner = next(iter(needed.items()))
+        services.observer.progress(f"agents can read the checkout, but not the suites: {owner} needs {path}")
     closed = {path for path in suites if not any(map(path.is_relative_to, roots))}
     for one in roots:
-        if any(place.is_relative_to(one) for place in needed):
+        if any(path.is_relative_to(one) for path in needed):
             inside = (path for path in suites if path.is_relative_to(one))
             closed.update(_folders_or_files(one, inside, frozenset(needed)))
         else:
@@ -45,21 +45,21 @@ def hide_suites(services: Services, executions: tuple[Execution, ...]) -> Iterat
 
 
 def _needed(services: Services, executions: Iterable[Execution]) -> Iterator[tuple[str, Path]]:
-    """Who needs what, by absolute paths."""
+    """(Owner, absolute path) of what sessions need: workspaces, working directories, files of cases, commands."""
     yield "every agent", services.workspaces.root
     for execution in executions:
         agent, spec = execution.runner.agent, workspace_spec(execution)
         if AGENTS[agent.type].plays:
             continue
-        who = f"{execution.case.id} [{execution.runner.id}]"
+        owner = f"{execution.case.id} [{execution.runner.id}]"
         if spec.mode == "none":
-            yield who, spec.cwd or services.repository.root
+            yield owner, spec.cwd or services.repository.root
         words = (Path(word) for part in (*agent.command, *agent.command_args) for word in part.split())
-        yield from ((who, path) for path in (*execution.case.files, *words))
+        yield from ((owner, path) for path in (*execution.case.files, *words))
 
 
 def _of_suite(roots: Iterable[Path], execution: Execution) -> Iterator[Path]:
-    """Also what stands at its places in the checkout, where the suite was read from elsewhere."""
+    """The files of a suite, and those at the same paths in the checkout if the suite was read from elsewhere."""
     suite = execution.suite
     yield suite.file
     for root in roots:
@@ -67,12 +67,12 @@ def _of_suite(roots: Iterable[Path], execution: Execution) -> Iterator[Path]:
 
 
 def _folders_or_files(root: Path, suites: Iterable[Path], needed: frozenset[Path]) -> Iterator[Path]:
-    """The folders that suites are in, with all that their checks import; the file where a folder is needed."""
+    """The folders of suites, which may contain what their checks import; the file alone if the folder is needed."""
     for path in suites:
         folder = path.parent
-        holds = any(place.is_relative_to(folder) for place in needed)
-        inside = any(folder.is_relative_to(place) for place in needed)
-        if folder.is_relative_to(root) and folder != root and not holds and not inside:
+        contains = any(other.is_relative_to(folder) for other in needed)
+        inside = any(folder.is_relative_to(other) for other in needed)
+        if folder.is_relative_to(root) and folder != root and not contains and not inside:
             yield folder
-        elif not any(place.is_relative_to(path) for place in needed):
+        elif not any(other.is_relative_to(path) for other in needed):
             yield path

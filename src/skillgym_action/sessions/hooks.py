@@ -1,6 +1,6 @@
-"""Part of a session: what is run around the agent. Bootstrap and hooks before it, hooks after it.
+"""The commands of a session beside the agent: bootstrap and hooks before it, hooks after it.
 
-What fails before keeps the agent from being started; what fails after is told, and changes nothing.
+If a command before the agent fails, the agent is not started. If one after it fails, that is only logged.
 """
 
 from __future__ import annotations
@@ -28,101 +28,102 @@ if TYPE_CHECKING:
 
 
 class NotPreparedError(Exception):
-    """A workspace could not be made ready."""
+    """A workspace could not be prepared. ``workspace``: as far as it was created, to be removed; None: it was not."""
 
     def __init__(self, kind: str, message: str, workspace: Workspace | None = None) -> None:
-        """``kind`` is one of ``TROUBLES``; ``workspace`` is as far as it came."""
         super().__init__(message)
         self.trouble = Trouble(kind=kind, message=message)
         self.workspace = workspace
 
 
 def workspace_spec(execution: Execution) -> WorkspaceSpec:
-    """Where the session takes place. An agent with a place of its own stays there, unless somebody names another.
+    """Where the session takes place: as the case or the suite says, else where the agent is configured to work.
 
-    What an agent once changed in a directory of the user's is played in a copy: the user has gone on since.
+    Recordings of sessions in a user's directory are replayed in a copy: applying the recorded changes to the directory
+    itself would overwrite what the user has done since.
     """
-    said = execution.case.workspace or execution.suite.workspace
+    spec = execution.case.workspace or execution.suite.workspace
     cwd = execution.runner.agent.cwd
-    if cwd and said == WorkspaceSpec(hooks=said.hooks, limits=said.limits):
-        return WorkspaceSpec(mode="none", source="empty", cwd=cwd, hooks=said.hooks)
-    if said.mode == "none" and AGENTS[execution.runner.agent.type].changes_again:
-        return replace(said, mode="isolated", source="directory")
-    return said
+    if cwd and spec == WorkspaceSpec(hooks=spec.hooks, limits=spec.limits):
+        return WorkspaceSpec(mode="none", source="empty", cwd=cwd, hooks=spec.hooks)
+    if spec.mode == "none" and AGENTS[execution.runner.agent.type].changes_again:
+        return replace(spec, mode="isolated", source="directory")
+    return spec
 
 
 def shared_workspace_name(execution: Execution, *, one_user: bool) -> str | None:
-    """The name of the directory that the session has in common with others, which wait for each other; None: its own.
+    """The name of the workspace that the session shares with others, with which it cannot run in parallel; or None.
 
-    ``one_user``: sessions in directories that the tool did not make all run as one user, and each ends what it runs.
+    ``one_user``: agents run as one configured user. Sessions outside of workspaces (mode ``none``) then share the name
+    "", since at its end each of them ends all processes of that user.
     """
     spec = workspace_spec(execution)
     if spec.mode == "none" and one_user:
         return ""
-    lasts = spec.mode == "shared" or (
+    is_shared = spec.mode == "shared" or (
         spec.mode == "none" and bool(spec.hooks.enclosing(execution.runner.hooks).before_all)
     )
-    return _name(execution) if lasts else None
+    return _shared_name(execution) if is_shared else None
 
 
-def _name(execution: Execution) -> str:
-    """Whose workspace it is, where it is shared: the suite's; the runner's, too, where it prepares it."""
+def _shared_name(execution: Execution) -> str:
+    """Suites have one shared workspace; suites with their own runners, whose hooks prepare it, one per runner."""
     own = f" {execution.runner.id}" if execution.suite.runners else ""
     return f"{execution.suite.path}{own}"
 
 
 def prepare_workspace(services: Services, execution: Execution, folder: Path) -> Workspace:
-    """A workspace that is ready for the agent; ``folder`` takes logs. Raises NotPreparedError."""
-    around = _SessionHooks(services, execution, folder)
+    """Create a workspace and prepare it for the agent; ``folder`` is for logs. Raises NotPreparedError."""
+    commands = _SessionCommands(services, execution, folder)
     try:
-        if around.spec.mode == "none":
-            place = around.spec.cwd or services.repository.root
+        if commands.spec.mode == "none":
+            directory = commands.spec.cwd or services.repository.root
             if services.untrusted_configuration:
-                services.untrusted_configuration.refuse(place, services.repository.root)
-            services.origin.refuse_inside(place)
-        if around.lasts:
-            workspace = services.workspaces.shared(around.name, around.spec, around.before_all_in)
-            around.before_each(workspace)
-            around.forget_strangers(workspace)
+                services.untrusted_configuration.refuse(directory, services.repository.root)
+            services.origin.refuse_inside(directory)
+        if commands.is_shared:
+            workspace = services.workspaces.shared(commands.name, commands.spec, commands.prepare_shared)
+            commands.run_before_each(workspace)
+            commands.remove_untrusted_configuration(workspace)
             workspace.remember()
         else:
-            workspace = services.workspaces.fresh(around.spec)
-            around.before(workspace)
+            workspace = services.workspaces.fresh(commands.spec)
+            commands.prepare_own(workspace)
     except OSError as error:
-        raise NotPreparedError("workspace", f"the workspace could not be made: {error}") from error
+        raise NotPreparedError("workspace", f"the workspace could not be created: {error}") from error
     if not workspace.path.is_dir():
-        raise NotPreparedError("workspace", f"the workspace {workspace.path} is not there")
+        raise NotPreparedError("workspace", f"the workspace {workspace.path} does not exist")
     return workspace
 
 
 def run_hooks_after_agent(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
-    """After the agent and before the judgement: nothing, unless it is to come last."""
-    around = _SessionHooks(services, execution, folder)
-    if around.spec.judge_after_hooks:
-        around.after("after_each", around.hooks.after_each, workspace)
+    """Run ``after_each`` after the agent and before the judgement, if the suite wants it to be judged."""
+    commands = _SessionCommands(services, execution, folder)
+    if commands.spec.judge_after_hooks:
+        commands.run_optional("after_each", commands.hooks.after_each, workspace)
 
 
 def run_hooks_after_session(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
-    """After the judgement."""
-    around = _SessionHooks(services, execution, folder)
-    if not around.spec.judge_after_hooks:
-        around.after("after_each", around.hooks.after_each, workspace)
-    if not around.lasts:
-        around.after("after_all", around.hooks.after_all, workspace)
+    """Run ``after_each`` after the judgement, unless it ran before; ``after_all``, unless the workspace is shared."""
+    commands = _SessionCommands(services, execution, folder)
+    if not commands.spec.judge_after_hooks:
+        commands.run_optional("after_each", commands.hooks.after_each, workspace)
+    if not commands.is_shared:
+        commands.run_optional("after_all", commands.hooks.after_all, workspace)
 
 
 def run_hooks_after_all(services: Services, execution: Execution) -> None:
-    """After the last session in a workspace that several shared."""
-    around = _SessionHooks(services, execution, services.directory.place / execution.directory / "after-all")
-    if around.lasts and around.hooks.after_all and services.workspaces.is_shared(around.name):
-        around.folder = services.directory.folder(f"{execution.directory}/after-all")
-        workspace = services.workspaces.shared(around.name, around.spec, lambda _: None)
-        around.after("after_all", around.hooks.after_all, workspace)
+    """Run ``after_all`` after the last session in a shared workspace, and remove the workspace."""
+    commands = _SessionCommands(services, execution, services.directory.place / execution.directory / "after-all")
+    if commands.is_shared and commands.hooks.after_all and services.workspaces.is_shared(commands.name):
+        commands.folder = services.directory.folder(f"{execution.directory}/after-all")
+        workspace = services.workspaces.shared(commands.name, commands.spec, lambda _: None)
+        commands.run_optional("after_all", commands.hooks.after_all, workspace)
         services.workspaces.discard(workspace)
 
 
-class _SessionHooks:
-    """The commands around one session."""
+class _SessionCommands:
+    """The commands of one session. ``hooks`` are those of the suite and of the runner."""
 
     def __init__(self, services: Services, execution: Execution, folder: Path) -> None:
         self.services, self.execution, self.folder = services, execution, folder
@@ -131,53 +132,53 @@ class _SessionHooks:
 
     @property
     def name(self) -> str:
-        """What a shared workspace is called."""
-        return _name(self.execution)
+        """The name of the workspace if it is shared."""
+        return _shared_name(self.execution)
 
     @property
-    def lasts(self) -> bool:
-        """Whether the directory is that of other sessions, too."""
+    def is_shared(self) -> bool:
+        """Whether other sessions use the directory, too."""
         return shared_workspace_name(self.execution, one_user=False) is not None
 
-    def reach(self, workspace: Workspace) -> None:
-        """Raises NotPreparedError where the agent's user cannot work in the directory; says so where it cannot write.
+    def check_access(self, workspace: Workspace) -> None:
+        """Check that the agent's user can work in a directory of the user's. Raises NotPreparedError.
 
-        What plays recordings is no agent, and needs nothing of it.
+        Read-only access is logged, once per directory. Replayed recordings need no access.
         """
         if self.spec.mode != "none" or AGENTS[self.execution.runner.agent.type].plays:
             return
         works, changes = workspace.reach()
-        place, user = terminal_line(str(workspace.path)), terminal_line(str(workspace.user))
+        path, user = terminal_line(str(workspace.path)), terminal_line(str(workspace.user))
         if not works:
-            told = f"the user {user} cannot work in {place}; let that user read it, or let the suite use a copy"
-            raise NotPreparedError("workspace", told, workspace)
+            message = f"the user {user} cannot work in {path}; let that user read it, or let the suite use a copy"
+            raise NotPreparedError("workspace", message, workspace)
         if not changes and self.services.workspaces.is_new_reader(workspace.path):
-            self.services.observer.progress(f"the user {user} can read {place}, but not change it")
+            self.services.observer.progress(f"the user {user} can read {path}, but not change it")
 
-    def before_all_in(self, workspace: Workspace) -> None:
-        """For the first session of several in one directory."""
-        self.reach(workspace)
-        self.before_all(workspace)
+    def prepare_shared(self, workspace: Workspace) -> None:
+        """Prepare a shared workspace, before its first session."""
+        self.check_access(workspace)
+        self.run_before_all(workspace)
 
-    def before(self, workspace: Workspace) -> None:
-        """All of it, for a workspace of the session's own; what it is then, the agent starts from."""
-        self.reach(workspace)
+    def prepare_own(self, workspace: Workspace) -> None:
+        """Prepare a workspace that is not shared. Its state is recorded then: changes count from there."""
+        self.check_access(workspace)
         if self.spec.bootstrap is None and not self.hooks.before_all and not self.hooks.before_each:
-            self.forget_strangers(workspace)
+            self.remove_untrusted_configuration(workspace)
             workspace.remember()
             return
         with workspace.bootstrapping():
-            self.before_all(workspace)
-            self.before_each(workspace)
-            self.forget_strangers(workspace)
+            self.run_before_all(workspace)
+            self.run_before_each(workspace)
+            self.remove_untrusted_configuration(workspace)
 
-    def forget_strangers(self, workspace: Workspace) -> None:
-        """Last of all, since a template or a bootstrap may have brought agent configuration as well."""
+    def remove_untrusted_configuration(self, workspace: Workspace) -> None:
+        """Remove untrusted agent configuration. Last of all, since templates and bootstraps may contain some, too."""
         if self.services.untrusted_configuration and self.spec.mode != "none":
             self.services.untrusted_configuration.take_out(workspace)
 
-    def before_all(self, workspace: Workspace) -> None:
-        """Bootstrap, and the hooks that a new workspace needs."""
+    def run_before_all(self, workspace: Workspace) -> None:
+        """Run the bootstrap command and the ``before_all`` hooks."""
         if bootstrap := self.spec.bootstrap:
             env = {**self._env(workspace), **dict(bootstrap.env)}
             invocation = Invocation(
@@ -188,17 +189,17 @@ class _SessionHooks:
                 identity=workspace.suite_identity,
                 folders=workspace.folders,
             )
-            self._required(invocation, "bootstrap", workspace)
+            self._run_required(invocation, "bootstrap", workspace)
         for hook in self.hooks.before_all:
-            self._required(self._invocation(hook, workspace, "__before_all__"), "before_all", workspace)
+            self._run_required(self._invocation(hook, workspace, "__before_all__"), "before_all", workspace)
 
-    def before_each(self, workspace: Workspace) -> None:
-        """The hooks of this session."""
+    def run_before_each(self, workspace: Workspace) -> None:
+        """Run the ``before_each`` hooks."""
         for hook in self.hooks.before_each:
-            self._required(self._invocation(hook, workspace, self.execution.case.id), "before_each", workspace)
+            self._run_required(self._invocation(hook, workspace, self.execution.case.id), "before_each", workspace)
 
-    def after(self, stage: str, hooks: tuple[Hook, ...], workspace: Workspace) -> None:
-        """Hooks whose failure is no more than a line for people."""
+    def run_optional(self, stage: str, hooks: tuple[Hook, ...], workspace: Workspace) -> None:
+        """Run hooks after the agent; a failure is only logged. Nothing runs once the run is cancelled."""
         test_id = "__after_all__" if stage == "after_all" else self.execution.case.id
         for hook in () if self.services.cancelled else hooks:
             try:
@@ -209,13 +210,13 @@ class _SessionHooks:
                 where = f"{self.execution.suite.path}: {self.execution.case.id} [{self.execution.runner.id}]"
                 self.services.observer.progress(f"{where}: {stage}: {failure}")
 
-    def _required(self, invocation: Invocation, stage: str, workspace: Workspace) -> None:
+    def _run_required(self, invocation: Invocation, stage: str, workspace: Workspace) -> None:
         if failure := self._run(invocation, stage):
-            told = failure if stage == "bootstrap" else f"{stage}: {failure}"
-            raise NotPreparedError("workspace-bootstrap", told, workspace)
+            message = failure if stage == "bootstrap" else f"{stage}: {failure}"
+            raise NotPreparedError("workspace-bootstrap", message, workspace)
 
     def _run(self, invocation: Invocation, stage: str) -> str | None:
-        """Why it failed, if it did."""
+        """Run a command, with logs. Why it failed; None: it succeeded."""
         logs = self.folder / f"{stage}.stdout.log", self.folder / f"{stage}.stderr.log"
         limited = replace(invocation, limits=self.execution.limits)
         capture = self.services.processes.run(limited, stdout=logs[0], stderr=logs[1])
@@ -224,7 +225,7 @@ class _SessionHooks:
 
     def _invocation(self, hook: Hook, workspace: Workspace, test_id: str) -> Invocation:
         case = self.execution.case
-        told = {
+        values = {
             "workspace_path": str(workspace.path),
             "test_id": test_id,
             "eval_run_id": self.services.directory.path.name,
@@ -232,11 +233,11 @@ class _SessionHooks:
             "case_metadata": case.metadata,
         }
         return Invocation(
-            argv=tuple(_filled(word, told) for word in hook.argv),
+            argv=tuple(_filled(word, values) for word in hook.argv),
             cwd=hook.cwd or workspace.path,
             timeout=hook.timeout,
             env=self._env(workspace),
-            stdin=json.dumps(told, ensure_ascii=False),
+            stdin=json.dumps(values, ensure_ascii=False),
             identity=workspace.suite_identity,
             folders=workspace.folders,
         )
@@ -248,25 +249,26 @@ class _SessionHooks:
             "SKILLGYM_OUTPUT_DIR": str(self.services.directory.path),
             "SKILLGYM_ARTIFACT_DIR": str(self.folder),
         }
-        if self.lasts:
+        if self.is_shared:
             return env
         return env | {"SKILLGYM_CASE_ID": self.execution.case.id, "SKILLGYM_RUNNER_ID": self.execution.runner.id}
 
 
-def _filled(word: str, told: Mapping[str, object]) -> str:
-    for name, value in told.items():
-        if (sign := f"{{{{{name}}}}}") in word:
-            word = word.replace(sign, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+def _filled(word: str, values: Mapping[str, object]) -> str:
+    """``word`` with the placeholders such as ``{{test_id}}`` replaced."""
+    for name, value in values.items():
+        if (placeholder := f"{{{{{name}}}}}") in word:
+            word = word.replace(placeholder, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     return word
 
 
 def _failure(invocation: Invocation, capture: Capture) -> str | None:
     if capture.ending is Ending.EXITED and not capture.exit_code:
         return None
-    how = {
+    ending = {
         Ending.STOPPED: capture.stopped_for.message if capture.stopped_for else "ended",
         Ending.EXITED: f"exit code {capture.exit_code}",
-        Ending.TIMED_OUT: f"no end after {invocation.timeout:g} s",
+        Ending.TIMED_OUT: f"timed out after {invocation.timeout:g} s",
     }.get(capture.ending, capture.ending)
     tail = capture.stderr.tail(HOOK_TAIL_BYTES).strip()
-    return (capture.error or f"{invocation.argv[0]}: {how}") + (f"\n{tail}" if tail else "")
+    return (capture.error or f"{invocation.argv[0]}: {ending}") + (f"\n{tail}" if tail else "")

@@ -1,4 +1,4 @@
-"""Stage: one session -> status, origin, class. Evaluates every assertion while the workspace still exists."""
+"""The judgement on one session: evaluates its assertions, and derives status, origin and failure class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CANCELLED_JUDGEMENT = Judgement(status=Status.SKIPPED, reason="the run was cance
 
 
 def judge(case: Case, context: AssertionContext, trouble: Trouble | None) -> Judgement:
-    """The verdict on a session. After trouble, assertions that cost nothing are still evaluated, for diagnosis."""
+    """Judge a session. After trouble only diagnostic assertions are evaluated, and do not change the status."""
     outcomes = tuple(_outcomes(case, context, diagnosis=trouble is not None))
     trouble = trouble or _undecided(case, outcomes)
     if trouble:
@@ -32,7 +32,7 @@ def judge(case: Case, context: AssertionContext, trouble: Trouble | None) -> Jud
 
 
 def _decided(case: Case, context: AssertionContext, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
-    """The judgement of a case that all assertions that matter could tell of."""
+    """The judgement if every assertion that matters was evaluated. ``score`` None: the case has no threshold."""
     if _has_failed(case, outcomes):
         judgement = with_suite_class(case, context, _failed(case, outcomes))
         return replace(judgement, status=Status.EXPECTED_FAILED) if case.expected_fail else judgement
@@ -42,17 +42,17 @@ def _decided(case: Case, context: AssertionContext, outcomes: tuple[Outcome, ...
 
 
 def trouble_judgement(trouble: Trouble, outcomes: tuple[Outcome, ...] = ()) -> Judgement:
-    """The judgement on a session with trouble: errored, or failed where the agent passed a limit."""
+    """The judgement on a session with trouble: errored, or failed if the agent exceeded a limit."""
     kind = TROUBLES[trouble.kind]
     undecided = (outcome for outcome in outcomes if outcome.passed is None)
-    hook = next(undecided, None) if kind.status is Status.ERRORED else None
-    own = hook.failure_class if hook else None
+    cause = next(undecided, None) if kind.status is Status.ERRORED else None
+    own_class = cause.failure_class if cause else None
     return Judgement(
         status=kind.status,
         outcomes=outcomes,
         origin=kind.origin,
-        failure_class=own or FailureClass(id=trouble.kind, label=kind.label),
-        failure=Failure(name=kind.label, message=trouble.message, location=hook.location if hook else None),
+        failure_class=own_class or FailureClass(id=trouble.kind, label=kind.label),
+        failure=Failure(name=kind.label, message=trouble.message, location=cause.location if cause else None),
     )
 
 
@@ -60,21 +60,21 @@ def _outcomes(case: Case, context: AssertionContext, *, diagnosis: bool) -> Iter
     for assertion in case.assertions:
         if diagnosis and not assertion.diagnostic:
             continue
-        answers = assertion.judge(context)
-        yield from answers
-        if assertion.fail_fast and not all(answer.passed for answer in answers):
+        evaluated = assertion.judge(context)
+        yield from evaluated
+        if assertion.fail_fast and not all(outcome.passed for outcome in evaluated):
             return
 
 
 def _has_failed(case: Case, outcomes: tuple[Outcome, ...]) -> bool:
-    """Whether the case has failed whatever those would say that could not tell."""
+    """Whether the case has failed even if all undecided assertions had passed."""
     if case.threshold is None:
         return any(outcome.passed is False for outcome in outcomes)
     return not reaches_threshold(case_score(outcomes, case.threshold, undecided=1.0), case.threshold)
 
 
 def _undecided(case: Case, outcomes: tuple[Outcome, ...]) -> Trouble | None:
-    """A check that crashed leaves all open; a grader that could not tell changes nothing where the others decide."""
+    """The trouble with an undecided assertion. An undecided grader is ignored if the case has failed anyway."""
     failed = _has_failed(case, outcomes)
     for outcome in outcomes:
         if outcome.passed is None and not (failed and outcome.trouble == "grader"):
@@ -98,8 +98,8 @@ def _failed(case: Case, outcomes: tuple[Outcome, ...]) -> Judgement:
 
 
 def _unexpectedly_passed(case: Case, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
-    held = "every assertion holds" if score is None else f"the score is {format_score(score)}"
-    message = f"{held} although the case expects a failure: the expectation is stale or the agent improved"
+    passed = "every assertion passed" if score is None else f"the score is {format_score(score)}"
+    message = f"{passed}, but the case expects a failure: the expectation is outdated, or the agent has improved"
     return Judgement(
         status=Status.UNEXPECTED_PASSED,
         outcomes=outcomes,
@@ -109,7 +109,7 @@ def _unexpectedly_passed(case: Case, outcomes: tuple[Outcome, ...], score: float
 
 
 def with_suite_class(case: Case, context: Classifier, judgement: Judgement) -> Judgement:
-    """The suite's own classifier has the last word on the class of what did not pass, never on the status."""
+    """The judgement with the failure class of the suite's classifier, if it has one. The status never changes."""
     if not case.classify or judgement.failure is None:
         return judgement
     failure_class = context.classify(case.id, judgement)

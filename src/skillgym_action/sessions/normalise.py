@@ -1,6 +1,6 @@
-"""From a transcript, in an agent's own terms, to a session report in everybody's.
+"""Makes the session report, the same for all agents, of a transcript.
 
-Paths become absolute; observed reads, detected skills, totals and cost are worked out.
+Paths become absolute; observed reads, detected skills, total tokens and cost are computed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_EVIDENCE_COMMAND_CHARS
+from skillgym_action.limits import MAX_EVIDENCE_COMMAND_CHARACTERS
 from skillgym_action.model.session_report import (
     Command,
     Cost,
@@ -42,9 +42,9 @@ def normalise(
     started_at: str | None,
     ended_at: str | None,
 ) -> SessionReport:
-    """Times are ISO 8601 in UTC. The prompt is the first event, whether the agent printed it or not."""
+    """The session report. Times are ISO 8601 in UTC. The prompt is an event, even if the agent did not print it."""
     cwd, home = str(session.workspace), str(session.home)
-    events = _with_prompt(tuple(_settled(event, cwd, home) for event in transcript.events), session.prompt)
+    events = _with_prompt(tuple(_with_absolute_path(event, cwd, home) for event in transcript.events), session.prompt)
     reads = _reads(events, cwd, home)
     from_workspace = {_from_folder(path, cwd, home): how for path, how in reads.items()}
     model = transcript.model or session.agent.model
@@ -61,7 +61,7 @@ def normalise(
         ),
         detected_skills=detected_skills(events, from_workspace, transcript.skills),
         events=events,
-        final_output=transcript.final_output or _last_words(events),
+        final_output=transcript.final_output or _last_answer(events),
         started_at=started_at,
         ended_at=ended_at,
         duration_ms=round(capture.seconds * 1000) if transcript.duration_ms is None else transcript.duration_ms,
@@ -80,8 +80,8 @@ def _with_prompt(events: tuple[Event, ...], prompt: str) -> tuple[Event, ...]:
     return (Message(role="user", text=prompt), *events)
 
 
-def _settled(event: Event, cwd: str, home: str) -> Event:
-    """Files with absolute, normalised paths."""
+def _with_absolute_path(event: Event, cwd: str, home: str) -> Event:
+    """The event; reads and writes of files with absolute, normalised paths."""
     return replace(event, path=_absolute(event.path, cwd, home)) if isinstance(event, FileRead | FileWrite) else event
 
 
@@ -92,19 +92,21 @@ def _absolute(path: str, cwd: str, home: str) -> str:
 
 
 def _reads(events: Iterable[Event], cwd: str, home: str) -> dict[str, str]:
-    """Absolute path -> how it was read first. A command that failed shows nothing."""
+    """Absolute path -> how it was read first. Commands that failed are not evidence of a read."""
     reads: dict[str, str] = {}
     for event in events:
         if isinstance(event, FileRead):
             reads.setdefault(event.path, f"read: {_from_folder(event.path, cwd, home)}")
         elif isinstance(event, Command) and not event.exit_code:
             for path in files_read(event.command):
-                reads.setdefault(_absolute(path, cwd, home), f"command: {event.command[:MAX_EVIDENCE_COMMAND_CHARS]}")
+                reads.setdefault(
+                    _absolute(path, cwd, home), f"command: {event.command[:MAX_EVIDENCE_COMMAND_CHARACTERS]}"
+                )
     return reads
 
 
 def _from_folder(path: str, *folders: str) -> str:
-    """The path below the first folder that holds it: what lies above a workspace says nothing of skills."""
+    """The path relative to the first folder that contains it: names above a workspace say nothing about skills."""
     for folder in folders:
         if path.startswith(f"{folder}/"):
             return path.removeprefix(f"{folder}/")
@@ -117,14 +119,14 @@ def _usage(usage: Usage, events: Iterable[Event]) -> Usage:
         gross = usage.input_tokens + usage.output_tokens + (usage.reasoning_tokens or 0)
         total = max(0, gross - (usage.cache_tokens or 0))
     messages = [event for event in events if isinstance(event, Message)]
-    thought = [message for message in messages if message.phase == "thinking"]
-    said = [message for message in messages if message.role == "assistant" and message.phase != "thinking"]
+    thinking = [message for message in messages if message.phase == "thinking"]
+    answers = [message for message in messages if message.role == "assistant" and message.phase != "thinking"]
     return replace(
         usage,
         total_tokens=total,
         input_chars=_length(message for message in messages if message.role == "user"),
-        output_chars=_length(said),
-        reasoning_chars=_length(thought),
+        output_chars=_length(answers),
+        reasoning_chars=_length(thinking),
     )
 
 
@@ -132,15 +134,15 @@ def _length(messages: Iterable[Message]) -> int:
     return sum(len(message.text) for message in messages)
 
 
-def _cost(cost: Cost, model: str | None, usage: Usage, own: Mapping[str, Price]) -> Cost:
-    """By the user's own price; else what the agent reports, tokens times prices, unknown, which is not zero."""
-    if model is None or (cost.usd is not None and not price_of(model, own)):
+def _cost(cost: Cost, model: str | None, usage: Usage, prices: Mapping[str, Price]) -> Cost:
+    """Computed from a configured price; else as the agent reports it; else from the price list; else unknown."""
+    if model is None or (cost.usd is not None and not price_of(model, prices)):
         return cost
-    usd = cost_usd(model, usage, own)
+    usd = cost_usd(model, usage, prices)
     return cost if usd is None else Cost(usd=usd, source="computed")
 
 
-def _last_words(events: tuple[Event, ...]) -> str:
+def _last_answer(events: tuple[Event, ...]) -> str:
     for event in reversed(events):
         if isinstance(event, Message) and event.role == "assistant" and event.phase != "thinking":
             return event.text

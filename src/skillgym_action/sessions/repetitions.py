@@ -1,11 +1,11 @@
-"""Part of execute: which session follows the ones that were held, and what they all come to."""
+"""Repetitions and retries: which session of an execution is next, and the result of all of them."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.findings import unique_findings
+from skillgym_action.model.result import unique_findings
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
 
@@ -18,47 +18,47 @@ if TYPE_CHECKING:
 
 
 def next_session(
-    execution: Execution, held: Sequence[SessionResult], options: ExecuteOptions
+    execution: Execution, sessions: Sequence[SessionResult], options: ExecuteOptions
 ) -> tuple[int, int] | None:
-    """Repetition and session that come next, both counted from 1; None: the execution has come to its end.
+    """(Repetition, session) that comes next, both counted from 1; None: the execution is complete.
 
-    A repetition that succeeds is followed by the next one; one that does not is tried again, as often as allowed.
+    A repetition that succeeded is followed by the next one; one that failed is retried, as often as allowed.
     """
-    if not held:
+    if not sessions:
         return 1, 1
-    last, repetition = held[-1], held[-1].attempt.repetition
+    last, repetition = sessions[-1], sessions[-1].attempt.repetition
     if last.judgement.status in GREEN:
         return (repetition + 1, 1) if repetition < options.repeat else None
     if last.judgement.status is Status.SKIPPED:
         return None
-    own = [one for one in held if one.attempt.repetition == repetition]
+    same = [one for one in sessions if one.attempt.repetition == repetition]
     if last.trouble is None:
-        again = 0 if last.judgement.status is Status.ERRORED else max(options.retry, execution.case.retries)
-        tried = sum(one.trouble is None for one in own)
-    else:  # a recording ends as it did
-        again = 0 if execution.runner.agent.type == "replay" else TROUBLES[last.trouble.kind].retries
-        tried = count_troubled(held)
-    return (repetition, last.attempt.session + 1) if tried <= again else None
+        retries = 0 if last.judgement.status is Status.ERRORED else max(options.retry, execution.case.retries)
+        tries = sum(one.trouble is None for one in same)
+    else:  # replaying the same recording again gives the same trouble
+        retries = 0 if execution.runner.agent.type == "replay" else TROUBLES[last.trouble.kind].retries
+        tries = count_troubled(sessions)
+    return (repetition, last.attempt.session + 1) if tries <= retries else None
 
 
-def count_troubled(held: Sequence[SessionResult]) -> int:
-    """How many sessions of the last repetition had trouble."""
-    return sum(one.trouble is not None for one in held if one.attempt.repetition == held[-1].attempt.repetition)
+def count_troubled(sessions: Sequence[SessionResult]) -> int:
+    """The number of sessions of the last repetition that had trouble."""
+    return sum(one.trouble is not None for one in sessions if one.attempt.repetition == sessions[-1].attempt.repetition)
 
 
-def combined_result(held: Sequence[SessionResult], judgement: Judgement) -> Result:
-    """The result of an execution with these sessions: averages over those that succeeded, the cost of all."""
-    if len(held) == 1 and held[0].judgement is judgement:
-        return held[0].result
-    counted = [one.result for one in held if one.judgement.status in GREEN] or [held[-1].result]
+def combined_result(sessions: Sequence[SessionResult], judgement: Judgement) -> Result:
+    """The result of an execution: averages over the sessions that succeeded, the cost of all sessions."""
+    if len(sessions) == 1 and sessions[0].judgement is judgement:
+        return sessions[0].result
+    counted = [one.result for one in sessions if one.judgement.status in GREEN] or [sessions[-1].result]
     return replace(
-        held[-1].result,
+        sessions[-1].result,
         judgement=judgement,
         duration_ms=_mean([one.duration_ms for one in counted]) or 0,
         usage=_mean_usage([one.usage for one in counted]),
-        cost=_sum([one.result.cost for one in held]),
-        attempts=tuple(one.attempt for one in held),
-        findings=unique_findings(finding for one in held for finding in one.result.findings),
+        cost=_sum([one.result.cost for one in sessions]),
+        attempts=tuple(one.attempt for one in sessions),
+        findings=unique_findings(finding for one in sessions for finding in one.result.findings),
     )
 
 
@@ -67,13 +67,13 @@ def _mean(values: list[int]) -> int | None:
 
 
 def _mean_usage(usages: list[Usage]) -> Usage:
-    """Unknown wherever one of them is."""
+    """Averages; a number is unknown if it is unknown for any of them."""
     columns = {field.name: [getattr(usage, field.name) for usage in usages] for field in fields(Usage)}
     known = {name: _mean(column) for name, column in columns.items() if None not in column}
     return Usage(**{name: value for name, value in known.items() if value is not None})
 
 
 def _sum(costs: list[Cost]) -> Cost:
-    """Unknown as soon as one of them is."""
+    """The sum; unknown if any of them is."""
     known = [cost.usd for cost in costs if cost.usd is not None]
     return replace(costs[0], usd=sum(known)) if len(known) == len(costs) else Cost()

@@ -1,12 +1,12 @@
-"""Stage, part of execute: one session, from an empty directory to a judgement.
+"""One session, from an empty directory to a judgement.
 
-prepare -> run -> normalise -> judge -> clean up. Trouble on the way travels as a value; see ``around`` for hooks.
+prepare the workspace -> run the agent -> normalise its output -> judge -> clean up. Trouble on the way is a value.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from skillgym_action.sessions.assertion_context import SessionAssertionContext, 
 from skillgym_action.sessions.follow_up import FollowUpRecord, follow_ups, store_follow_up
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_judgement, with_suite_class
 from skillgym_action.sessions.normalise import normalise
-from skillgym_action.sessions.secret_scan import SecretScan
+from skillgym_action.sessions.secret_scan import CHANGES_FOLDER, SecretScan
 from skillgym_action.sessions.session_limits import SessionLimits
 from skillgym_action.text.escaping import terminal_line
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
@@ -36,16 +36,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.execution import Execution
-    from skillgym_action.model.session import Capture
+    from skillgym_action.model.session import Capture, Invocation
     from skillgym_action.services import Services
     from skillgym_action.settings.options import ExecuteOptions
+    from skillgym_action.workspaces.changes import Changes
     from skillgym_action.workspaces.workspace import Workspace
 
-    Step = Callable[[], None]
-
-NEVER_BEGAN = frozenset({Ending.NOT_STARTED, Ending.REFUSED})
-LOST = "the process that looks after the session's programs was killed, hence nothing is known of their end"
-NOTHING = Cost(usd=0.0, source="computed")
+NEVER_RAN = frozenset({Ending.NOT_STARTED, Ending.REFUSED})
+SUPERVISOR_LOST = "the supervisor of the session's programs was killed, so it is unknown how they ended"
+NO_COST = Cost(usd=0.0, source="computed")
 
 
 def run_session(
@@ -54,79 +53,237 @@ def run_session(
     repetition: int,
     number: int,
     options: ExecuteOptions,
-    begins: Step = lambda: None,
+    before_judging: Callable[[], None] = lambda: None,
 ) -> SessionResult:
-    """Hold one session and judge it. ``number`` counts the sessions of the repetition from 1.
+    """Run one session and judge it. ``number`` counts the sessions of the repetition from 1.
 
-    ``begins`` is called before the first command, grader or check of the session's judging runs.
+    ``before_judging`` is called before the first command, grader or check of the judgement runs.
     """
-    directory = f"{execution.directory}/repeat-{repetition}" + (f"/session-{number}" if number > 1 else "")
-    kept = f"workspaces/{execution.directory}/repeat-{repetition}" + (f"-session-{number}" if number > 1 else "")
-    folder = services.directory.folder(directory)
-    services.directory.clear(kept)
-    leaks = SecretScan(services.directory, folder, execution.case.prompt)
-    began = services.clock.seconds()
-    report, cost = None, NOTHING
-    try:
-        workspace = hooks.prepare_workspace(services, execution, folder)
-    except hooks.NotPreparedError as error:
+    return _SessionRun(services, execution, (repetition, number), options, before_judging).run()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _AgentRun:
+    """What is known of the agent once it has ended. ``records``: copies of its own records of the session."""
+
+    report: SessionReport | None = None
+    trouble: Trouble | None = None
+    records: tuple[Path, ...] = ()
+
+
+class _SessionRun:
+    """The steps of one session, whose artifacts are in ``_folder``."""
+
+    def __init__(
+        self,
+        services: Services,
+        execution: Execution,
+        position: tuple[int, int],
+        options: ExecuteOptions,
+        before_judging: Callable[[], None],
+    ) -> None:
+        self._services, self._execution, self._options = services, execution, options
+        self._repetition, self._number = position
+        self._before_judging = before_judging
+        name = f"{execution.directory}/repeat-{self._repetition}"
+        self._directory = f"{name}/session-{self._number}" if self._number > 1 else name
+        self._archive = f"workspaces/{name}-session-{self._number}" if self._number > 1 else f"workspaces/{name}"
+        self._folder = services.directory.folder(self._directory)
+        services.directory.clear(self._archive)
+        self._secrets = SecretScan(services.directory, self._folder, execution.case.prompt)
+
+    def run(self) -> SessionResult:
+        """Run all steps."""
+        began = self._services.clock.seconds()
+        try:
+            workspace = hooks.prepare_workspace(self._services, self._execution, self._folder)
+        except hooks.NotPreparedError as error:
+            agent_run, cost = _AgentRun(trouble=error.trouble), NO_COST
+            judgement = self._not_prepared(error)
+        else:
+            agent_run, judgement = self._run_in(workspace)
+            cost = agent_run.report.cost if agent_run.report else Cost()
+        if judgement.failure:
+            self._secrets.write("error.json", json.dumps(to_json(judgement.failure)))
+        reported = agent_run.report.duration_ms if agent_run.report else None
+        elapsed = round((self._services.clock.seconds() - began) * 1000)
+        attempt = self._attempt(judgement, elapsed if reported is None else reported)
+        result = replace(
+            execution_result(self._execution, judgement, agent_run.report),
+            duration_ms=attempt.duration_ms,
+            cost=_total_cost(cost, judgement.cost_usd),
+            attempts=(attempt,),
+            directory=self._directory,
+            findings=self._secrets.findings,
+        )
+        trouble = self._services.directory.redactor.redacted(agent_run.trouble)
+        return SessionResult(result=self._secrets.redacted(result), agent_cost=cost, trouble=trouble)
+
+    def _attempt(self, judgement: Judgement, duration_ms: int) -> Attempt:
+        return Attempt(
+            repetition=self._repetition,
+            session=self._number,
+            status=judgement.status,
+            duration_ms=duration_ms,
+            directory=self._directory,
+            failure_class=judgement.failure_class,
+            message=judgement.failure.message if judgement.failure else None,
+        )
+
+    def _not_prepared(self, error: hooks.NotPreparedError) -> Judgement:
         if error.workspace:
-            _cleaned_up(services, error.workspace, kept if options.keep == "all" else None)
-        trouble: Trouble | None = error.trouble
-        judgement = trouble_judgement(error.trouble)
-        told = with_suite_class(execution.case, SuiteClassifier(services, execution), judgement)
-        judgement = CANCELLED_JUDGEMENT if services.cancelled else told
-    else:
-        home = services.workspaces.records()
-        report, trouble, records = _held(services, execution, workspace, leaks, (repetition, options.max_steps, home))
-        cost = report.cost if report else Cost()
-        judgement = _judged(services, execution, workspace, leaks, (report, trouble, options.keep), begins)
-        hooks.run_hooks_after_session(services, execution, workspace, folder)
-        questions = follow_ups(judgement) if report else ()
-        if report and questions:
-            store_follow_up(
-                services, execution, workspace, folder, FollowUpRecord(questions, report, home, records, kept)
-            )
-        if records:
+            self._clean_up(error.workspace, archived=self._options.keep == "all")
+        classifier = SuiteClassifier(self._services, self._execution)
+        judgement = with_suite_class(self._execution.case, classifier, trouble_judgement(error.trouble))
+        return CANCELLED_JUDGEMENT if self._services.cancelled else judgement
+
+    def _run_in(self, workspace: Workspace) -> tuple[_AgentRun, Judgement]:
+        """Everything that happens in a prepared workspace, which is removed at the end."""
+        home = self._services.workspaces.records()
+        agent_run = self._run_agent(workspace, home)
+        judgement = self._judge(workspace, agent_run)
+        hooks.run_hooks_after_session(self._services, self._execution, workspace, self._folder)
+        questions = follow_ups(judgement) if agent_run.report else ()
+        if agent_run.report and questions:
+            record = FollowUpRecord(questions, agent_run.report, home, agent_run.records, self._archive)
+            store_follow_up(self._services, self._execution, workspace, self._folder, record)
+        if agent_run.records:
             remove_path(home)
-        _cleaned_up(services, workspace, kept if _is_kept(options.keep, judgement, asked=bool(questions)) else None)
-    if judgement.failure:
-        leaks.write("error.json", json.dumps(to_json(judgement.failure)))
-    took = report.duration_ms if report else None
-    took = round((services.clock.seconds() - began) * 1000) if took is None else took
-    one = _as_listed((repetition, number), judgement, took, directory)
-    result = replace(
-        execution_result(execution, judgement, report),
-        duration_ms=one.duration_ms,
-        cost=_together(cost, judgement.cost_usd),
-        attempts=(one,),
-        directory=directory,
-        findings=leaks.findings,
-    )
-    return SessionResult(
-        result=leaks.hidden_in(result), agent_cost=cost, trouble=services.directory.redactor.redacted(trouble)
-    )
+        self._clean_up(workspace, archived=_is_archived(self._options.keep, judgement, asked=bool(questions)))
+        return agent_run, judgement
 
+    # --- the agent ----------------------------------------------------------------------------------
 
-def _as_listed(place: tuple[int, int], judgement: Judgement, duration_ms: int, directory: str) -> Attempt:
-    return Attempt(
-        repetition=place[0],
-        session=place[1],
-        status=judgement.status,
-        duration_ms=duration_ms,
-        directory=directory,
-        failure_class=judgement.failure_class,
-        message=judgement.failure.message if judgement.failure else None,
-    )
+    def _run_agent(self, workspace: Workspace, home: Path) -> _AgentRun:
+        """Run the agent and read its output. ``home`` takes the copies of its records."""
+        session, agent_type = self._session(workspace), self._execution.runner.agent.type
+        agent = agent_named(agent_type)
+        invocation = self._confined(agent.invocation(session), workspace)
+        watched = AGENTS[agent_type].streams or self._execution.runner.agent.output == "events"
+        limits = SessionLimits(agent, session) if watched else None
+        began = self._services.clock.now()
+        try:
+            workspace.write(invocation.files)
+        except OSError as error:
+            return _AgentRun(trouble=Trouble(kind="workspace", message=f"cannot write the agent's files: {error}"))
+        stdout, stderr = self._folder / "stdout.log", self._folder / "stderr.log"
+        capture = self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
+        ended = began + timedelta(seconds=capture.seconds)
+        runner, times = runner_ref(self._execution), (iso_timestamp(began), iso_timestamp(ended))
+        records: tuple[Path, ...] = ()
+        try:
+            try:
+                workspace.settle()
+                records = workspace.collected(invocation.collect, home)
+                if records:
+                    capture = replace(capture, collected=tuple(map(OutputFile, records)))
+                transcript = agent.transcript(capture, session)
+                report = normalise(transcript, capture, session, runner, started_at=times[0], ended_at=times[1])
+            finally:
+                # Before a message quotes any of the output: half of a key could not be recognised any more.
+                self._secrets.scan_output(path for path in records if path.suffix == ".jsonl")
+            if capture.ending in NEVER_RAN:
+                report = replace(report, cost=NO_COST)
+            trouble = trouble_of_ending(capture, self._execution.timeout) or agent.trouble(capture, transcript)
+        except OutputError:
+            raise
+        except OSError as error:
+            message = f"cannot read what the session left: {error}"
+            return _AgentRun(trouble=Trouble(kind="workspace", message=message))
+        except Exception as error:  # noqa: BLE001 -- output that an adapter fails on must cost its own execution only
+            return _AgentRun(trouble=Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"))
+        report = replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(self._folder))
+        return _AgentRun(report=report, trouble=trouble, records=records)
 
+    def _session(self, workspace: Workspace) -> Session:
+        execution = self._execution
+        suite, case, runner = execution.directory.split("/")
+        agent = execution.runner.agent
+        return Session(
+            agent=agent if agent.model == execution.model else replace(agent, model=execution.model),
+            prompt=execution.case.prompt,
+            case_id=execution.case.id,
+            key=(suite, case, runner, f"repeat-{self._repetition}"),
+            workspace=workspace.path,
+            home=workspace.home,
+            scratch=workspace.scratch,
+            timeout=execution.timeout,
+            max_steps=self._options.max_steps,
+            budget=execution.budget,
+            files=execution.case.files,
+            prices=self._services.prices,
+        )
 
-def _is_kept(keep: str, judgement: Judgement, *, asked: bool) -> bool:
-    """Whether the whole workspace stays: where that is wanted, or its agent may be asked questions about it."""
-    return keep != "none" and (asked or (keep == "all" and judgement.status not in GREEN))
+    def _confined(self, invocation: Invocation, workspace: Workspace) -> Invocation:
+        """The adapter's invocation with environment, user and limits of the session."""
+        agent = self._execution.runner.agent
+        return replace(
+            invocation,
+            env={**workspace.agent_env(), **agent.env, **invocation.env},
+            identity=workspace.suite_identity if AGENTS[agent.type].plays else workspace.identity,
+            limits=self._execution.limits,
+            folders=workspace.folders,
+        )
+
+    # --- the judgement ------------------------------------------------------------------------------
+
+    def _judge(self, workspace: Workspace, agent_run: _AgentRun) -> Judgement:
+        """Store what the agent changed and did, then evaluate the assertions."""
+        if self._services.cancelled:
+            return CANCELLED_JUDGEMENT
+        try:
+            changes = workspace.changes()
+        except OSError as error:
+            return trouble_judgement(Trouble(kind="workspace", message=f"the workspace cannot be read: {error}"))
+        self._store_changes(workspace, changes)
+        if agent_run.report:
+            self._secrets.write_scanned("report.json", json.dumps(to_json(agent_run.report)))
+        context = SessionAssertionContext(
+            self._services, self._execution, workspace, self._folder, self._before_judging
+        )
+        context.report = agent_run.report
+        if hooks.workspace_spec(self._execution).judge_after_hooks:
+            context.file_changes()  # computed now, so that it has the agent's changes only
+            hooks.run_hooks_after_agent(self._services, self._execution, workspace, self._folder)
+        try:
+            judgement = judge(self._execution.case, context, agent_run.trouble)
+        except OSError as error:
+            judgement = trouble_judgement(Trouble(kind="workspace", message=f"the session cannot be judged: {error}"))
+        judgement = CANCELLED_JUDGEMENT if self._services.cancelled else judgement
+        return judgement if judgement.cost_usd == context.cost_usd else replace(judgement, cost_usd=context.cost_usd)
+
+    def _store_changes(self, workspace: Workspace, changes: Changes) -> None:
+        """Copy changed files to the artifacts, and list them in ``workspace.json``."""
+        saved = Saved(complete=False)
+        if self._options.keep != "none":
+            saved = save_changes(workspace, changes, self._folder / CHANGES_FOLDER)
+        complete = saved.complete and self._secrets.scan_changes(changes, workspace)
+        links = {"links": dict(saved.links)} if saved.links else {}
+        summary = {"path": "workspace", **to_json(changes), **links, "complete": complete}
+        self._secrets.write_scanned("workspace.json", json.dumps(summary))
+
+    # --- cleanup ------------------------------------------------------------------------------------
+
+    def _clean_up(self, workspace: Workspace, *, archived: bool) -> None:
+        """Remove the workspace, unless it is a folder of the user's; if ``archived``, copy it to the artifacts first.
+
+        Once the run is cancelled nothing is done: workspaces are removed after everything has been reported.
+        """
+        if self._services.cancelled:
+            return
+        if archived and workspace.is_own:
+            try:
+                save_workspace(workspace, workspace.changes(), self._services.directory, self._archive)
+            except OSError as error:
+                message = (
+                    f"cannot archive {terminal_line(self._archive)}: {terminal_line(error.strerror or str(error))}"
+                )
+                self._services.observer.progress(message)
+        self._services.workspaces.discard(workspace)
 
 
 def execution_result(execution: Execution, judgement: Judgement, report: SessionReport | None = None) -> Result:
-    """The result of an execution: without a session, or what the report of its only one says."""
+    """The result of an execution with one session, from its report; without a session, from the execution alone."""
     return Result(
         index=execution.index,
         suite=execution.suite,
@@ -145,122 +302,8 @@ def execution_result(execution: Execution, judgement: Judgement, report: Session
     )
 
 
-def _together(agent: Cost, judge: float | None) -> Cost:
-    """What agent and judge cost together; unknown as soon as one of them is."""
-    if not judge:
-        return Cost() if judge is None else agent
-    return agent if agent.usd is None else Cost(usd=agent.usd + judge, source="computed")
-
-
-def _cleaned_up(services: Services, workspace: Workspace, kept: str | None) -> None:
-    """Keep a copy of the whole workspace there, for people to look at; or none. A folder of the user's is left alone.
-
-    Whoever cancels a run does not wait for that: it goes when all is reported.
-    """
-    if services.cancelled:
-        return
-    if kept and workspace.is_own:
-        try:
-            save_workspace(workspace, workspace.changes(), services.directory, kept)
-        except OSError as error:
-            services.observer.progress(
-                f"{terminal_line(kept)} is not kept: {terminal_line(error.strerror or str(error))}"
-            )
-    services.workspaces.discard(workspace)
-
-
-def _held(
-    services: Services,
-    execution: Execution,
-    workspace: Workspace,
-    leaks: SecretScan,
-    settings: tuple[int, int | None, Path],
-) -> tuple[SessionReport | None, Trouble | None, tuple[Path, ...]]:
-    """The session: what the agent did, why that cannot be judged, if so, and copies of the agent's records of it.
-
-    ``settings``: repetition, most steps, and the folder for those copies.
-    """
-    session, folder = _session(services, execution, workspace, settings[:2]), leaks.folder
-    runner, agent = execution.runner, agent_named(execution.runner.agent.type)
-    invocation = agent.invocation(session)
-    invocation = replace(
-        invocation,
-        env={**workspace.agent_env(), **runner.agent.env, **invocation.env},
-        identity=workspace.suite_identity if AGENTS[runner.agent.type].plays else workspace.identity,
-        limits=execution.limits,
-        folders=workspace.folders,
-    )
-    watched = AGENTS[runner.agent.type].streams or runner.agent.output == "events"
-    limits = SessionLimits(agent, session) if watched else None
-    began = services.clock.now()
-    try:
-        workspace.write(invocation.files)
-    except OSError as error:
-        return None, Trouble(kind="workspace", message=f"the agent's files could not be written: {error}"), ()
-    capture = services.processes.run(
-        invocation, stdout=folder / "stdout.log", stderr=folder / "stderr.log", watch=limits
-    )
-    ended = began + timedelta(seconds=capture.seconds)
-    collected: tuple[Path, ...] = ()
-    try:
-        try:
-            workspace.settle()
-            collected = workspace.collected(invocation.collect, settings[2])
-            if collected:
-                capture = replace(capture, collected=tuple(map(OutputFile, collected)))
-            transcript = agent.transcript(capture, session)
-            report = normalise(
-                transcript,
-                capture,
-                session,
-                runner_ref(execution),
-                started_at=iso_timestamp(began),
-                ended_at=iso_timestamp(ended),
-            )
-        finally:  # before anything of it is quoted: half a key could not be recognised any more
-            leaks.in_output(path for path in collected if path.suffix == ".jsonl")
-        if capture.ending in NEVER_BEGAN:
-            report = replace(report, cost=NOTHING)
-        trouble = trouble_of_ending(capture, execution.timeout) or agent.trouble(capture, transcript)
-    except OutputError:
-        raise
-    except OSError as error:
-        return None, Trouble(kind="workspace", message=f"what the session left cannot be read: {error}"), ()
-    except Exception as error:  # noqa: BLE001 -- foreign output must cost its own execution only, whatever it holds
-        return None, Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"), ()
-    return replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(folder)), trouble, collected
-
-
-def _session(
-    services: Services, execution: Execution, workspace: Workspace, settings: tuple[int, int | None]
-) -> Session:
-    repetition, max_steps = settings
-    suite, case, own = execution.directory.split("/")
-    agent = execution.runner.agent
-    return Session(
-        agent=agent if agent.model == execution.model else replace(agent, model=execution.model),
-        prompt=execution.case.prompt,
-        case_id=execution.case.id,
-        key=(suite, case, own, f"repeat-{repetition}"),
-        workspace=workspace.path,
-        home=workspace.home,
-        scratch=workspace.scratch,
-        timeout=execution.timeout,
-        max_steps=max_steps,
-        budget=execution.budget,
-        files=execution.case.files,
-        prices=services.prices,
-    )
-
-
-def _raw_artifacts(folder: Path) -> dict[str, str]:
-    """What was kept of the agent's own output, by the names skillgym gives it; beside the session report."""
-    names = {"stdoutPath": "stdout.log", "stderrPath": "stderr.log", "sessionPath": "session.jsonl"}
-    return {key: name for key, name in names.items() if (folder / name).exists()}
-
-
 def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
-    """Trouble that needs no knowledge of the agent."""
+    """The trouble that follows from how the process ended, whatever the agent; None: read the agent's output."""
     if capture.ending is Ending.STOPPED:
         return capture.stopped_for
     if capture.ending is Ending.SIGNALLED:
@@ -268,44 +311,26 @@ def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
     troubles = {
         Ending.NOT_STARTED: ("agent-missing", capture.error or "the agent did not start"),
         Ending.REFUSED: ("runner-crash", capture.error or "the agent was not started"),
-        Ending.TIMED_OUT: ("timeout", f"no end after {timeout:g} s; the session was ended"),
-        Ending.LOST: ("workspace", LOST),
+        Ending.TIMED_OUT: ("timeout", f"timed out after {timeout:g} s"),
+        Ending.LOST: ("workspace", SUPERVISOR_LOST),
     }
     kind, message = troubles.get(capture.ending, ("", ""))
     return Trouble(kind=kind, message=message) if kind else None
 
 
-def _judged(
-    services: Services,
-    execution: Execution,
-    workspace: Workspace,
-    leaks: SecretScan,
-    held: tuple[SessionReport | None, Trouble | None, str],
-    begins: Step,
-) -> Judgement:
-    report, trouble, keep = held
-    if services.cancelled:
-        return CANCELLED_JUDGEMENT
-    folder = leaks.folder
-    try:
-        changes = workspace.changes()
-    except OSError as error:
-        return trouble_judgement(Trouble(kind="workspace", message=f"the workspace cannot be read: {error}"))
-    saved = save_changes(workspace, changes, folder / "changes") if keep != "none" else Saved(complete=False)
-    complete = saved.complete and leaks.in_changes(changes, workspace)
-    links = {"links": dict(saved.links)} if saved.links else {}
-    summary = {"path": "workspace", **to_json(changes), **links, "complete": complete}
-    leaks.in_artifact("workspace.json", json.dumps(summary))
-    if report:
-        leaks.in_artifact("report.json", json.dumps(to_json(report)))
-    context = SessionAssertionContext(services, execution, workspace, folder, begins)
-    context.report = report
-    if hooks.workspace_spec(execution).judge_after_hooks:
-        context.file_changes()  # of the agent alone
-        hooks.run_hooks_after_agent(services, execution, workspace, folder)
-    try:
-        judgement = judge(execution.case, context, trouble)
-    except OSError as error:
-        judgement = trouble_judgement(Trouble(kind="workspace", message=f"the session could not be judged: {error}"))
-    judgement = CANCELLED_JUDGEMENT if services.cancelled else judgement
-    return judgement if judgement.cost_usd == context.cost_usd else replace(judgement, cost_usd=context.cost_usd)
+def _is_archived(keep: str, judgement: Judgement, *, asked: bool) -> bool:
+    """Whether to archive the workspace: if the options say so, or `explain` may ask the agent about it."""
+    return keep != "none" and (asked or (keep == "all" and judgement.status not in GREEN))
+
+
+def _total_cost(agent: Cost, judge_usd: float | None) -> Cost:
+    """The cost of agent and judge together; unknown if one of them is."""
+    if not judge_usd:
+        return Cost() if judge_usd is None else agent
+    return agent if agent.usd is None else Cost(usd=agent.usd + judge_usd, source="computed")
+
+
+def _raw_artifacts(folder: Path) -> dict[str, str]:
+    """The agent's stored output: name in the session report -> file beside it."""
+    names = {"stdoutPath": "stdout.log", "stderrPath": "stderr.log", "sessionPath": "session.jsonl"}
+    return {key: name for key, name in names.items() if (folder / name).exists()}

@@ -1,6 +1,6 @@
-"""Part of a session: keys in what the agent wrote are taken out of what is kept of it, and told without being repeated.
+"""Secret scan: secrets in a session's artifacts are replaced, and API keys that the agent wrote are reported.
 
-What was there before is no leak: a key in the prompt, or in the file as the agent found it.
+A key that was there before the agent is no leak: in the prompt, or in the file as the agent found it.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARS, MAX_ORIGINAL_FILE_BYTES
-from skillgym_action.model.findings import Finding, unique_findings
+from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS, MAX_ORIGINAL_FILE_BYTES
+from skillgym_action.model.result import Finding, unique_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,64 +26,62 @@ CHANGES_FOLDER = "changes"
 
 
 class SecretScan:
-    """Those of one session, whose artifacts are in ``folder``."""
+    """Scans the artifacts of one session, which are in ``folder``."""
 
     def __init__(self, directory: RunDirectory, folder: Path, prompt: str) -> None:
-        """Nothing is found yet; keys in the ``prompt`` never will be."""
         self.folder, self._directory = folder, directory
-        asked: set[Leak] = set()
-        directory.redactor.text(prompt, asked)
-        self._asked = self._seen = frozenset(asked)
+        in_prompt: set[Leak] = set()
+        directory.redactor.text(prompt, in_prompt)
+        self._in_prompt = self._seen = frozenset(in_prompt)
         self._redactor = directory.redactor
         self._findings: list[Finding] = []
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What was found, in the order in which it was looked for."""
+        """The keys that the agent wrote, in the order in which artifacts were scanned."""
         return unique_findings(self._findings)
 
-    def hidden_in(self, result: Result) -> Result:
-        """The result as everybody may know it, its final output as long as it is told.
+    def redacted(self, result: Result) -> Result:
+        """The result without secrets, and with the end of the final output only.
 
-        A report would escape a secret beyond recognition, and what is cut in two is no secret any more.
+        Before reports are made of it: escaping could change a secret beyond recognition, and so could cutting it.
         """
-        hidden = self._redactor.redacted(result, exclude=("suite", "runner"))
-        said = hidden.final_output
-        return (
-            replace(hidden, final_output=said[-MAX_FINAL_OUTPUT_CHARS:])
-            if said and len(said) > MAX_FINAL_OUTPUT_CHARS
-            else hidden
-        )
+        result = self._redactor.redacted(result, exclude=("suite", "runner"))
+        output = result.final_output
+        if output and len(output) > MAX_FINAL_OUTPUT_CHARACTERS:
+            return replace(result, final_output=output[-MAX_FINAL_OUTPUT_CHARACTERS:])
+        return result
 
-    def in_output(self, records: Iterable[Path]) -> None:
-        """Clean what the agent printed; keep its own ``records`` of the session, clean."""
+    def scan_output(self, records: Iterable[Path]) -> None:
+        """Redact what the agent printed; store its own ``records`` of the session, redacted."""
         output = (self.folder / "stdout.log", self.folder / "stderr.log")
-        self._tell(self._directory.redact(*output), self._asked)
-        self._tell(self._directory.take(records, self.folder), self._asked)
+        self._report(self._directory.redact(*output), self._in_prompt)
+        self._report(self._directory.take(records, self.folder), self._in_prompt)
 
-    def in_changes(self, changes: Changes, workspace: Workspace) -> bool:
-        """Clean what was saved of the workspace. Whether all of it is still there."""
-        saved = self.folder / CHANGES_FOLDER
-        found = self._directory.clean(saved, (*changes.created, *changes.modified))
+    def scan_changes(self, changes: Changes, workspace: Workspace) -> bool:
+        """Redact the stored changes of the workspace. Whether all files are still there: some cannot be redacted."""
+        folder = self.folder / CHANGES_FOLDER
+        found = self._directory.clean(folder, (*changes.created, *changes.modified))
         for path, leaks in found.items():
             template = workspace.original(path) if path in changes.modified else None
             content = template.folder.read(path, MAX_ORIGINAL_FILE_BYTES) if template and template.folder else None
             before = self._directory.look(content) if content else frozenset()
-            self._tell({f"{CHANGES_FOLDER}/{path}": leaks}, self._asked | before)
-        return all((saved / path).is_symlink() or (saved / path).exists() for path in found)
+            self._report({f"{CHANGES_FOLDER}/{path}": leaks}, self._in_prompt | before)
+        return all((folder / path).is_symlink() or (folder / path).exists() for path in found)
 
-    def in_artifact(self, name: str, text: str) -> None:
-        """Write it, clean; told is what stood nowhere else, since it is made of the rest."""
+    def write_scanned(self, name: str, text: str) -> None:
+        """Write an artifact, redacted. It is made of others, so only keys that no other artifact has are reported."""
         found: set[Leak] = set()
-        told = self._redactor.text(text, found)
-        self._tell({name: frozenset(found)}, self._seen)
-        self._directory.write(self.folder / name, told)
+        redacted = self._redactor.text(text, found)
+        self._report({name: frozenset(found)}, self._seen)
+        self._directory.write(self.folder / name, redacted)
 
     def write(self, name: str, text: str) -> None:
-        """Write an artifact that is not the agent's, without what was found, or half of it."""
+        """Write an artifact that is not the agent's, without the secrets and keys found so far, or parts of them."""
         self._directory.write(self.folder / name, self._redactor.text(text))
 
-    def _tell(self, found: Found, before: frozenset[Leak]) -> None:
+    def _report(self, found: Found, before: frozenset[Leak]) -> None:
+        """Add findings for what is not in ``before``, and redact all of it from now on."""
         for where, leaks in found.items():
             kinds = sorted({leak.kind for leak in leaks - before})
             self._findings += [Finding(kind=kind, where=where) for kind in kinds]

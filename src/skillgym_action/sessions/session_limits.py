@@ -1,4 +1,4 @@
-"""What is watched while a session streams: model rounds, money, and whether the agent has told its result."""
+"""Limits that are checked while the agent runs: model rounds and cost."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class SessionLimits:
-    """Sees each line of an agent's output; answers with the reason to stop it, once a limit is passed.
+    """Called with each line of an agent's output; returns the reason to stop the agent once it exceeds a limit.
 
-    Tokens of a round that still runs are lower bounds, so a budget stops a session late rather than wrongly.
+    ``finished``: the agent has printed its result. Tokens of a round in progress are lower bounds, so a budget stops a
+    session too late rather than wrongly.
     """
 
     def __init__(self, agent: Agent, session: Session) -> None:
-        """``session`` says the limits, and the model as far as it is known before the agent tells it."""
         self._agent, self._prices, self._model = agent, session.prices, session.agent.model
         self._max_steps, self._budget = session.max_steps, session.budget
         self._rounds: dict[str, Usage | None] = {}
@@ -27,7 +27,7 @@ class SessionLimits:
         self.may_stop = self._max_steps is not None or self._budget is not None
 
     def __call__(self, line: str) -> Trouble | None:
-        """The trouble, if ``line`` passes a limit."""
+        """The trouble if ``line`` shows that a limit is exceeded; else None."""
         progress = self._agent.progress(line)
         if progress is None:
             return None
@@ -40,10 +40,10 @@ class SessionLimits:
             self._spent += self._cost(progress.usage) - (0.0 if new else self._cost(self._rounds[progress.step]))
             self._rounds[progress.step] = progress.usage
         if self._max_steps is not None and len(self._rounds) > self._max_steps:
-            return Trouble(kind="max-steps", message=f"more than {self._max_steps} model rounds; the session was ended")
+            return Trouble(kind="max-steps", message=f"exceeded the limit of {self._max_steps} model rounds")
         if self._budget is not None and self._spent > self._budget:
-            spent = f"${self._spent:.2f} of ${self._budget:.2f}"
-            return Trouble(kind="budget-exceeded", message=f"at least {spent} spent; the session was ended")
+            message = f"exceeded the budget of ${self._budget:.2f}: at least ${self._spent:.2f} spent"
+            return Trouble(kind="budget-exceeded", message=message)
         return None
 
     def _cost(self, usage: Usage | None) -> float:

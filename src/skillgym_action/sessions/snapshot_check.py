@@ -1,4 +1,4 @@
-"""Stage, part of execute: whether an execution keeps to its snapshot."""
+"""Token snapshots: compares the token usage of an execution with its snapshot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def check_snapshot(services: Services, execution: Execution, result: Result, config: SnapshotConfig | None) -> Result:
-    """A green result, held to its snapshot; where there is none, it becomes one, or that is remembered."""
+    """The result; errored if it is green and uses more tokens than its snapshot allows.
+
+    A missing snapshot is created or, if the configuration does not allow that, noted for a warning.
+    """
     file, runner = services.snapshots, result.runner
     if config is None or file is None or runner is None or result.status not in GREEN:
         return result
@@ -47,7 +50,7 @@ def check_snapshot(services: Services, execution: Execution, result: Result, con
 
 
 def _errored(services: Services, execution: Execution, result: Result, trouble: Trouble) -> Result:
-    """Green no more; its sessions stay as they were judged."""
+    """The result with the trouble; its attempts keep their statuses."""
     before = result.judgement
     after = with_suite_class(
         execution.case, SuiteClassifier(services, execution), trouble_judgement(trouble, before.outcomes)

@@ -1,4 +1,4 @@
-"""Stage: paths -> suite files. A named file is always taken; folders are searched for what looks like a suite."""
+"""Stage: paths -> suite files. In folders they are recognised by name and content; a named file is always one."""
 
 from __future__ import annotations
 
@@ -27,21 +27,24 @@ EXTENSIONS = {
 
 
 def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tuple[FoundSuite, ...]:
-    """The suite files below ``options.paths``, sorted, without doubles. Raises UsageError for a path not there."""
-    wanted = [path for path in options.paths if not path.startswith("!")]
-    unwanted = [path.removeprefix("!") for path in options.paths if path.startswith("!")]
-    excluded = [_relative(repository, repository.checkout.by_its_own_name(cwd / path)) for path in unwanted]
+    """The suite files at and below ``options.paths``, sorted, without duplicates.
+
+    Raises UsageError for a path that does not exist. If the run is cancelled, the files found so far.
+    """
+    included = [path for path in options.paths if not path.startswith("!")]
+    unresolved = (path.removeprefix("!") for path in options.paths if path.startswith("!"))
+    excluded = [_relative(repository, repository.checkout.by_its_own_name(cwd / path)) for path in unresolved]
     found: dict[str, FoundSuite] = {}
-    for path in wanted or [os.fspath(repository.root if not options.paths else cwd)]:
+    for path in included or [os.fspath(repository.root if not options.paths else cwd)]:
         try:
-            for suite in _below(repository, cwd, path, options):
+            for suite in _suites_at(repository, cwd, path, options):
                 found.setdefault(suite.path, suite)
-        except InterruptedError:  # cancelled, and what is known by now is reported
+        except InterruptedError:  # cancelled
             break
         except OSError as error:
             raise UsageError(
                 f"the files of {repository.root} cannot be listed: {error}",
-                remedy="install git, and see what `git status` says there",
+                remedy="install git, and run `git status` there",
             ) from error
     if options.without:
         found = {path: suite for path, suite in found.items() if not suite.file.is_relative_to(options.without)}
@@ -49,15 +52,16 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
     return tuple(found[path] for path in sorted(found.keys() - left_out))
 
 
-def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOptions) -> Iterator[FoundSuite]:
+def _suites_at(repository: Repository, cwd: Path, path: str, options: DiscoverOptions) -> Iterator[FoundSuite]:
+    """The suites that one path, a file, a folder or a glob, stands for."""
     target = repository.checkout.by_its_own_name(cwd / path)
     if target.is_dir():
-        yield from _searched(repository, repository.files(_folder(repository, path, target)), options)
+        yield from _recognised(repository, repository.files(_folder(repository, path, target)), options)
     elif os.path.lexists(target):
-        yield _named(repository, target, options)
+        yield _named_suite(repository, target, options)
     elif is_pattern(path):
         pattern = _relative(repository, target)
-        yield from _searched(
+        yield from _recognised(
             repository, (p for p in repository.files(repository.root) if matches_path_or_folder(p, pattern)), options
         )
     else:
@@ -68,7 +72,7 @@ def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOption
 
 
 def _folder(repository: Repository, path: str, target: Path) -> Path:
-    """The folder itself, where links of the checkout lead to it: git lists nothing behind a link."""
+    """The folder to search, with symbolic links resolved: git lists no files behind a link."""
     if not target.is_relative_to(repository.root):
         return target
     if refused := repository.checkout.refusal(target, follow=True):
@@ -76,7 +80,7 @@ def _folder(repository: Repository, path: str, target: Path) -> Path:
     return repository.root / target.resolve().relative_to(repository.root.resolve())
 
 
-def _named(repository: Repository, file: Path, options: DiscoverOptions) -> FoundSuite:
+def _named_suite(repository: Repository, file: Path, options: DiscoverOptions) -> FoundSuite:
     path = _relative(repository, file)
     formats = options.formats or EXTENSIONS.get(file.suffix.lower(), ())
     if not formats:
@@ -88,14 +92,14 @@ def _named(repository: Repository, file: Path, options: DiscoverOptions) -> Foun
         try:
             head = _head(repository, file)
             likely = (name for name in formats if format_named(name).accepts(path, head))
-        except OSError:  # which `load` reports
+        except OSError:  # reported by `load`
             likely = (name for name in formats if format_named(name).named(path))
         formats = (*likely, *formats)
     return FoundSuite(path=path, file=file, format=formats[0])
 
 
-def _searched(repository: Repository, paths: Iterable[str], options: DiscoverOptions) -> Iterator[FoundSuite]:
-    """Files that are suites; what is called like one and cannot be read is taken too, for `load` to report."""
+def _recognised(repository: Repository, paths: Iterable[str], options: DiscoverOptions) -> Iterator[FoundSuite]:
+    """The paths that are suites, also unreadable ones that are named like a suite: `load` reports them."""
     for path in paths:
         names = EXTENSIONS.get(PurePosixPath(path).suffix.lower(), ())
         likely = [name for name in names if not options.formats or name in options.formats]
@@ -106,7 +110,7 @@ def _searched(repository: Repository, paths: Iterable[str], options: DiscoverOpt
         try:
             head = _head(repository, file)
             likely = [name for name in likely if format_named(name).accepts(path, head)]
-        except (FileNotFoundError, NotADirectoryError):  # git knows it, but it is gone
+        except (FileNotFoundError, NotADirectoryError):  # tracked by git, but deleted
             continue
         except OSError:
             pass
@@ -115,7 +119,7 @@ def _searched(repository: Repository, paths: Iterable[str], options: DiscoverOpt
 
 
 def _head(repository: Repository, file: Path) -> str:
-    """The beginning. Raises OSError, also for what is no regular file and for links that lead out of the checkout."""
+    """The beginning of a file. Raises OSError, also for non-regular files and for links out of the checkout."""
     with open(file, "rb", opener=repository.checkout.opener(file)) as opened:
         return opened.read(SUITE_HEAD_BYTES).decode("utf-8", "replace")
 

@@ -1,4 +1,7 @@
-"""Stage: executions -> results. Repeats, retries, stops; a session is in the journal as soon as it has ended."""
+"""Stage: executions -> results. Runs sessions in parallel, with repetitions, retries and budgets.
+
+A session is in the journal as soon as it has ended, so that an interrupted run can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -34,21 +37,23 @@ if TYPE_CHECKING:
 
 
 def execute(services: Services, plan: Plan, options: ExecuteOptions, journal: Journal) -> tuple[Result, ...]:
-    """All results of the plan, in its order, whatever finishes first; sessions that ``journal`` knows are not held."""
+    """All results of the plan, in its order. Sessions that ``journal`` has are not run again."""
     services.observer.planned(len(plan.executions) + len(plan.unrunnable))
-    results = {entry.index: _told(services, _hidden(services, _invalid(entry))) for entry in plan.unrunnable}
-    line = _Line(services, plan, options, journal)
+    results = {
+        entry.index: _reported(services, _redacted(services, _invalid_result(entry))) for entry in plan.unrunnable
+    }
+    executor = _Executor(services, plan, options, journal)
     lanes = deque(_lanes(plan, options, one_user=services.processes.user is not None))
     with (
         hide_suites(services, plan.executions),
         ThreadPoolExecutor(max_workers=options.jobs, thread_name_prefix="execution") as pool,
     ):
         try:
-            workers = [pool.submit(line.run, lanes) for _ in range(min(options.jobs, len(lanes)))]
+            workers = [pool.submit(executor.run_lanes, lanes) for _ in range(min(options.jobs, len(lanes)))]
             finished, _ = wait(workers, return_when=FIRST_EXCEPTION)
             results |= {result.index: result for worker in finished for result in worker.result()}
-        except BaseException:  # whatever it was, a bug of ours too; it goes on its way
-            services.cancelled.set()  # nothing more is started, and what runs ends soon
+        except BaseException:  # an error of the tool itself: it is raised once the running sessions have ended
+            services.cancelled.set()
             raise
     for execution in {(one.suite.path, one.runner.id): one for one in plan.executions}.values():
         run_hooks_after_all(services, execution)
@@ -58,21 +63,20 @@ def execute(services: Services, plan: Plan, options: ExecuteOptions, journal: Jo
 
 
 def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple[Execution, ...]]:
-    """What runs one after the other, in the order of the plan.
+    """Lanes: groups of executions that run one after the other, in the order of the plan.
 
-    An execution and those it depends on; whatever works in one directory; if asked for, everything of one runner.
+    One lane has an execution and those it depends on; all executions that work in the same directory; and, with the
+    schedule ``isolated-by-runner``, all executions of a runner. Groups that share an execution are one lane.
     """
-    leaders = {suite.path: dependency_groups(suite.cases) for suite in plan.suites}
-    together: dict[tuple[str, ...], list[Execution]] = {}
+    group_of_case = {suite.path: dependency_groups(suite.cases) for suite in plan.suites}
+    groups: dict[tuple[str, ...], list[Execution]] = {}
     for one in plan.executions:
-        own: tuple[str, ...] = (one.suite.path, leaders[one.suite.path][one.case.id], one.runner.id)
-        together.setdefault(own, []).append(one)
+        group: tuple[str, ...] = (one.suite.path, group_of_case[one.suite.path][one.case.id], one.runner.id)
+        groups.setdefault(group, []).append(one)
     lanes: dict[tuple[str, ...], list[Execution]] = {}
-    for own, executions in together.items():
-        places = sorted(
-            {place for one in executions if (place := shared_workspace_name(one, one_user=one_user)) is not None}
-        )
-        keys: list[tuple[str, ...]] = [("place", place) for place in places]
+    for group, executions in groups.items():
+        names = (shared_workspace_name(one, one_user=one_user) for one in executions)
+        keys: list[tuple[str, ...]] = [("workspace", name) for name in sorted({n for n in names if n is not None})]
         if options.schedule == "isolated-by-runner":
             keys.append(("runner", executions[0].runner.id))
         lane, *others = list({id(lanes[key]): lanes[key] for key in keys if key in lanes}.values()) or [[]]
@@ -80,149 +84,152 @@ def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple
             lane += other
             lanes = {key: lane if one is other else one for key, one in lanes.items()}
         lane += dependency_order(executions)
-        lanes |= dict.fromkeys(keys or [own], lane)
+        lanes |= dict.fromkeys(keys or [group], lane)
     return [tuple(lane) for lane in {id(lane): lane for lane in lanes.values()}.values()]
 
 
-def _taken(lanes: deque[tuple[Execution, ...]]) -> tuple[Execution, ...]:
-    """The next lane; () when there is none left."""
+def _next_lane(lanes: deque[tuple[Execution, ...]]) -> tuple[Execution, ...]:
+    """The next lane; () if no lane is left."""
     try:
         return lanes.popleft()
     except IndexError:
         return ()
 
 
-class _Line:
-    """What the executions of one run share: runners that were stopped, money that was spent."""
+class _Executor:
+    """What the executions of one run share: stopped runners and budgets."""
 
     def __init__(self, services: Services, plan: Plan, options: ExecuteOptions, journal: Journal) -> None:
         self.services, self.options, self._journal = services, options, journal
         self._lock = threading.Lock()
         self._stopped: dict[tuple[str, str], Trouble] = {}
         self._budget = Budget("the run's", options.max_cost)
-        self._suite_budgets = {_budget(one): Budget("the suite's", one.suite.budget) for one in plan.executions}
+        self._suite_budgets = {_budget_key(one): Budget("the suite's", one.suite.budget) for one in plan.executions}
         for spent in journal.spent:
             for budget in (self._budget, self._suite_budgets.get((spent.suite, spent.runner))):
                 if budget:
-                    _pay(budget, spent.runner, *spent.costs)
+                    _add_costs(budget, spent.runner, *spent.costs)
 
-    def run(self, lanes: deque[tuple[Execution, ...]]) -> list[Result]:
-        """The results of the lanes that no other worker has taken."""
+    def run_lanes(self, lanes: deque[tuple[Execution, ...]]) -> list[Result]:
+        """Run lanes until none is left, in parallel with other workers. Their results."""
         results: list[Result] = []
-        while lane := _taken(lanes):
-            results += self._run(lane)
+        while lane := _next_lane(lanes):
+            results += self._run_lane(lane)
         return results
 
-    def _run(self, lane: tuple[Execution, ...]) -> list[Result]:
+    def _run_lane(self, lane: tuple[Execution, ...]) -> list[Result]:
         results: list[Result] = []
         done: dict[tuple[str, str], dict[str, Result]] = {}
         for execution in lane:
             before = done.setdefault((execution.suite.path, execution.runner.id), {})
-            held = self._journal.sessions.get(execution.index, ())
-            unstarted = None if held else self._unstarted(execution, before)
+            earlier = self._journal.sessions.get(execution.index, ())
+            unstarted = None if earlier else self._result_without_session(execution, before)
             if unstarted:
-                result = _hidden(self.services, unstarted)
+                result = _redacted(self.services, unstarted)
             else:
-                result = self._executed(execution, list(held))
-                if held:  # before the run was resumed, secrets may have been others
-                    result = _hidden(self.services, result)
+                result = self._run_sessions(execution, list(earlier))
+                if earlier:  # they were redacted with the secrets that the run had before it was resumed
+                    result = _redacted(self.services, result)
             before[execution.case.id] = result
-            results.append(_told(self.services, result))
+            results.append(_reported(self.services, result))
         return results
 
-    def _unstarted(self, execution: Execution, done: Mapping[str, Result]) -> Result | None:
-        """The result of an execution that must not start: cancelled, runner stopped, money spent, no sense in it."""
+    def _result_without_session(self, execution: Execution, done: Mapping[str, Result]) -> Result | None:
+        """The result of an execution that must not start; None: start it.
+
+        Reasons: cancelled, a dependency is not met, the runner was stopped, a budget is spent.
+        """
         with self._lock:
-            trouble = execution.runner.trouble or self._stopped.get(_runner(execution))
+            trouble = execution.runner.trouble or self._stopped.get(_runner_key(execution))
         if self.services.cancelled:
             return execution_result(execution, CANCELLED_JUDGEMENT)
-        if pointless := unmet_dependency(execution, done):
-            return execution_result(execution, pointless)
+        if unmet := unmet_dependency(execution, done):
+            return execution_result(execution, unmet)
         if trouble:
-            told = with_suite_class(
+            judgement = with_suite_class(
                 execution.case, SuiteClassifier(self.services, execution), trouble_judgement(trouble)
             )
-            return execution_result(execution, told)
+            return execution_result(execution, judgement)
         refusal = self._refusal(execution)
         return execution_result(execution, refusal) if refusal else None
 
     def _refusal(self, execution: Execution) -> Judgement | None:
-        """Why no budget is left for another session, if so."""
+        """The judgement if no budget is left for another session; else None."""
         with self._lock:
             refusals = (budget.refusal() for budget in self._budgets(execution))
             return next((refusal for refusal in refusals if refusal), None)
 
     def _budgets(self, execution: Execution) -> tuple[Budget, Budget]:
-        return self._budget, self._suite_budgets[_budget(execution)]
+        return self._budget, self._suite_budgets[_budget_key(execution)]
 
-    def _executed(self, execution: Execution, held: list[SessionResult]) -> Result:
-        """All sessions, until no other one follows, or may follow. ``held``: before the run was resumed."""
-        if not held:
+    def _run_sessions(self, execution: Execution, sessions: list[SessionResult]) -> Result:
+        """Run sessions until the execution is complete or stopped. ``sessions``: those before the run was resumed."""
+        if not sessions:
             for folder in (execution.directory, f"workspaces/{execution.directory}"):
                 self.services.directory.clear(folder)
-        judgement, before = None, len(held)
-        while place := next_session(execution, held, self.options):
-            if held and (judgement := self._halt(execution, held, place, before)):
+        judgement, before = None, len(sessions)
+        while position := next_session(execution, sessions, self.options):
+            if sessions and (judgement := self._wait_or_stop(execution, sessions, position, before)):
                 break
-            if len(held) == before:
+            if len(sessions) == before:
                 self.services.observer.started(execution)
-            held.append(self._session(execution, place))
+            sessions.append(self._run_session(execution, position))
         if self.options.record:
-            for last in {one.attempt.repetition: one.attempt for one in held}.values():
+            for last in {one.attempt.repetition: one.attempt for one in sessions}.values():
                 target = self.options.record / execution.directory / f"repeat-{last.repetition}"
                 self.services.directory.record(last.directory, target)
-        result = combined_result(held, judgement or held[-1].judgement)
+        result = combined_result(sessions, judgement or sessions[-1].judgement)
         return check_snapshot(self.services, execution, result, self.options.snapshots)
 
-    def _halt(
-        self, execution: Execution, held: list[SessionResult], place: tuple[int, int], before: int
+    def _wait_or_stop(
+        self, execution: Execution, sessions: list[SessionResult], position: tuple[int, int], before: int
     ) -> Judgement | None:
-        """The judgement of an execution that must not go on, although a session would follow. May wait for it."""
-        last, is_retry = held[-1], place[1] > 1
+        """Wait before a retry. The judgement if the session at ``position`` must not start; else None."""
+        last, is_retry = sessions[-1], position[1] > 1
         if not self.services.cancelled and (refusal := self._refusal(execution)):
             return last.judgement if is_retry else refusal
-        if last.trouble and is_retry and len(held) > before:
-            self.services.clock.pause(_wait(last.trouble, count_troubled(held)), self.services.cancelled)
+        if last.trouble and is_retry and len(sessions) > before:
+            self.services.clock.pause(_retry_wait(last.trouble, count_troubled(sessions)), self.services.cancelled)
         return CANCELLED_JUDGEMENT if self.services.cancelled else None
 
-    def _session(self, execution: Execution, place: tuple[int, int]) -> SessionResult:
-        """A session that has ended, has been paid, and is in the journal."""
+    def _run_session(self, execution: Execution, position: tuple[int, int]) -> SessionResult:
+        """Run a session, write it to the journal, and add its cost to the budgets."""
         note, digest = self.services.directory.note, self._journal.digests[execution.index]
-        judging = partial(note, event_line("judging", digest, place))
-        note(event_line("started", digest, place))
-        attempted = run_session(self.services, execution, *place, self.options, judging)
-        trouble = attempted.trouble
-        note(session_line(digest, attempted))
+        before_judging = partial(note, event_line("judging", digest, position))
+        note(event_line("started", digest, position))
+        session = run_session(self.services, execution, *position, self.options, before_judging)
+        trouble = session.trouble
+        note(session_line(digest, session))
         with self._lock:
             for budget in self._budgets(execution):
-                _pay(budget, execution.runner.id, attempted.agent_cost.usd, attempted.judgement.cost_usd)
+                _add_costs(budget, execution.runner.id, session.agent_cost.usd, session.judgement.cost_usd)
             if trouble and TROUBLES[trouble.kind].stops_runner:
                 why = f"not started, since the runner failed before: {trouble.message}"
-                self._stopped.setdefault(_runner(execution), replace(trouble, message=why))
-        return attempted
+                self._stopped.setdefault(_runner_key(execution), replace(trouble, message=why))
+        return session
 
 
-def _budget(execution: Execution) -> tuple[str, str]:
-    """Whose budget it is, where the suite has one."""
+def _budget_key(execution: Execution) -> tuple[str, str]:
+    """A suite's budget is per runner."""
     return execution.suite.path, execution.runner.id
 
 
-def _pay(budget: Budget, runner: str, agent: float | None, judge: float | None) -> None:
-    budget.pay(agent, f"a session on {runner}")
-    budget.pay(judge, "the judge's answers")
+def _add_costs(budget: Budget, runner: str, agent: float | None, judge: float | None) -> None:
+    budget.add(agent, f"a session on {runner}")
+    budget.add(judge, "the judge's answers")
 
 
-def _runner(execution: Execution) -> tuple[str, str]:
-    """Runners of different suites may have one name."""
+def _runner_key(execution: Execution) -> tuple[str, str]:
+    """Suites with their own runners may use the same ids for different runners."""
     return execution.suite.path if execution.suite.runners else "", execution.runner.id
 
 
-def _wait(trouble: Trouble, tried: int) -> float:
-    """Seconds until the next try: what the service asks for, else growing with jitter by the clock door."""
+def _retry_wait(trouble: Trouble, tried: int) -> float:
+    """Seconds until the retry: what the service asks for, else growing exponentially; the clock adds jitter."""
     return min(trouble.retry_after if trouble.retry_after is not None else 2.0**tried, MAX_RETRY_WAIT_SECONDS)
 
 
-def _invalid(entry: Unrunnable) -> Result:
+def _invalid_result(entry: Unrunnable) -> Result:
     problem = entry.invalid.problem
     judgement = Judgement(
         status=Status.ERRORED,
@@ -239,11 +246,11 @@ def _invalid(entry: Unrunnable) -> Result:
     )
 
 
-def _told(services: Services, result: Result) -> Result:
+def _reported(services: Services, result: Result) -> Result:
     services.observer.finished(result)
     return result
 
 
-def _hidden(services: Services, result: Result) -> Result:
-    """Without secrets, which a report would escape beyond recognition; those of a session are hidden with it."""
+def _redacted(services: Services, result: Result) -> Result:
+    """The result without secrets. Not needed for a new session: `run_session` redacts its result."""
     return services.directory.redactor.redacted(result, exclude=("suite", "runner"))

@@ -1,4 +1,4 @@
-"""Stage: a run report -> a decision. Infrastructure failures and the agent's own are never mixed."""
+"""Stage: run report -> decision. Failures of agents and infrastructure failures are kept apart."""
 
 from __future__ import annotations
 
@@ -22,31 +22,33 @@ RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 
 
 def gate(report: RunReport, options: GateOptions) -> Decision:
-    """Green or red, in words. 1: judged and red; 2: a suite is invalid or none is there; 3: inconclusive.
+    """The decision on a run: passed, failed or inconclusive, with reasons.
 
-    Results of suites that are not the base's do not count, unless that is allowed, and the run is not green then,
-    whatever ``fail_on`` says.
+    Unless ``options`` allow it, results of suites that differ from the base commit do not count, and a run with such
+    suites is inconclusive, whatever ``fail_on`` says.
     """
     changed = None if options.allow_changed_suites else changed_suites(report)
     others = (changed,) if changed else ()
-    whole = report
+    whole_report = report
     if changed:
         report = replace(report, results=tuple(result for result in report.results if not result.suite.changed))
     totals = report.totals()
-    red = tuple(_red(whole, totals, options))  # also keys that leaked in suites that do not count
+    red = tuple(_red(whole_report, totals, options))  # keys that leaked count in any suite
     if report.cancelled:
         return Decision(
             verdict="inconclusive", exit_code=ExitCode.CANCELLED, reasons=("the run was cancelled", *red, *others)
         )
     red = (*red, *_rates(totals, options))
-    unclear = (*others, *_unclear(report, totals, options, silent=bool(changed)))
+    inconclusive = (*others, *_inconclusive(report, totals, options, silent=bool(changed)))
     if red:
-        return Decision(verdict="failed", exit_code=ExitCode.FAILED, reasons=(*red, *unclear))
-    if not unclear:
+        return Decision(verdict="failed", exit_code=ExitCode.FAILED, reasons=(*red, *inconclusive))
+    if not inconclusive:
         return Decision(verdict="passed", exit_code=ExitCode.PASSED, reasons=tuple(_spent(report)))
-    mistaken = (not totals.executions and not changed) or any(_invalid(report))
+    invalid = (not totals.executions and not changed) or any(_are_invalid(report))
     return Decision(
-        verdict="inconclusive", exit_code=ExitCode.INVALID_INPUT if mistaken else ExitCode.INCONCLUSIVE, reasons=unclear
+        verdict="inconclusive",
+        exit_code=ExitCode.INVALID_INPUT if invalid else ExitCode.INCONCLUSIVE,
+        reasons=inconclusive,
     )
 
 
@@ -61,7 +63,7 @@ def _red(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[st
     if "leaks" in options.fail_on and (leaking := sum(bool(result.findings) for result in report.results)):
         yield f"{counted(leaking, 'execution')} leaked a key"
     if "warnings" in options.fail_on and report.warnings:
-        yield f"{len(report.warnings)} warnings"
+        yield counted(len(report.warnings), "warning")
 
 
 def _rates(totals: Totals, options: GateOptions) -> Iterator[str]:
@@ -69,22 +71,22 @@ def _rates(totals: Totals, options: GateOptions) -> Iterator[str]:
         yield f"pass rate {totals.pass_rate:.1%} is below {options.min_pass_rate:.1%}"
 
 
-def _unclear(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
-    """``silent``: that there are no results has another reason, which is given already."""
+def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
+    """Why the run is inconclusive. ``silent``: a missing result needs no reason, since there is one already."""
     if options.fail_on:
         yield from report.incomplete
         yield from _unpriced(report)
     if not totals.executions:
         if "no-cases" in options.fail_on and not silent:
-            yield "no case was left to run: no suite was found, or the filters leave none"
+            yield "no case to run: no suite was found, or no case matches the filters"
         return
     errored, skipped = totals.counts[Status.ERRORED], totals.counts[Status.SKIPPED]
-    if errored and "errored" in options.fail_on and not _tolerated(errored, totals, options):
+    if errored and "errored" in options.fail_on and not _is_tolerated(errored, totals, options):
         yield f"{errored} of {totals.executions} could not be judged"
     elif not totals.judged and "no-cases" in options.fail_on:
         yield "nothing was judged"
     if "regression" in options.fail_on and report.comparison is None:
-        yield "nothing to compare with: whether anything got worse, nobody can tell"
+        yield "no baseline to compare with, so regressions cannot be detected"
     if skipped and "skipped" in options.fail_on:
         yield f"{skipped} skipped"
     elif "budget" in options.fail_on:
@@ -92,26 +94,26 @@ def _unclear(report: RunReport, totals: Totals, options: GateOptions, *, silent:
 
 
 def _spent(report: RunReport) -> Iterator[str]:
-    """What a budget did as it was asked to: no reason to be red, unless somebody says so, and never silent."""
-    if unpaid := report.totals(lambda result: _unpaid(result) and not _is_unpriced(result)).executions:
+    """Executions that a budget prevented: shown for a green run, too; with ``--fail-on budget`` a reason."""
+    if unpaid := report.totals(lambda result: _is_unpaid(result) and not _is_unpriced(result)).executions:
         yield f"{unpaid} not started, since the run's budget was spent"
 
 
 def _unpriced(report: RunReport) -> Iterator[str]:
-    """Nobody knows whether the budget was spent, nor what these would have come to."""
+    """Executions that were not started since it is unknown whether the budget is spent."""
     if unpriced := report.totals(_is_unpriced).executions:
-        yield f"{unpriced} not started, since it is not known what sessions cost"
+        yield f"{unpriced} not started, since the cost of sessions is unknown"
 
 
-def _unpaid(result: Result) -> bool:
+def _is_unpaid(result: Result) -> bool:
     return result.status is Status.SKIPPED and result.judgement.origin == "budget"
 
 
 def _is_unpriced(result: Result) -> bool:
-    return _unpaid(result) and result.judgement.failure_class == UNKNOWN_COST
+    return _is_unpaid(result) and result.judgement.failure_class == UNKNOWN_COST
 
 
-def _tolerated(errored: int, totals: Totals, options: GateOptions) -> bool:
+def _is_tolerated(errored: int, totals: Totals, options: GateOptions) -> bool:
     return (
         options.max_error_rate is not None
         and totals.judged > 0
@@ -119,7 +121,7 @@ def _tolerated(errored: int, totals: Totals, options: GateOptions) -> bool:
     )
 
 
-def _invalid(report: RunReport) -> Iterator[bool]:
+def _are_invalid(report: RunReport) -> Iterator[bool]:
     return (
         r.judgement.failure_class is not None and r.judgement.failure_class.id == "suite-invalid"
         for r in report.results

@@ -1,7 +1,7 @@
-"""Stage: executions -> executions whose agents are there, as far as that is in our power.
+"""Stage: plan -> plan whose runners know the program of their agent.
 
-An agent's CLI is the program its runner names, or else what is on PATH, or else what we installed before, or install
-now. A runner that wants a version of its own takes no other one, whatever is on PATH.
+That is the command of the runner; else the CLI on PATH; else one that skillgym-action installed before, or installs
+now. If a runner sets a version, the CLI on PATH is not used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def install_agents(services: Services, plan: Plan, options: InstallAgentsOptions) -> Plan:
-    """Each execution's runner gets its program, or the trouble that keeps it from starting."""
+    """The plan; each runner has the program of its agent, or the trouble that it is missing."""
 
     @cache
     def find(agent: str, version: str | None) -> Path | Trouble:
@@ -35,15 +35,15 @@ def install_agents(services: Services, plan: Plan, options: InstallAgentsOptions
         except InstallError as error:
             return Trouble(kind="agent-missing", message=str(error))
 
-    executions = (replace(one, runner=_equipped(services, one.runner, find)) for one in plan.executions)
+    executions = (replace(one, runner=_with_program(services, one.runner, find)) for one in plan.executions)
     return replace(plan, executions=tuple(executions))
 
 
-def _equipped(services: Services, runner: Runner, find: Find) -> Runner:
-    agent, listing = runner.agent, AGENTS[runner.agent.type]
-    if agent.command or not listing.package or not listing.executable:
+def _with_program(services: Services, runner: Runner, find: Find) -> Runner:
+    agent, info = runner.agent, AGENTS[runner.agent.type]
+    if agent.command or not info.package or not info.executable:
         return runner
-    if not agent.version and services.installs.find_program(listing.executable, agent.env.get("PATH")):
+    if not agent.version and services.installs.find_program(info.executable, agent.env.get("PATH")):
         return runner
     found = find(agent.type, agent.version)
     if isinstance(found, Trouble):
@@ -52,9 +52,9 @@ def _equipped(services: Services, runner: Runner, find: Find) -> Runner:
 
 
 def _program(services: Services, agent: str, version: str | None, *, install: bool) -> Path:
-    """Raises InstallError."""
-    if there := services.installs.installed_program(agent, version):
-        return there
+    """The path of the agent's CLI. Raises InstallError if it is neither installed nor to be installed."""
+    if existing := services.installs.installed_program(agent, version):
+        return existing
     if not install:
         missing = f"version {version} is not installed" if version else f"{AGENTS[agent].executable} is not on PATH"
         wanted = f"{agent}@{version}" if version else agent

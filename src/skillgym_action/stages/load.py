@@ -1,4 +1,4 @@
-"""Stage: suite files -> suites. A file that cannot be used becomes an invalid suite: reported, never dropped."""
+"""Stage: suite files -> suites. An invalid file becomes an invalid suite: reported, never dropped."""
 
 from __future__ import annotations
 
@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import LoadOptions
     from skillgym_action.suite_hosts.suite_host import SuiteHosts
 
-PROGRAM_FORMATS = frozenset({"python", "typescript"})  # formats whose suites run in processes of their own
+PROGRAM_FORMATS = frozenset({"python", "typescript"})  # suites of these are programs, run by suite hosts
 
 
 @dataclass(frozen=True)
 class SuiteSource:
-    """A suite file as formats see it; fulfils ``formats.SuiteFile``."""
+    """A suite file as formats get it; implements ``formats.SuiteFile``.
+
+    ``checkout`` None: paths are not checked. ``environment``: variables that suites may refer to.
+    """
 
     path: str
     file: Path
@@ -43,21 +46,21 @@ class SuiteSource:
 
     @cached_property
     def opener(self) -> Opener | None:
-        """What opens the suite's files; None: no checkout is known, and every path is trusted."""
+        """The opener for files that the suite refers to; None: the default one."""
         return self.checkout.opener(self.file) if self.checkout else None
 
     def refusal(self, folder: Path) -> str | None:
-        """Why no workspace may be a copy of that folder, where it is the checkout's or a suite of the checkout's."""
-        checkout = self._concerned(folder)
+        """Why no workspace may be a copy of the folder; None: it may. Only checked in or for the checkout."""
+        checkout = self._checkout_of(folder)
         return checkout.template_refusal(folder) if checkout else None
 
     def refusal_in_place(self, folder: Path) -> str | None:
-        """Why no agent may work in that folder itself, in the same cases. Links that stay in the checkout may."""
-        checkout = self._concerned(folder)
+        """Why no agent may work in the folder itself; None: it may. Links within the checkout are followed."""
+        checkout = self._checkout_of(folder)
         return checkout.refusal(folder, follow=True) if checkout else None
 
-    def _concerned(self, folder: Path) -> Checkout | None:
-        """The checkout, where the folder or the suite is its."""
+    def _checkout_of(self, folder: Path) -> Checkout | None:
+        """The checkout, if it contains the folder or the suite."""
         checkout = self.checkout
         return checkout if checkout and (checkout.contains(self.file) or checkout.contains(folder)) else None
 
@@ -66,18 +69,18 @@ class SuiteSource:
         return read_bytes(self.file, path=self.path, error=SuiteError, opener=self.opener)
 
     def text(self) -> str:
-        """The content, with a line feed as the only line end."""
+        """The content, with LF line ends. Raises SuiteError."""
         return decoded(self._content, path=self.path, error=SuiteError)
 
     def digest(self) -> str | None:
-        """SHA-256 of the content; None for what cannot be read."""
+        """SHA-256 of the content; None if it cannot be read."""
         try:
             return sha256(self._content).hexdigest()
         except SuiteError:
             return None
 
     def program(self) -> dict[str, object]:
-        """The cases of a suite program, as data."""
+        """The cases of a suite program, as its host sends them. Raises SuiteError."""
         largest = MAX_PYTHON_SUITE_BYTES if self.file.suffix.lower() == ".py" else MAX_SCRIPT_SUITE_BYTES
         read_bytes(self.file, path=self.path, error=SuiteError, largest=largest, opener=self.opener)
         return self.hosts.load(self.file)
@@ -91,11 +94,10 @@ def load(
     *,
     directory: Callable[[Path], Path] = resolved,
 ) -> tuple[Suite, ...]:
-    """One suite per file, in the same order; names are made unique by their paths.
+    """One suite per file, in the same order. Suites with the same name are renamed to their paths.
 
-    Without ``checkout`` every path is trusted. ``directory``: where agents work that are to work at a path.
-
-    Once cancelled, nothing is loaded any more: a suite that was cut off would look invalid.
+    ``checkout`` None: paths are not checked. ``directory``: maps a configured working directory to the one to use.
+    Once the run is cancelled nothing is loaded: a suite whose host was ended would look invalid.
     """
     environment, compat = options.environment, options.agentv_compat
 
@@ -106,7 +108,7 @@ def load(
         suite = _suite(one, source)
         return None if hosts.cancelled else suite
 
-    suites = [_with_places(suite, options, directory) for suite in _each(loaded, tuple(found)) if suite]
+    suites = [_with_directories(suite, options, directory) for suite in _load_each(loaded, tuple(found)) if suite]
     names = Counter(suite.name for suite in suites)
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
 
@@ -114,7 +116,7 @@ def load(
 def load_digests(
     found: Iterable[FoundSuite], hosts: SuiteHosts, options: LoadOptions, checkout: Checkout | None = None
 ) -> tuple[Suite, ...]:
-    """Suites to compute digests of; no suite program is loaded, hence those that are programs have no cases."""
+    """Suites for computing digests. Suite programs are not run, so their suites have no cases."""
     found = tuple(found)
     read = (one for one in found if one.format not in PROGRAM_FORMATS)
     loaded = {suite.path: suite for suite in load(read, hosts, options, checkout)}
@@ -128,8 +130,8 @@ def load_digests(
     )
 
 
-def _each(loaded: Callable[[FoundSuite], Suite | None], found: tuple[FoundSuite, ...]) -> Iterator[Suite | None]:
-    """What becomes of each, in order. Programs are waited for together: one that hangs holds up few others."""
+def _load_each(loaded: Callable[[FoundSuite], Suite | None], found: tuple[FoundSuite, ...]) -> Iterator[Suite | None]:
+    """Load each file; the suites in order. Suite programs run in parallel, since one may hang until its timeout."""
     if sum(one.format in PROGRAM_FORMATS for one in found) <= 1:
         yield from map(loaded, found)
         return
@@ -142,10 +144,10 @@ def _each(loaded: Callable[[FoundSuite], Suite | None], found: tuple[FoundSuite,
 def _suite(found: FoundSuite, source: SuiteSource) -> Suite:
     try:
         suite = format_named(found.format).suite(source)
-        invalid = tuple(replace(one, problem=_placed(one.problem, found)) for one in suite.invalid)
+        invalid = tuple(replace(one, problem=_located(one.problem, found)) for one in suite.invalid)
         return replace(suite, invalid=invalid, digest=source.digest())
     except SuiteError as error:
-        invalid = tuple(Invalid(problem=_placed(problem, found)) for problem in error.problems)
+        invalid = tuple(Invalid(problem=_located(problem, found)) for problem in error.problems)
         return Suite(
             path=found.path,
             file=found.file,
@@ -156,32 +158,32 @@ def _suite(found: FoundSuite, source: SuiteSource) -> Suite:
         )
 
 
-def _placed(problem: Problem, found: FoundSuite) -> Problem:
+def _located(problem: Problem, found: FoundSuite) -> Problem:
     return problem if problem.location else replace(problem, location=Location(path=found.path))
 
 
-def _with_places(suite: Suite, options: LoadOptions, directory: Callable[[Path], Path]) -> Suite:
-    """The suite, with the directories that agents work in. Links on the way are followed here, and never again."""
+def _with_directories(suite: Suite, options: LoadOptions, directory: Callable[[Path], Path]) -> Suite:
+    """The suite with resolved working directories. Links are followed now only, not when agents start."""
 
-    def in_place(said: WorkspaceSpec) -> WorkspaceSpec:
-        return replace(said, cwd=directory(said.cwd)) if said.cwd else said
+    def resolved_spec(spec: WorkspaceSpec) -> WorkspaceSpec:
+        return replace(spec, cwd=directory(spec.cwd)) if spec.cwd else spec
 
-    def at_its_place(runner: Runner) -> Runner:
+    def resolved_runner(runner: Runner) -> Runner:
         cwd = runner.agent.cwd
         return replace(runner, agent=replace(runner.agent, cwd=directory(cwd))) if cwd else runner
 
     return replace(
         suite,
-        workspace=in_place(_workspace(suite.workspace, options)),
+        workspace=resolved_spec(_workspace(suite.workspace, options)),
         cases=tuple(
-            replace(case, workspace=in_place(case.workspace)) if case.workspace else case for case in suite.cases
+            replace(case, workspace=resolved_spec(case.workspace)) if case.workspace else case for case in suite.cases
         ),
-        runners=tuple(usable(at_its_place(runner), suite.path, options.environment) for runner in suite.runners),
+        runners=tuple(usable(resolved_runner(runner), suite.path, options.environment) for runner in suite.runners),
     )
 
 
-def _workspace(said: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:
-    """Limits alone say nothing of the place."""
-    silent = said == WorkspaceSpec(limits=said.limits)
-    wanted = replace(options.workspace, limits=said.limits) if silent else said
-    return replace(wanted, cwd=options.cwd) if wanted.mode == "none" and wanted.cwd is None else wanted
+def _workspace(spec: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:
+    """The workspace of a suite; that of the options if the suite sets nothing but limits."""
+    unset = spec == WorkspaceSpec(limits=spec.limits)
+    spec = replace(options.workspace, limits=spec.limits) if unset else spec
+    return replace(spec, cwd=options.cwd) if spec.mode == "none" and spec.cwd is None else spec

@@ -1,4 +1,4 @@
-"""Stage: suites x runners -> executions, in the order results are shown in: case by case, runner by runner."""
+"""Stage: suites x runners -> plan. Its order, case by case and runner by runner, is that of all reports."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOptions) -> Plan:
-    """Every selected case on every selected runner; invalid cases and suites once. A shard takes every N-th entry.
+    """Every selected case on every selected runner; invalid cases and suites once. A shard gets every N-th entry.
 
-    Raises UsageError for a runner that nobody has.
+    Raises UsageError if no runner is configured, or a selector matches none.
     """
     check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options)
     if not runners and any(suite.cases and not suite.runners for suite in suites):
@@ -39,13 +39,13 @@ def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOp
             entry = Unrunnable(index=next(numbers), suite=suite, invalid=invalid)
             if entry.index % shards == shard - 1 and _selected(invalid.case_id or "*", (), options):
                 unrunnable.append(entry)
-        places: dict[tuple[str, str], int] = {}
-        leaders = dependency_groups(suite.cases)
+        first_index: dict[tuple[str, str], int] = {}  # of a group of cases on a runner
+        groups = dependency_groups(suite.cases)
         for case, runner in _pairs(suite, own, options):
             execution = _execution(next(numbers), suite, case, runner, options)
-            # What depends on each other is for the same shard.
-            place = places.setdefault((leaders[case.id], runner.id), execution.index)
-            if place % shards == shard - 1:
+            # Cases that depend on each other have to be in the same shard.
+            position = first_index.setdefault((groups[case.id], runner.id), execution.index)
+            if position % shards == shard - 1:
                 executions.append(execution)
     return Plan(
         suites=suites,
@@ -56,37 +56,39 @@ def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOp
 
 
 def check_runner_selectors(runners: Iterable[Runner], options: PlanOptions) -> None:
-    """Raises UsageError for a selector that selects none of them, the suites' own among them."""
+    """Raises UsageError for a selector that matches none of ``runners``."""
     ids = dict.fromkeys(runner.id for runner in runners)
     for selector in options.runners:
-        if not any(_any(name, (selector,)) for name in ids):
+        if not any(_matches_any(name, (selector,)) for name in ids):
             raise unknown_runner(selector, dict.fromkeys((*options.configured, *ids)))
 
 
 def _runners(suite: Suite, runners: tuple[Runner, ...], options: PlanOptions) -> tuple[Runner, ...]:
-    """A suite's own runners, or else the run's; also the run's, when those that are asked for are none of its own."""
+    """The runners of a suite: its own ones that are selected; if there are none, the selected ones of the run."""
     ids = {runner.id for runner in suite.runners}
     if options.only is not None:
         return tuple(runner for runner in runners if not ids or runner.id in ids)
-    return tuple(one for one in suite.runners if not options.runners or _any(one.id, options.runners)) or runners
+    return (
+        tuple(one for one in suite.runners if not options.runners or _matches_any(one.id, options.runners)) or runners
+    )
 
 
 def _pairs(suite: Suite, runners: tuple[Runner, ...], options: PlanOptions) -> Iterator[tuple[Case, Runner]]:
     fit = [runner for runner in runners if not runner.problem]
     for case in suite.cases:
         if _selected(case.id, case.tags, options) and (options.only is None or (suite.path, case.id) in options.only):
-            yield from ((case, runner) for runner in fit if not case.runners or _any(runner.id, case.runners))
+            yield from ((case, runner) for runner in fit if not case.runners or _matches_any(runner.id, case.runners))
 
 
 def _selected(case_id: str, tags: tuple[str, ...], options: PlanOptions) -> bool:
-    """Tags are alternatives. ``*`` stands for a suite that could not be read: no filter hides it."""
-    if options.cases and case_id != "*" and not _any(case_id, options.cases):
+    """Whether the filters select a case; one of several tags is enough. "*": an invalid suite, always selected."""
+    if options.cases and case_id != "*" and not _matches_any(case_id, options.cases):
         return False
-    return not options.tags or any(_any(tag, options.tags) for tag in tags) or case_id == "*"
+    return not options.tags or any(_matches_any(tag, options.tags) for tag in tags) or case_id == "*"
 
 
-def _any(name: str, patterns: tuple[str, ...]) -> bool:
-    """Whether one of the patterns stands for the name. A name with ``[`` in it stands for itself, too."""
+def _matches_any(name: str, patterns: tuple[str, ...]) -> bool:
+    """Whether one of the patterns matches the name. A name with ``[`` in it matches itself, too."""
     return any(name == one or matches(name, one) for one in patterns)
 
 

@@ -1,6 +1,6 @@
-"""Stage: a decided run report -> files, job summary, annotations, step outputs, pull request.
+"""Stage: decided run report -> report files, annotations, job summary, pull request, step outputs.
 
-The decision is made: nothing here changes it.
+The decision is not changed here, but a run whose reports cannot be written fails nevertheless.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import PublishOptions
     from skillgym_action.storage.run_directory import RunDirectory
 
-STANDARD_OUTPUT = "standard output"
-UNDELIVERED = {"verdict": "inconclusive", "exit-code": str(OutputError.exit_code)}
-ALWAYS = tuple(zip(("results", "junit", "summary", "comment"), REPORTS, strict=True))
+STDOUT = "standard output"
+FAILED_OUTPUTS = {"verdict": "inconclusive", "exit-code": str(OutputError.exit_code)}
+REPORT_FILES = tuple(zip(("results", "junit", "summary", "comment"), REPORTS, strict=True))
 
 
 def publish(
@@ -38,44 +38,45 @@ def publish(
     options: PublishOptions,
     observer: Observer,
     publisher: Publisher | None = None,
-    as_it_ended: Callable[[RunReport], RunReport] = lambda report: report,
+    final_report: Callable[[RunReport], RunReport] = lambda report: report,
 ) -> RunReport:
-    """Write every report, then GitHub's files, then the pull request, which may take long.
+    """Write the reports and the job summary, publish to the pull request, write the step outputs.
 
-    ``as_it_ended`` is asked then: what it makes of the report replaces what was written. Raises OutputError at the end,
-    when everything that can be written is.
+    Publishing may take long, and the run may be cancelled meanwhile. ``final_report`` is called after it; if it returns
+    another report, reports and summary are written again. Returns the last report. Raises OutputError at the end, when
+    everything that can be written has been written.
     """
     problems: list[Problem] = []
     notes = _write_files(directory, report, options, problems)
     if options.annotations:
-        with _collecting(problems, STANDARD_OUTPUT):
+        with _collecting(problems, STDOUT):
             for piece in reporter_named("annotations")(report):
                 observer.write_line(directory.redactor.text(piece).rstrip("\n"))
-    _summarize(directory, report, options, problems)
+    _append_summary(directory, report, options, problems)
     log = publisher.publish(report) if publisher else PublishLog()
-    if (ended := as_it_ended(report)) is not report:
-        report = ended
+    if (final := final_report(report)) is not report:
+        report = final
         _write_files(directory, report, options, problems)
-        _summarize(directory, report, options, problems)
-    _report_notes(replace(log, notes=(*notes, *log.notes)), directory, options, observer, problems)
+        _append_summary(directory, report, options, problems)
+    _publish_notes(replace(log, notes=(*notes, *log.notes)), directory, options, observer, problems)
     if options.step_outputs:
         with _collecting(problems, options.step_outputs):
-            undelivered = UNDELIVERED if problems and report.decision and report.decision.passed else {}
-            outputs = action_outputs(report, directory, options)
-            append_outputs(options.step_outputs, {**outputs, **undelivered, **log.outputs()})
+            overriding = FAILED_OUTPUTS if problems and report.decision and report.decision.passed else {}
+            outputs = {**action_outputs(report, directory, options), **overriding, **log.outputs()}
+            append_outputs(options.step_outputs, outputs)
     if problems:
         raise OutputError.of(*problems)
     return report
 
 
-def _report_notes(
+def _publish_notes(
     log: PublishLog, directory: RunDirectory, options: PublishOptions, observer: Observer, problems: list[Problem]
 ) -> None:
-    """What did not go well, to whoever may have to do something about it."""
+    """Show what could not be published: on the terminal, as annotations, and in the job summary."""
     for note in log.notes:
         observer.progress(f"note: {terminal_line(str(note))}")
         if options.annotations:
-            with _collecting(problems, STANDARD_OUTPUT):
+            with _collecting(problems, STDOUT):
                 observer.write_line(directory.redactor.text(log.notice(note)))
     if options.step_summary and log.notes:
         with _collecting(problems, options.step_summary):
@@ -85,20 +86,20 @@ def _report_notes(
 def _write_files(
     directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem]
 ) -> list[Problem]:
-    """What is wrong with report templates of the user's, in whose place ours are used."""
+    """Write all report files. What is wrong with the user's report templates: packaged ones are used instead."""
     notes: list[Problem] = []
-    for kind, path in (*((kind, directory.path / name) for kind, name in ALWAYS), *options.reports):
+    for kind, path in (*((kind, directory.path / name) for kind, name in REPORT_FILES), *options.reports):
         with _collecting(problems, path):
             try:
-                directory.write_whole(path, render(kind, report, options))
+                directory.write_whole(path, _render(kind, report, options))
             except ConfigError as error:
                 notes += [problem for problem in error.problems if problem not in notes]
-                directory.write_whole(path, render(kind, report, replace(options, templates=None)))
+                directory.write_whole(path, _render(kind, report, replace(options, templates=None)))
     return notes
 
 
-def render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[str]:
-    """A report of that kind, in pieces. Raises ConfigError for a template of the user's that does not work."""
+def _render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[str]:
+    """A report of that kind, in pieces. Raises ConfigError for a report template of the user's that fails."""
     if kind == "summary":
         from skillgym_action.reporters.markdown import summary
 
@@ -112,7 +113,7 @@ def render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[st
 
 @contextmanager
 def _collecting(problems: list[Problem], path: Path | str) -> Iterator[None]:
-    """What cannot be written must not keep the rest from being written."""
+    """Collect what cannot be written in ``problems``, so that the rest is written."""
     try:
         yield
     except OutputError as error:
@@ -122,29 +123,31 @@ def _collecting(problems: list[Problem], path: Path | str) -> Iterator[None]:
         problems += [] if problem in problems else [problem]
 
 
-def _summarize(directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem]) -> None:
-    """The job summary has what the file has, or would have, if that could be written."""
+def _append_summary(
+    directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem]
+) -> None:
+    """Append ``summary.md`` to the job summary; rendered again if the file could not be written."""
     if not options.step_summary:
         return
     with _collecting(problems, options.step_summary):
         try:
             pieces = [(directory.path / "summary.md").read_text(encoding="utf-8")]
         except FileNotFoundError:
-            pieces = list(render("summary", report, replace(options, templates=None)))
+            pieces = list(_render("summary", report, replace(options, templates=None)))
         if not append_summary(options.step_summary, directory.redactor.text("".join(pieces))):
             full = f"The job summary is full; this run's is in {directory.path.name}/summary.md.\n"
             append_summary(options.step_summary, full)
 
 
 def action_outputs(report: RunReport, directory: RunDirectory, options: PublishOptions) -> dict[str, str]:
-    """The action's outputs: numbers, words of ours and paths, never an agent's text. Unknown is empty.
+    """The action's outputs: numbers, fixed words and paths, never text of an agent. Unknown values are empty.
 
-    Paths are relative to the working directory, since later steps know it by another name.
+    Paths are relative to the working directory, which later steps may see under another path.
     """
     totals, decision = report.totals(), report.decision
-    places = {kind: directory.path / name for kind, name in ALWAYS} | dict(options.reports)
+    paths = {kind: directory.path / name for kind, name in REPORT_FILES} | dict(options.reports)
     if decision is None:
-        raise ValueError("the gate decides before anything is delivered")
+        raise ValueError("a report has no outputs before the gate has decided")
     rate, cost = totals.pass_rate, totals.cost_usd
     return {
         "verdict": decision.verdict,
@@ -155,7 +158,7 @@ def action_outputs(report: RunReport, directory: RunDirectory, options: PublishO
         "cost-usd": "" if cost is None or not totals.cost_complete else f"{cost:.6f}",
         "tokens": "" if totals.tokens.total_tokens is None else str(totals.tokens.total_tokens),
         "duration-seconds": f"{report.duration_ms / 1000:.3f}",
-        **{f"{kind}-path": _relative(places[kind], options.cwd) for kind in ("junit", "results", "summary")},
+        **{f"{kind}-path": _relative(paths[kind], options.cwd) for kind in ("junit", "results", "summary")},
     }
 
 

@@ -1,4 +1,4 @@
-"""Stage: results -> run report, compared with an earlier one."""
+"""Stage: results -> run report, compared with a baseline."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 def report_run(
     services: Services, plan: Plan, results: tuple[Result, ...], journal: Journal, *, command: str, shard: str | None
 ) -> RunReport:
-    """What is known of the run, before the gate has decided on it. It does not end before it began, say clocks or not.
-
-    A resumed run lasts from its first start to its last end.
-    """
+    """The report of a run, without a decision. A resumed run lasts from its first start to its last end."""
+    # On another machine the clock may be behind: the run must not end before it began.
     began, ended = journal.began, max(services.clock.now(), journal.began)
     warnings = [*journal.warnings, *(warning for suite in plan.suites for warning in suite.warnings)]
     return RunReport(
@@ -50,7 +48,7 @@ def report_run(
 
 
 def report_stored_run(services: Services, report: RunReport) -> RunReport:
-    """A stored run as it may be told here: with our addresses, and without our secrets, whoever wrote it."""
+    """A stored run, without the secrets of this process, and with links to the current repository and workflow run."""
     redacted = services.directory.redactor.redacted
     results = (redacted(result, exclude=("suite", "runner")) for result in report.results)
     suites_from = redacted(report.suites_from) if report.suites_from else None
@@ -58,7 +56,7 @@ def report_stored_run(services: Services, report: RunReport) -> RunReport:
 
 
 def compare_with_baseline(report: RunReport, base: RunReport | None, options: ReportOptions) -> RunReport:
-    """With what changed since the baseline. One that is named and not there is a warning: some run is the first."""
+    """The report with the comparison. A configured baseline that does not exist is a warning: some run is the first."""
     if base is not None:
         from skillgym_action.comparison.comparison import compare
 

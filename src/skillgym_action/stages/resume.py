@@ -1,4 +1,4 @@
-"""Stage: a plan -> what the journal of an earlier start of its run tells. Nothing is taken over that does not fit."""
+"""Stage: plan and journal file -> journal with the sessions of an interrupted run that fit the plan."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_JUDGED_AGAIN_WARNINGS, MAX_LISTED_EXECUTIONS, MAX_QUOTED_VERSION_CHARS
+from skillgym_action.limits import MAX_JUDGED_AGAIN_WARNINGS, MAX_LISTED_EXECUTIONS, MAX_QUOTED_VERSION_CHARACTERS
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.result import SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.model.verdicts import GREEN, Status
+from skillgym_action.reporters.wording import counted
 from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.storage.journal import Journal, SessionCosts
 from skillgym_action.storage.journal_lines import read
@@ -26,27 +27,27 @@ if TYPE_CHECKING:
 
 
 def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead) -> Journal:
-    """``journal`` with what was done before; where nothing was, the run begins ``now``.
+    """``journal`` with the sessions that finished before. If there is no journal file, it begins with ``now``.
 
-    Raises UsageError for a file that is no journal of ours.
+    Raises UsageError for a file that is not a journal.
     """
     found = read(services.directory.journal.lines())
     services.directory.go_on()
     if found.began is None:
         services.directory.begin(now.line())
         return replace(journal, warnings=tuple(found.warnings))
-    held = {sessions[-1].digest: sessions for sessions in found.sessions.values()}
-    sessions = {
-        one.index: tuple(_attempted(one, told) for told in _finished(held.get(journal.digests[one.index], ())))
-        for one in plan.executions
-    }
-    services.observer.progress(f"resumed: {sum(map(len, sessions.values()))} sessions were finished before")
+    by_digest = {sessions[-1].digest: sessions for sessions in found.sessions.values()}
+    sessions = {}
+    for execution in plan.executions:
+        stored = _finished(by_digest.get(journal.digests[execution.index], ()))
+        sessions[execution.index] = tuple(_session_result(execution, one) for one in stored)
+    services.observer.progress(f"resumed: {counted(sum(map(len, sessions.values())), 'session')} finished before")
     warnings = (
         *found.warnings,
         *_differences(found.began, now),
-        *_left_out(found, plan, set(journal.digests.values())),
-        *_gone(plan, sessions),
-        *_again(found, plan, journal.digests, sessions),
+        *_unused(found, plan, set(journal.digests.values())),
+        *_lost_workspaces(plan, sessions),
+        *_judged_again(found, plan, journal.digests, sessions),
         *_interrupted(found.interrupted),
     )
     return replace(
@@ -59,100 +60,101 @@ def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead) -
 
 
 def _finished(sessions: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
-    """Those of an execution that need not be held again, each of which follows the one before."""
-    follower = 1, 1
+    """The sessions of an execution that need not run again: finished ones, up to the first gap."""
+    expected = 1, 1
     for one in sessions:
-        if not one.is_finished or one.place != follower:
+        if not one.is_finished or one.place != expected:
             return
         yield one
         repetition, number = one.place
-        follower = (repetition + 1, 1) if one.result.status in GREEN else (repetition, number + 1)
+        expected = (repetition + 1, 1) if one.result.status in GREEN else (repetition, number + 1)
 
 
-def _attempted(execution: Execution, told: SessionEntry) -> SessionResult:
-    """What the suite says of the case is told by the suite, as it is today."""
+def _session_result(execution: Execution, stored: SessionEntry) -> SessionResult:
+    """The result of a stored session. What the suite defines is taken from the suite, not from the journal."""
     case = execution.case
-    result = restored_result(told.result, execution.index, execution.suite, execution.runner)
+    result = restored_result(stored.result, execution.index, execution.suite, execution.runner)
     return SessionResult(
         result=replace(
             result,
             case_id=case.id,
-            judgement=replace(result.judgement, cost_usd=told.judge_usd),
+            judgement=replace(result.judgement, cost_usd=stored.judge_usd),
             location=case.location,
             tags=case.tags,
             expected_fail=case.expected_fail,
             prompt=case.prompt,
         ),
-        agent_cost=Cost(usd=told.agent_usd, source=told.result.cost_source),
-        trouble=Trouble(kind=told.trouble.kind, message=told.trouble.message) if told.trouble else None,
+        agent_cost=Cost(usd=stored.agent_usd, source=stored.result.cost_source),
+        trouble=Trouble(kind=stored.trouble.kind, message=stored.trouble.message) if stored.trouble else None,
     )
 
 
 def _spent(one: SessionEntry) -> SessionCosts:
-    """Nobody knows what sessions cost that were interrupted; most of those have no line at all, hence no say."""
+    """What a session cost. A cancelled one counts as far as its cost is known; most have no line in the journal."""
     costs = one.agent_usd, one.judge_usd
     if one.result.status is Status.SKIPPED:
         costs = one.agent_usd or 0.0, one.judge_usd or 0.0
     return SessionCosts(suite=one.suite, runner=one.result.runner_id or "", costs=costs)
 
 
-# --- what people should know ------------------------------------------------------------------------
+# --- warnings ---------------------------------------------------------------------------------------
 
 
 def _differences(before: JournalHeadEntry, now: JournalHead) -> Iterator[Problem]:
     if before.tool.version != now.version:
-        version = before.tool.version[:MAX_QUOTED_VERSION_CHARS]
-        yield Problem(message=f"the run began with skillgym-action {version}, and goes on with {now.version}")
+        version = before.tool.version[:MAX_QUOTED_VERSION_CHARACTERS]
+        yield Problem(message=f"the run was started with skillgym-action {version} and is resumed with {now.version}")
     if before.commit != now.commit:
-        yield Problem(message=f"the run began on commit {before.commit}, and goes on with {now.commit}")
+        yield Problem(message=f"the run was started on commit {before.commit} and is resumed on {now.commit}")
     changed = [
-        f"--{name} was {_given(before.settings.get(name))} and is {_given(value)}"
+        f"--{name} was {_setting(before.settings.get(name))} and is {_setting(value)}"
         for name, value in now.settings.items()
         if before.settings.get(name) != value
     ]
     if changed:
         yield Problem(
-            message=f"the run goes on with other options: {', '.join(changed)}",
-            remedy="sessions that were finished stay as they are",
+            message=f"the run is resumed with other options: {', '.join(changed)}",
+            remedy="finished sessions are not run again",
         )
 
 
-def _given(value: float | None) -> str:
-    return "not given" if value is None else f"{value:g}"
+def _setting(value: float | None) -> str:
+    return "not set" if value is None else f"{value:g}"
 
 
-def _left_out(found: JournalContents, plan: Plan, digests: set[str]) -> Iterator[Problem]:
-    """Sessions of executions that are others now, or are not asked for."""
+def _unused(found: JournalContents, plan: Plan, digests: set[str]) -> Iterator[Problem]:
+    """Sessions of executions that have changed, or are not selected now."""
     today = {(one.suite.path, one.case.id, one.runner.id) for one in plan.executions}
     gone = [key for key, sessions in found.sessions.items() if sessions[-1].digest not in digests]
     if changed := [key for key in gone if key in today]:
-        yield Problem(message=f"begun anew, since suite, prompt, agent or model changed: {_listed(changed)}")
+        yield Problem(message=f"run again, since suite, prompt, agent or model changed: {_listed(changed)}")
     if unasked := [key for key in gone if key not in today]:
         yield Problem(
-            message=f"in the journal and not in the report, since they are not asked for: {_listed(unasked)}",
-            remedy="resume with the arguments that the run began with",
+            message=f"in the journal but not in the report, since they are not selected: {_listed(unasked)}",
+            remedy="resume with the arguments that the run was started with",
         )
 
 
-def _gone(plan: Plan, sessions: Mapping[int, tuple[SessionResult, ...]]) -> Iterator[Problem]:
-    """Suites that work in one directory, where some of it was done: the directory went with the earlier start."""
+def _lost_workspaces(plan: Plan, sessions: Mapping[int, tuple[SessionResult, ...]]) -> Iterator[Problem]:
+    """Suites with a shared workspace and some finished sessions: the workspace was removed with the earlier run."""
     shared = [one for one in plan.executions if workspace_spec(one).mode == "shared"]
     done = {one.suite.path for one in shared if sessions[one.index]}
     for path in sorted(done & {one.suite.path for one in shared if not sessions[one.index]}):
-        yield Problem(message=f"{path}: what earlier sessions left in the shared workspace is gone")
+        yield Problem(message=f"{path}: the shared workspace of the finished sessions no longer exists")
 
 
-def _again(
+def _judged_again(
     found: JournalContents, plan: Plan, digests: Mapping[int, str], sessions: Mapping[int, tuple[SessionResult, ...]]
 ) -> Iterator[Problem]:
-    """Sessions whose commands, graders or checks ran more than once, or will: the run was interrupted meanwhile."""
+    """Sessions whose commands, graders or checks run more than once, since the run was interrupted meanwhile."""
     notes = []
     executions = {digests[one.index]: one for one in plan.executions}
     for (digest, (repetition, number)), begun in found.judging.items():
         if (one := executions.get(digest)) is None:
             continue
         done = any(
-            (held.attempt.repetition, held.attempt.session) == (repetition, number) for held in sessions[one.index]
+            (stored.attempt.repetition, stored.attempt.session) == (repetition, number)
+            for stored in sessions[one.index]
         )
         if not (interrupted := begun - done):
             continue
@@ -163,14 +165,14 @@ def _again(
             f"the run was interrupted{times}, and {'were run again' if done else 'run again with the session'}"
         )
     if len(notes) > MAX_JUDGED_AGAIN_WARNINGS:
-        notes[MAX_JUDGED_AGAIN_WARNINGS:] = [f"{len(notes) - MAX_JUDGED_AGAIN_WARNINGS:,} more sessions like that"]
+        notes[MAX_JUDGED_AGAIN_WARNINGS:] = [f"{len(notes) - MAX_JUDGED_AGAIN_WARNINGS:,} more sessions"]
     yield from (Problem(message=note) for note in notes)
 
 
 def _interrupted(number: int) -> Iterator[Problem]:
     if number:
         were = "1 session was" if number == 1 else f"{number:,} sessions were"
-        yield Problem(message=f"{were} under way when the run was interrupted; what they cost is unknown")
+        yield Problem(message=f"{were} running when the run was interrupted; the cost is unknown")
 
 
 def _listed(keys: Sequence[Key]) -> str:

@@ -14,11 +14,10 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, FailFast, Field
 
-from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARS
+from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
-from skillgym_action.model.findings import Finding
-from skillgym_action.model.result import Attempt, Failure, Judgement, Outcome, Result
+from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
 from skillgym_action.model.run_report import RunReport, SuitesFrom
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.session import AgentConfig
@@ -111,7 +110,7 @@ def _error(result: Result) -> Failure | None:
 
 
 def _end_of_output(output: str) -> str:
-    return tail(output, MAX_FINAL_OUTPUT_CHARS)
+    return tail(output, MAX_FINAL_OUTPUT_CHARACTERS)
 
 
 def _part_of_location(name: str) -> FieldSource:

@@ -1,4 +1,4 @@
-"""A run against a baseline: what pairs, what changed, and what that proves."""
+"""A run compared with a baseline: pairs, changes, significance."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lists(comparison):
         pytest.param("expected-failed", "unexpected-passed", {}, id="an agent that improves breaks nothing"),
         pytest.param("passed", "errored", {"no_longer_judged": ["edit on claude"]}, id="cannot be judged any more"),
         pytest.param("errored", "errored", {}, id="could not be judged before either"),
-        pytest.param("errored", "failed", {}, id="nobody knows whether it broke"),
+        pytest.param("errored", "failed", {}, id="unknown whether it is new"),
         pytest.param("passed", "skipped", {}, id="not run this time"),
     ],
 )
@@ -87,7 +87,7 @@ def test_only_the_same_case_is_compared(changes, kinds):
     assert redefined(**changes) == kinds
 
 
-def test_redefined_cases_count_for_nothing():
+def test_redefined_cases_are_not_compared():
     base, head = run_report("edit passed"), run_report("edit failed")
     head = replace(head, results=(replace(head.results[0], prompt="other"),))
     comparison = compare(base, head)
@@ -108,7 +108,7 @@ def test_one_session_each_is_judged_by_mcnemars_test():
     assert rate.significant
 
 
-def test_one_newly_failing_case_proves_nothing():
+def test_one_newly_failing_case_is_not_significant():
     comparison = compared(cases(20, "passed"), f"case-0 failed\n{cases(20, 'passed').split(chr(10), 1)[1]}")
     assert comparison.rate.p == 0.5
     assert not comparison.regressed
@@ -151,7 +151,7 @@ def retried(report, *statuses):
     return replace(report, results=tuple(replace(result, attempts=attempts) for result in report.results))
 
 
-def test_a_repetition_comes_to_what_its_last_session_came_to():
+def test_the_status_of_a_repetition_is_that_of_its_last_session():
     base = retried(run_report("edit passed"), "failed", "passed")
     assert compare(base, run_report("edit passed")).rate.before == 1.0
 
@@ -173,7 +173,7 @@ def test_a_case_that_always_passed_and_never_does_has_collapsed(before, after, c
     assert comparison.regressed == bool(collapsed)
 
 
-def test_a_regression_is_told_in_words():
+def test_a_regression_is_described_in_words():
     base = repeated(run_report(cases(12, "passed")), "passed", "passed")
     head = repeated(run_report(cases(12, "failed")), "failed", "failed")
     assert list(regressions(compare(base, head))) == [

@@ -10,15 +10,15 @@ from suite_programs import session_report
 
 
 @pytest.mark.parametrize(
-    ("python", "told"),
+    ("python", "json_name"),
     [
         pytest.param("prompt", "prompt", id="one word"),
         pytest.param("input_tokens", "inputTokens", id="two words"),
         pytest.param("observed_skill_reads", "observedSkillReads", id="three words"),
     ],
 )
-def test_names_are_snake_case_in_python_and_camel_case_on_disk(python, told):
-    assert camel_case(python) == told
+def test_names_are_snake_case_in_python_and_camel_case_on_disk(python, json_name):
+    assert camel_case(python) == json_name
 
 
 def test_fields_that_are_none_are_left_out_and_zeros_are_not():

@@ -22,16 +22,16 @@ LINKS = Links(repository="https://github.com/octo/skills", commit="4f2a9c1")
         pytest.param(Location(path="a\ud800"), "/a%3F", id="no character at all"),
     ],
 )
-def test_a_place_is_seen_in_the_commit(location, address):
+def test_a_location_links_to_its_line_in_the_commit(location, address):
     assert LINKS.line_address(location) == f"https://github.com/octo/skills/blob/4f2a9c1{address}"
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../a", "a/../../../evil/repo", "//evil.example", "./a", "a/", ""])
-def test_a_place_outside_the_repository_has_no_address(path):
+def test_a_path_outside_of_the_repository_has_no_address(path):
     assert LINKS.line_address(Location(path=path)) is None
 
 
-def test_without_a_commit_there_is_nothing_to_see():
+def test_without_a_commit_a_location_has_no_address():
     assert Links(repository="https://github.com/octo/skills").line_address(Location(path="a")) is None
 
 

@@ -1,4 +1,4 @@
-"""Limits of what a session may use of the machine: how they are written, which one wins, what passing one means."""
+"""Resource limits of a session: their notation, precedence, and what exceeding one means."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_size_has_a_unit_or_is_in_bytes(written_as, number):
         pytest.param("9999999TiB", "'9999999TiB' is more than any machine has", id="too much"),
     ],
 )
-def test_what_is_no_size_is_refused_with_an_example(written_as, problem):
+def test_an_invalid_size_is_refused_with_an_example(written_as, problem):
     with pytest.raises(LimitError) as caught:
         parse_size(written_as)
     assert str(caught.value) == f"{problem}; write a number of bytes, or 512MiB, 4 GiB, 2GB"
@@ -92,7 +92,7 @@ def test_what_is_no_size_is_refused_with_an_example(written_as, problem):
         '{"memory": "4GiB", "fileSize": "100MB", "processes": 50}',
     ],
 )
-def test_text_and_yaml_say_the_same(text):
+def test_limits_as_text_and_as_yaml_are_equal(text):
     assert parse_limits(text) == {"memory": 4 * GIB, "file_size": 100_000_000, "processes": 50}
 
 
@@ -122,7 +122,7 @@ def test_sizes_are_shown_in_the_largest_unit_that_fits(number, text):
     assert format_size(number) == text
 
 
-def test_of_two_limits_the_smaller_one_holds():
+def test_the_smaller_one_of_two_limits_applies():
     run, own = ResourceLimits(memory=4 * GIB, disk=GIB), ResourceLimits(memory=5 * GIB, disk=MIB, processes=9)
     assert run.tightest(own) == own.tightest(run) == ResourceLimits(memory=4 * GIB, disk=MIB, processes=9)
     assert run.tightest(None) == run
@@ -135,8 +135,8 @@ def chosen(folder: Path, run: str = "", job: Job | None = None, **given: Any) ->
     """The limits of a run whose configuration says ``run``."""
     written(folder, {"skillgym.config.yaml": f"run: {{{run}}}\n", ".git/HEAD": ""})
     here = current_context(folder, {}, job)
-    told = configuration(Settings(), here)
-    return resolve.options(validated_settings(given, str), told, here, runners=1).plan.limits
+    configured = configuration(Settings(), here)
+    return resolve.options(validated_settings(given, str), configured, here, runners=1).plan.limits
 
 
 def test_an_option_wins_over_the_configuration_key_by_key(tmp_path):
@@ -160,7 +160,7 @@ def test_in_the_action_memory_and_disk_are_limited_as_well(tmp_path):
     assert chosen(tmp_path, job=Job(), limits="disk=none").disk is None
 
 
-def test_the_environment_twin_and_the_option(tmp_path):
+def test_limits_from_the_environment_and_from_the_option(tmp_path):
     root = repository(tmp_path)
     refused = skillgym("run", cwd=root, SKILLGYM_LIMITS="memory=lots")
     assert refused.code == 2
@@ -170,8 +170,8 @@ def test_the_environment_twin_and_the_option(tmp_path):
 
 
 def test_the_input_is_text_or_a_mapping():
-    told = settings_of({"limits": "memory: 2GiB\nprocesses: 100", "keep": "all"})
-    assert (dict(told.limits), told.keep) == ({"memory": 2 * GIB, "processes": 100}, "all")
+    configured = settings_of({"limits": "memory: 2GiB\nprocesses: 100", "keep": "all"})
+    assert (dict(configured.limits), configured.keep) == ({"memory": 2 * GIB, "processes": 100}, "all")
     with pytest.raises(UsageError, match="input limits: disk: '1' is less than"):
         settings_of({"limits": "disk=1"})
 
@@ -185,7 +185,7 @@ def test_the_input_is_text_or_a_mapping():
         ("run:\n  keep: some\n", "2:3: run.keep: must be 'changed', 'all' or 'none'"),
     ],
 )
-def test_a_mistake_in_the_configuration_has_its_place(tmp_path, text, problem):
+def test_an_error_in_the_configuration_has_its_location(tmp_path, text, problem):
     written(tmp_path, {"skillgym.config.yaml": text, ".git/HEAD": ""})
     with pytest.raises(ConfigError) as caught:
         configuration(Settings(), current_context(tmp_path, {}))
@@ -248,7 +248,7 @@ FORMATS = [of_xbench, of_python, of_typescript, of_agentv]
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-def test_every_format_says_limits_with_the_workspace(tmp_path, format_):
+def test_every_format_has_limits_in_the_workspace(tmp_path, format_):
     limits = {"memory": "512MiB", "disk": MIB, "processes": 50, "fileSize": "1 MB"}
     expected = ResourceLimits(memory=512 * MIB, disk=MIB, processes=50, file_size=1_000_000)
     assert format_(tmp_path, limits).workspace.limits == expected
@@ -263,7 +263,7 @@ def test_every_format_says_limits_with_the_workspace(tmp_path, format_):
         (of_agentv, "evals/EVAL.yaml:1:"),
     ],
 )
-def test_a_mistake_in_a_suite_has_its_place(tmp_path, format_, where):
+def test_an_error_in_a_suite_has_its_location(tmp_path, format_, where):
     with pytest.raises(SuiteError) as caught:
         format_(tmp_path, {"memory": "4G"})
     assert str(caught.value).startswith(where)
@@ -277,7 +277,7 @@ def test_an_unknown_limit_of_a_suite_is_refused(tmp_path, format_):
         format_(tmp_path, {"memroy": "4GiB"})
 
 
-def test_limits_alone_say_nothing_of_the_place(tmp_path):
+def test_limits_alone_do_not_replace_the_configured_workspace(tmp_path):
     """What the configuration says of workspaces is for a suite that says nothing but limits, too."""
     written(tmp_path, {"s.json": json.dumps({"cases": [case()], "workspace": {"limits": {"processes": 9}}})})
     found = FoundSuite(path="s.json", file=tmp_path / "s.json", format="x-bench")
@@ -290,7 +290,7 @@ def test_limits_alone_say_nothing_of_the_place(tmp_path):
     )
 
 
-def test_a_case_of_agentv_says_it_over_its_suite(tmp_path):
+def test_limits_of_an_agentv_case_override_those_of_its_suite(tmp_path):
     shared = {"workspace": {"template": "t", "limits": {"memory": "2GiB", "processes": 9}}}
     files = {"evals/t/a.txt": "a"}
     own = one_case(tmp_path, workspace={"limits": {"memory": "3GiB"}}, suite=shared, files=files).workspace
@@ -332,9 +332,9 @@ def test_the_agent_the_bootstrap_and_the_commands_of_a_case_have_the_limits(tmp_
     root = repository(tmp_path, files)
     given = validated_settings({"limits": "memory=2GiB"}, str)
     here = current_context(root, {})
-    told = configuration(given, here)
-    found = configured_runners(given, told, here)
-    options = resolve.options(given, told, here, runners=1)
+    configured = configuration(given, here)
+    found = configured_runners(given, configured, here)
+    options = resolve.options(given, configured, here, runners=1)
     with world_in(root) as services:
         door = Noting(services.processes)
         pipeline.run(replace(services, processes=door), found, options, command="run", show=lambda _: None)
@@ -356,7 +356,7 @@ def over_the_limit(folder: Path, **more: Any) -> Path:
     return repository(folder / "repo", files)
 
 
-def test_a_session_over_a_limit_is_failed_and_not_tried_again(tmp_path):
+def test_a_session_that_exceeds_a_limit_fails_and_is_not_retried(tmp_path):
     log = tmp_path / "log"
     root = over_the_limit(tmp_path)
     ran = skillgym("run", "--retry", "3", "--output", "out", cwd=root)
@@ -378,7 +378,7 @@ def test_an_expected_failure_does_not_cover_a_limit(tmp_path):
     assert result.status is Status.FAILED
 
 
-def test_a_run_that_is_resumed_keeps_what_failed_by_a_limit(tmp_path):
+def test_a_resumed_run_keeps_sessions_that_exceeded_a_limit(tmp_path):
     log = tmp_path / "log"
     root = over_the_limit(tmp_path)
     first = skillgym("run", "--output", "out", cwd=root)
@@ -392,7 +392,7 @@ def test_a_run_that_is_resumed_keeps_what_failed_by_a_limit(tmp_path):
 
 
 def limited():
-    """A report of one execution that failed by a limit, and whose assertion did not hold either."""
+    """A report of one execution that failed by a limit, and whose assertion failed, too."""
     report = run_report("fix failed resource-limit: used 5.2 GiB of memory; the limit is 4 GiB (limits.memory)")
     (result,) = report.results
     kind = TROUBLES["resource-limit"]

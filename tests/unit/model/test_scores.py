@@ -1,4 +1,4 @@
-"""Cases with a threshold: the score that comes of outcomes, the verdict that comes of the score, who is told of it."""
+"""Cases with a threshold: the score from outcomes, the status from the score, and where reports show it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from skillgym_action.storage.results_schema import Results
 CASE, RULE = Location(path="EVAL.yaml", line=3), Location(path="EVAL.yaml", line=9)
 
 
-def said(score, *, weight=1.0, required=False, passed=None, name="rule"):
+def scored(score, *, weight=1.0, required=False, passed=None, name="rule"):
     """An outcome; a score of None: it could not tell."""
     return Outcome(
         assertion=name,
@@ -63,17 +63,19 @@ def judged(*outcomes, threshold=0.8, trouble=None, expected_fail=False):
 
 SCORES = [
     pytest.param([], 0, id="nothing"),
-    pytest.param([said(1)], 1, id="one"),
-    pytest.param([said(1), said(0), said(0)], 0.3333, id="the mean"),
-    pytest.param([said(1, weight=3), said(0.5)], 0.875, id="weights"),
-    pytest.param([said(1, weight=0), said(0.5)], 0.5, id="a weight of 0"),
-    pytest.param([said(1, weight=0)], 0, id="no weight at all"),
-    pytest.param([said(0.8, required=True), said(1)], 0.9, id="a required one that is good enough"),
-    pytest.param([said(0.79, required=True), said(1, weight=9)], 0, id="a required one that is not"),
-    pytest.param([said(0.6, required=0.6), said(1)], 0.8, id="its own line"),
-    pytest.param([said(0.89, required=0.9), said(1)], 0, id="its own line is missed"),
-    pytest.param([said(0.5, required=True, weight=0), said(1)], 0, id="required without a weight"),
-    pytest.param([replace(said(0), score=None, passed=True), replace(said(0), score=None)], 0.5, id="without scores"),
+    pytest.param([scored(1)], 1, id="one"),
+    pytest.param([scored(1), scored(0), scored(0)], 0.3333, id="the mean"),
+    pytest.param([scored(1, weight=3), scored(0.5)], 0.875, id="weights"),
+    pytest.param([scored(1, weight=0), scored(0.5)], 0.5, id="a weight of 0"),
+    pytest.param([scored(1, weight=0)], 0, id="no weight at all"),
+    pytest.param([scored(0.8, required=True), scored(1)], 0.9, id="a required one that is good enough"),
+    pytest.param([scored(0.79, required=True), scored(1, weight=9)], 0, id="a required one that is not"),
+    pytest.param([scored(0.6, required=0.6), scored(1)], 0.8, id="its own line"),
+    pytest.param([scored(0.89, required=0.9), scored(1)], 0, id="its own line is missed"),
+    pytest.param([scored(0.5, required=True, weight=0), scored(1)], 0, id="required without a weight"),
+    pytest.param(
+        [replace(scored(0), score=None, passed=True), replace(scored(0), score=None)], 0.5, id="without scores"
+    ),
 ]
 
 
@@ -84,33 +86,33 @@ def test_the_score_of_a_case(outcomes, score):
 
 
 def test_a_required_assertion_needs_the_case_s_threshold():
-    assert judged(said(0.5, required=True), said(1), threshold=0.5).score == 0.75
-    assert judged(said(0.5, required=True), said(1), threshold=0.6).score == 0
+    assert judged(scored(0.5, required=True), scored(1), threshold=0.5).score == 0.75
+    assert judged(scored(0.5, required=True), scored(1), threshold=0.6).score == 0
 
 
 # --- the verdict ------------------------------------------------------------------------------------
 
-UNKNOWN = said(None)
+UNKNOWN = scored(None)
 VERDICTS = [
-    pytest.param([said(1), said(0.6)], 0.8, "passed", id="at the threshold"),
-    pytest.param([said(1), said(0.59)], 0.8, "failed", id="below it"),
-    pytest.param([said(0.2)], 0.2, "passed", id="an assertion that does not hold need not matter"),
-    pytest.param([said(0.9)], 0.95, "failed", id="one that holds need not be enough"),
-    pytest.param([said(0)], 0, "passed", id="nothing is needed"),
+    pytest.param([scored(1), scored(0.6)], 0.8, "passed", id="at the threshold"),
+    pytest.param([scored(1), scored(0.59)], 0.8, "failed", id="below it"),
+    pytest.param([scored(0.2)], 0.2, "passed", id="an assertion that fails need not matter"),
+    pytest.param([scored(0.9)], 0.95, "failed", id="one that passes need not be enough"),
+    pytest.param([scored(0)], 0, "passed", id="nothing is needed"),
     pytest.param([], 0.8, "failed", id="nothing says that it passed"),
     pytest.param(
-        [said(1, weight=0.1), said(1, weight=0.1), said(0.4, weight=0.1)],
+        [scored(1, weight=0.1), scored(1, weight=0.1), scored(0.4, weight=0.1)],
         0.8,
         "passed",
         id="sums of fractions are not exact, and that never decides",
     ),
-    pytest.param([UNKNOWN], 0.8, "errored", id="nobody can tell"),
-    pytest.param([said(1, weight=99), UNKNOWN], 0.8, "errored", id="what could not be judged never passes"),
-    pytest.param([said(1), said(None, weight=0)], 0.8, "errored", id="... whatever its weight"),
-    pytest.param([said(0.5), UNKNOWN], 0.8, "failed", id="the threshold is out of reach"),
-    pytest.param([said(0.6), UNKNOWN], 0.8, "errored", id="the threshold is within reach"),
-    pytest.param([said(0, required=True, weight=0), said(1), UNKNOWN], 0.8, "failed", id="a required one says no"),
-    pytest.param([said(1), said(None, required=True)], 0.8, "errored", id="a required one cannot tell"),
+    pytest.param([UNKNOWN], 0.8, "errored", id="cannot be judged"),
+    pytest.param([scored(1, weight=99), UNKNOWN], 0.8, "errored", id="what could not be judged never passes"),
+    pytest.param([scored(1), scored(None, weight=0)], 0.8, "errored", id="... whatever its weight"),
+    pytest.param([scored(0.5), UNKNOWN], 0.8, "failed", id="the threshold is out of reach"),
+    pytest.param([scored(0.6), UNKNOWN], 0.8, "errored", id="the threshold is within reach"),
+    pytest.param([scored(0, required=True, weight=0), scored(1), UNKNOWN], 0.8, "failed", id="a required one fails"),
+    pytest.param([scored(1), scored(None, required=True)], 0.8, "errored", id="a required one is undecided"),
 ]
 
 
@@ -122,12 +124,12 @@ def test_the_verdict(outcomes, threshold, status):
 
 
 def test_a_case_without_a_threshold_has_no_score():
-    assert judged(said(0.9), threshold=None).score is None
-    assert judged(said(0.9), said(0.7), threshold=None).status == "failed"
+    assert judged(scored(0.9), threshold=None).score is None
+    assert judged(scored(0.9), scored(0.7), threshold=None).status == "failed"
 
 
 def test_after_trouble_there_is_no_score():
-    judgement = judged(said(1), trouble=Trouble(kind="timeout", message="no end"))
+    judgement = judged(scored(1), trouble=Trouble(kind="timeout", message="no end"))
     assert (judgement.status, judgement.score) == ("errored", None)
 
 
@@ -138,12 +140,12 @@ def test_after_trouble_there_is_no_score():
         (
             0.9,
             "unexpected-passed",
-            "the score is 0.9 although the case expects a failure: the expectation is stale or the agent improved",
+            "the score is 0.9, but the case expects a failure: the expectation is outdated, or the agent has improved",
         ),
     ],
 )
 def test_an_expected_failure(score, status, message):
-    judgement = judged(said(score), expected_fail=True)
+    judgement = judged(scored(score), expected_fail=True)
     assert (judgement.status, judgement.score, judgement.failure.message) == (status, score, message)
 
 
@@ -151,32 +153,32 @@ def test_an_expected_failure(score, status, message):
 
 REASONS = [
     pytest.param(
-        [said(1), said(0, name="b"), said(0.1, name="c")],
+        [scored(1), scored(0, name="b"), scored(0.1, name="c")],
         "b: it scores 0",
         RULE,
-        id="the first that does not hold",
+        id="the first that fails",
     ),
     pytest.param(
-        [said(0.9), said(0.85, name="b")],
+        [scored(0.9), scored(0.85, name="b")],
         "b: it scores 0.85",
         RULE,
-        id="the lowest, where all hold",
+        id="the lowest, where all pass",
     ),
     pytest.param(
-        [said(0), said(0.5, required=True, name="b")],
+        [scored(0), scored(0.5, required=True, name="b")],
         "b is required to score 0.95 and scored 0.5: it scores 0.5",
         RULE,
         id="a required one",
     ),
     pytest.param(
-        [said(0.5, required=0.6, name="b")],
+        [scored(0.5, required=0.6, name="b")],
         "b is required to score 0.6 and scored 0.5: it scores 0.5",
         RULE,
         id="a required one with its own line",
     ),
-    pytest.param([], "no assertion says that it passed", CASE, id="no assertion"),
+    pytest.param([], "no assertion was evaluated", CASE, id="no assertion"),
     pytest.param(
-        [UNKNOWN, said(0, weight=9, name="b")],
+        [UNKNOWN, scored(0, weight=9, name="b")],
         "b: it scores 0",
         RULE,
         id="not one that could not tell",
@@ -185,7 +187,7 @@ REASONS = [
 
 
 @pytest.mark.parametrize(("outcomes", "message", "location"), REASONS)
-def test_a_failure_says_what_kept_the_score_low(outcomes, message, location):
+def test_a_failure_explains_the_low_score(outcomes, message, location):
     failure = judged(*outcomes, threshold=0.95).failure
     assert (failure.name, failure.message, failure.location) == ("AssertionError", message, location)
 
@@ -206,7 +208,7 @@ def report_with(score, *outcomes):
 
 
 def test_results_have_scores_with_four_digits_and_weights_other_than_one():
-    report = report_with(2 / 3, said(2 / 3, weight=2.5), said(1.0), said(None))
+    report = report_with(2 / 3, scored(2 / 3, weight=2.5), scored(1.0), scored(None))
     text = "".join(results_file.render(report))
     edit, fix = json.loads(text)["suites"][0]["results"]
     assert edit["score"] == 0.6667
@@ -216,13 +218,13 @@ def test_results_have_scores_with_four_digits_and_weights_other_than_one():
         (None, None),
     ]
     assert "score" not in fix
-    told = restored(Results.model_validate_json(text, strict=True), Path("results.json"))
-    assert told.results[0].score == 0.6667
-    assert [one.weight for one in told.results[0].judgement.outcomes] == [2.5, 1, 1]
-    assert "".join(results_file.render(replace(told, decision=report.decision))) == text
+    stored = restored(Results.model_validate_json(text, strict=True), Path("results.json"))
+    assert stored.results[0].score == 0.6667
+    assert [one.weight for one in stored.results[0].judgement.outcomes] == [2.5, 1, 1]
+    assert "".join(results_file.render(replace(stored, decision=report.decision))) == text
 
 
-def test_junit_tells_the_score_as_a_property():
+def test_junit_has_the_score_as_a_property():
     tree = ET.fromstring("".join(junit.render(report_with(2 / 3))))
     edit, fix = ({one.get("name"): one.get("value") for one in case.iter("property")} for case in tree.iter("testcase"))
     assert edit["skillgym.score"] == "0.6667"

@@ -1,4 +1,4 @@
-"""Snapshots: what executions may use, compared with what they used before."""
+"""Token snapshots: creating them, and comparing the usage of executions with them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TAKEN = Snapshot(
 
 
 @pytest.mark.parametrize(
-    ("actual", "tolerance", "told"),
+    ("actual", "tolerance", "message"),
     [
         pytest.param(100, Tolerance(absolute=0), None, id="the same"),
         pytest.param(1, Tolerance(absolute=0), None, id="less is always fine"),
@@ -56,12 +56,12 @@ TAKEN = Snapshot(
         ),
     ],
 )
-def test_what_is_allowed(actual, tolerance, told):
+def test_the_allowed_usage(actual, tolerance, message):
     trouble = snapshot_trouble(TAKEN, actual, "totalTokens", tolerance)
-    assert (trouble and (trouble.kind, trouble.message)) == (told and ("snapshot", told))
+    assert (trouble and (trouble.kind, trouble.message)) == (message and ("snapshot", message))
 
 
-def test_a_snapshot_of_another_metric_proves_nothing():
+def test_a_snapshot_of_another_metric_is_trouble():
     trouble = snapshot_trouble(TAKEN, 1, "inputTokens", Tolerance(absolute=1))
     assert trouble is not None
     assert trouble.message.startswith("the snapshot is of totalTokens, the configuration of inputTokens")
@@ -71,16 +71,16 @@ def test_a_snapshot_of_another_metric_proves_nothing():
 
 
 def entry(**changes: Any) -> dict[str, Any]:
-    told = {"caseId": "one", "runnerId": "sh", "metric": "totalTokens", "value": 100, "agentType": "command"}
-    return told | {"updatedAt": "2026-01-01T00:00:00.000Z"} | changes
+    fields = {"caseId": "one", "runnerId": "sh", "metric": "totalTokens", "value": 100, "agentType": "command"}
+    return fields | {"updatedAt": "2026-01-01T00:00:00.000Z"} | changes
 
 
 def stored(**entries: Any) -> str:
-    return json.dumps({"version": 1, "entries": {key.replace("__", "::"): told for key, told in entries.items()}})
+    return json.dumps({"version": 1, "entries": {key.replace("__", "::"): fields for key, fields in entries.items()}})
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "problem"),
     [
         pytest.param("{", "1:2: not JSON: ", id="cut"),
         pytest.param("[]", "1:1: must be a mapping", id="a list"),
@@ -94,15 +94,15 @@ def stored(**entries: Any) -> str:
         pytest.param(stored(a=entry(metric="usd")), "metric: must be 'totalTokens'", id="unknown metric"),
     ],
 )
-def test_a_file_that_is_not_sound_is_refused_with_its_place(tmp_path, text, told):
+def test_an_invalid_snapshot_file_is_refused_with_its_location(tmp_path, text, problem):
     (tmp_path / FILE).write_text(text)
     with pytest.raises(ConfigError) as caught:
         SnapshotFile(tmp_path / FILE, FILE)
     assert str(caught.value).startswith(f"{FILE}:1:")
-    assert told in str(caught.value)
+    assert problem in str(caught.value)
 
 
-def test_what_others_wrote_meanwhile_stays(tmp_path):
+def test_entries_written_meanwhile_by_others_are_preserved(tmp_path):
     first, second = (SnapshotFile(tmp_path / "a" / FILE, FILE) for _ in range(2))
     first.take(TAKEN)
     first.save()
@@ -112,7 +112,7 @@ def test_what_others_wrote_meanwhile_stays(tmp_path):
     assert [path.name for path in (tmp_path / "a").iterdir()] == [FILE]
 
 
-def test_a_place_that_cannot_be_written_to_is_told(tmp_path):
+def test_a_snapshot_file_that_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "a").write_text("in the way")
     with pytest.raises(ConfigError, match="cannot be read"):
         SnapshotFile(tmp_path / "a" / FILE, f"a/{FILE}")
@@ -139,15 +139,15 @@ class Bench:
         take = f"n=$(head -n 1 {self.tokens}); sed -i 1d {self.tokens}"
         said = '{"type": "session", "usage": {"inputTokens": %s, "outputTokens": 0, "totalTokens": %s}}'
         script = f"echo done > out.txt; {take}; [ $n = none ] || printf '{said}\\n' $n $n"
-        told = json.loads(config(runner(script, output="events")))
-        told["snapshots"] = snapshots or {"tolerance": {"percent": 10}}
+        document = json.loads(config(runner(script, output="events")))
+        document["snapshots"] = snapshots or {"tolerance": {"percent": 10}}
         first = case(expect=("no-file:out.txt",)) if red else case()
-        files = {"skillgym.config.yaml": json.dumps(told), "bench/core.json": suite(first, case("two"))}
+        files = {"skillgym.config.yaml": json.dumps(document), "bench/core.json": suite(first, case("two"))}
         repository(self.root, files)
         return skillgym("run", "--output", "results", *args, cwd=self.root, **env)
 
     def values(self) -> dict[str, float]:
-        return {key: told["value"] for key, told in json.loads(self.file.read_text())["entries"].items()}
+        return {key: document["value"] for key, document in json.loads(self.file.read_text())["entries"].items()}
 
     def results(self) -> dict[str, Any]:
         return json.loads((self.root / "results" / "results.json").read_text())
@@ -174,10 +174,10 @@ def test_the_first_run_takes_snapshots_and_the_next_one_keeps_to_them(bench):
 
 def test_an_entry_has_what_skillgym_writes(bench):
     bench.run(100, 200)
-    told = json.loads(bench.file.read_text())
-    taken = told["entries"]["one::sh"]
+    document = json.loads(bench.file.read_text())
+    taken = document["entries"]["one::sh"]
     assert taken == entry(updatedAt=taken["updatedAt"])
-    assert (told["version"], taken["updatedAt"][-1]) == (1, "Z")
+    assert (document["version"], taken["updatedAt"][-1]) == (1, "Z")
 
 
 def test_entries_that_the_run_does_not_mention_stay(bench):
@@ -186,7 +186,7 @@ def test_entries_that_the_run_does_not_mention_stay(bench):
     assert bench.values() == {"one::sh": 100, "two::sh": 300}
 
 
-def test_what_is_not_green_gives_no_snapshot(bench):
+def test_executions_that_are_not_green_create_no_snapshot(bench):
     assert bench.run(100, 200, red=True).code == 1
     assert bench.values() == {"two::sh": 200}
 
@@ -197,7 +197,7 @@ def test_averages_over_repetitions_are_compared(bench):
     assert bench.run(110, 120, args=("--case", "one", "--repeat", "2")).code == 3
 
 
-def test_an_agent_that_does_not_tell_cannot_be_compared(bench):
+def test_an_agent_that_reports_no_tokens_cannot_be_compared(bench):
     assert bench.run("none", args=("--case", "one")).code == 3
     (result,) = bench.results()["suites"][0]["results"]
     assert (result["failureOrigin"], result["error"]["message"]) == (
@@ -217,13 +217,13 @@ def test_in_ci_a_missing_snapshot_is_a_warning_and_nothing_is_written(bench):
     assert bench.values() == {"one::sh": 100, "two::sh": 200}
 
 
-def test_the_file_lies_where_the_configuration_says(bench):
+def test_the_configured_path_of_the_snapshot_file(bench):
     bench.run(100, 200, snapshots={"path": "bench/tokens.json", "metric": "inputTokens", "tolerance": {"absolute": 1}})
-    told = json.loads((bench.root / "bench" / "tokens.json").read_text())["entries"]["one::sh"]
-    assert (told["metric"], told["value"]) == ("inputTokens", 100)
+    document = json.loads((bench.root / "bench" / "tokens.json").read_text())["entries"]["one::sh"]
+    assert (document["metric"], document["value"]) == ("inputTokens", 100)
 
 
-def test_a_broken_file_is_told_before_anything_is_spent(bench):
+def test_an_invalid_snapshot_file_is_reported_before_any_session(bench):
     bench.root.mkdir()
     bench.file.write_text("{}")
     ran = bench.run(100, 200)
@@ -240,12 +240,12 @@ def test_two_suites_with_one_case_are_a_warning(bench):
     assert warning["message"].startswith(f"{FILE}: cases of several suites have the one snapshot of one::sh; ")
 
 
-def test_update_without_snapshots_is_a_mistake(tmp_path):
+def test_update_without_configured_snapshots_is_an_error(tmp_path):
     ran = skillgym("run", "--update-snapshots", cwd=repository(tmp_path))
     assert (ran.code, "--update-snapshots without snapshots in the configuration" in ran.err) == (2, True)
 
 
-def test_judging_again_compares_and_writes_nothing(bench):
+def test_rejudge_compares_snapshots_and_writes_none(bench):
     bench.run(100, 200)
     bench.file.write_text(stored(one__sh=entry(value=50)))
     before = bench.file.read_text()

@@ -16,7 +16,7 @@ from skillgym_action.sessions.judge import judge, trouble_judgement
 HERE = Location(path="bench/core.json", line=3)
 THERE = Location(path="bench/suite.py", line=9)
 OWN = FailureClass(id="wrong-alias", label="Wrong alias")
-TIMEOUT = Trouble(kind="timeout", message="no end after 5 s")
+TIMEOUT = Trouble(kind="timeout", message="timed out after 5 s")
 ANSWERS = {"yes": True, "no": False, "cannot tell": None}
 
 
@@ -61,7 +61,7 @@ class Asked:
         return self.own_class
 
 
-HOLDS, FAILS = Says("yes"), Says("no")
+PASSES, FAILS = Says("yes"), Says("no")
 GRADER = Says("cannot tell", trouble="grader")
 CRASHED = Says("cannot tell", trouble="assert-hook", location=THERE)
 
@@ -72,17 +72,17 @@ def judged(*assertions: Says, trouble: Trouble | None = None, context: Asked | N
 
 
 @pytest.mark.parametrize(
-    ("assertions", "expected_fail", "trouble", "told"),
+    ("assertions", "expected_fail", "trouble", "expected"),
     [
-        pytest.param([HOLDS], False, None, ("passed", None, None), id="all hold"),
-        pytest.param([HOLDS, FAILS], False, None, ("failed", "assertion", "assertion"), id="one does not"),
+        pytest.param([PASSES], False, None, ("passed", None, None), id="all pass"),
+        pytest.param([PASSES, FAILS], False, None, ("failed", "assertion", "assertion"), id="one does not"),
         pytest.param([FAILS], True, None, ("expected-failed", "assertion", "assertion"), id="a known failure"),
-        pytest.param([HOLDS], True, None, ("unexpected-passed", None, "unexpected-passed"), id="a stale expectation"),
-        pytest.param([HOLDS], False, TIMEOUT, ("errored", "timeout", "timeout"), id="trouble though all hold"),
+        pytest.param([PASSES], True, None, ("unexpected-passed", None, "unexpected-passed"), id="a stale expectation"),
+        pytest.param([PASSES], False, TIMEOUT, ("errored", "timeout", "timeout"), id="trouble though all pass"),
         pytest.param(
             [FAILS], True, TIMEOUT, ("errored", "timeout", "timeout"), id="trouble is never an expected failure"
         ),
-        pytest.param([HOLDS, GRADER], False, None, ("errored", "grader", "grader"), id="a grader that cannot tell"),
+        pytest.param([PASSES, GRADER], False, None, ("errored", "grader", "grader"), id="a grader that cannot tell"),
         pytest.param([GRADER, FAILS], False, None, ("failed", "assertion", "assertion"), id="... but another says no"),
         pytest.param(
             [FAILS, CRASHED], False, None, ("errored", "assert-hook", "assert-hook"), id="a check that crashed"
@@ -93,10 +93,10 @@ def judged(*assertions: Says, trouble: Trouble | None = None, context: Asked | N
         ),
     ],
 )
-def test_the_status(assertions, expected_fail, trouble, told):
+def test_the_status(assertions, expected_fail, trouble, expected):
     judgement = judged(*assertions, expected_fail=expected_fail, trouble=trouble)
     failure_class = judgement.failure_class and judgement.failure_class.id
-    assert (judgement.status, judgement.origin, failure_class) == told
+    assert (judgement.status, judgement.origin, failure_class) == expected
 
 
 @pytest.mark.parametrize("kind", TROUBLES)
@@ -142,18 +142,18 @@ def test_assertions_are_evaluated_in_order(assertions, trouble, names):
 # --- reasons ----------------------------------------------------------------------------------------
 
 
-def test_the_first_assertion_that_fails_gives_the_reason_and_the_case_the_place():
-    failure = judged(HOLDS, Says("no", "b"), Says("no", "c")).failure
+def test_the_first_failed_assertion_gives_the_reason_and_the_case_the_location():
+    failure = judged(PASSES, Says("no", "b"), Says("no", "c")).failure
     assert (failure.name, failure.message, failure.location) == ("AssertionError", "b says no", HERE)
 
 
-def test_an_outcome_s_own_place_wins():
+def test_the_location_of_an_outcome_wins():
     assert judged(Says("no", location=THERE)).failure.location == THERE
     assert judged(CRASHED).failure.location == THERE
 
 
-def test_trouble_tells_its_message():
-    assert judged(FAILS, trouble=TIMEOUT).failure.message == "no end after 5 s"
+def test_the_message_of_trouble_is_the_reason():
+    assert judged(FAILS, trouble=TIMEOUT).failure.message == "timed out after 5 s"
 
 
 # --- classes ----------------------------------------------------------------------------------------
@@ -166,11 +166,11 @@ def test_a_class_attached_by_an_assertion_is_the_failure_s():
 @pytest.mark.parametrize(
     ("assertions", "settings", "asked"),
     [
-        pytest.param([HOLDS], {}, [], id="a pass is not classified"),
+        pytest.param([PASSES], {}, [], id="a pass is not classified"),
         pytest.param([FAILS], {}, ["a failed"], id="a failure is"),
         pytest.param([FAILS], {"expected_fail": True}, ["a failed"], id="also an expected one, which it is not yet"),
-        pytest.param([HOLDS], {"expected_fail": True}, [], id="not an unexpected pass: it did pass"),
-        pytest.param([HOLDS], {"trouble": TIMEOUT}, ["a errored"], id="and trouble"),
+        pytest.param([PASSES], {"expected_fail": True}, [], id="not an unexpected pass: it did pass"),
+        pytest.param([PASSES], {"trouble": TIMEOUT}, ["a errored"], id="and trouble"),
     ],
 )
 def test_the_suite_s_classifier_sees_what_did_not_pass(assertions, settings, asked):
@@ -187,7 +187,7 @@ def test_a_class_attached_to_what_crashed_is_the_crash_s():
     assert (judgement.origin, judgement.failure_class) == ("assert-hook", OWN)
 
 
-def test_a_classifier_with_no_opinion_changes_nothing():
+def test_a_classifier_that_returns_nothing_changes_nothing():
     assert judged(FAILS, context=Asked(), classify=True) == judged(FAILS)
 
 

@@ -51,7 +51,7 @@ def says(text: str, phase: Any = "commentary") -> Message:
 # --- what is carried over ---------------------------------------------------------------------------
 
 
-def test_session_capture_and_transcript_meet_in_the_report():
+def test_the_report_has_values_of_session_capture_and_transcript():
     made = report(session_id="s1", turns=2, version="2.1", trouble=Trouble(kind="auth", message="no"))
     assert (made.runner, made.prompt, made.cwd) == (RUNNER, "Please do the task.", "/workspace")
     assert (made.session_id, made.turns, made.version, made.exit_code) == ("s1", 2, "2.1", 3)
@@ -63,20 +63,20 @@ def test_the_prompt_is_the_first_event():
     assert report(says("Hi.")).events == (Message(role="user", text="Please do the task."), says("Hi."))
 
 
-def test_a_prompt_the_agent_printed_is_not_said_twice():
+def test_a_prompt_that_the_agent_printed_is_not_repeated():
     printed = Message(role="user", text="Please do the task.")
     assert report(printed, says("Hi.")).events == (printed, says("Hi."))
 
 
 @pytest.mark.parametrize(
-    ("told", "output"),
+    ("reported", "output"),
     [
         pytest.param("Result.", "Result.", id="what the agent calls its result"),
         pytest.param("", "Last.", id="else its last words, thinking left out"),
     ],
 )
-def test_final_output(told, output):
-    assert report(says("First."), says("Last."), says("hm", "thinking"), final_output=told).final_output == output
+def test_final_output(reported, output):
+    assert report(says("First."), says("Last."), says("hm", "thinking"), final_output=reported).final_output == output
 
 
 # --- paths ------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def test_the_strongest_sign_decides_and_all_are_evidence():
     assert made.files.observed_skill_reads == (f"/workspace/{SKILL_FILE}",)
 
 
-def test_what_lies_above_the_workspace_says_nothing_of_skills():
+def test_names_above_the_workspace_do_not_indicate_skills():
     session = session_with(workspace=SESSION.workspace.parent / "x" / ".data" / "skills" / "neutral")
     made = normalise(
         Transcript(events=(FileRead(path="a.md"),)), capture_of(), session, RUNNER, started_at=None, ended_at=None
@@ -235,14 +235,14 @@ def test_what_lies_above_the_workspace_says_nothing_of_skills():
         ),
         pytest.param(Usage(input_tokens=100, output_tokens=10), 110, id="no reasoning, no cache"),
         pytest.param(Usage(input_tokens=100), None, id="half known is unknown"),
-        pytest.param(Usage(total_tokens=7), 7, id="only a total is told"),
+        pytest.param(Usage(total_tokens=7), 7, id="only a total is reported"),
     ],
 )
 def test_total_tokens(usage, total):
     assert report(usage=usage).usage.total_tokens == total
 
 
-def test_characters_are_counted_by_who_said_them():
+def test_characters_are_counted_by_role():
     usage = report(says("12345"), says("123", "thinking"), says("1", "final")).usage
     assert (usage.input_chars, usage.output_chars, usage.reasoning_chars) == (len("Please do the task."), 6, 3)
 
@@ -259,7 +259,7 @@ KNOWN = Usage(input_tokens=1_000_000, output_tokens=100_000, cache_tokens=400_00
             id="reported wins",
         ),
         pytest.param({"usage": KNOWN, "model": "gpt-4o"}, Cost(usd=3.0, source="computed"), id="computed"),
-        pytest.param({"usage": KNOWN, "model": "nobody-s-model"}, Cost(), id="unknown model"),
+        pytest.param({"usage": KNOWN, "model": "unknown-model"}, Cost(), id="unknown model"),
         pytest.param({"usage": KNOWN}, Cost(), id="no model"),
         pytest.param({"model": "gpt-4o"}, Cost(), id="unknown tokens"),
     ],

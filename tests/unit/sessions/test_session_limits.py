@@ -1,4 +1,4 @@
-"""Limits that are watched while an agent streams: model rounds and money."""
+"""Limits that are checked while an agent runs: model rounds and cost."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def stopped_at(lines: list[str], **limits) -> tuple[int, str] | None:
     return None
 
 
-TOO_MANY = "max-steps: more than 2 model rounds; the session was ended"
-TOO_DEAR = "budget-exceeded: at least $0.30 of $0.20 spent; the session was ended"
+TOO_MANY_ROUNDS = "max-steps: exceeded the limit of 2 model rounds"
+TOO_EXPENSIVE = "budget-exceeded: exceeded the budget of $0.20: at least $0.30 spent"
 LARGE = 100_000
 
 
@@ -39,12 +39,12 @@ LARGE = 100_000
     ("lines", "limits", "stopped"),
     [
         pytest.param([step("1"), step("2")], {"max_steps": 2}, None, id="as many rounds as allowed"),
-        pytest.param([step("1"), step("2"), step("3")], {"max_steps": 2}, (3, TOO_MANY), id="one more"),
+        pytest.param([step("1"), step("2"), step("3")], {"max_steps": 2}, (3, TOO_MANY_ROUNDS), id="one more"),
         pytest.param([step("1"), step("1"), step("1"), step("2")], {"max_steps": 2}, None, id="a round in many lines"),
         pytest.param(["text", "{}", '{"type": "step"}'], {"max_steps": 1}, None, id="lines that are no round"),
         pytest.param([step("1", 60_000)], {"budget": 0.2}, None, id="money left"),
-        pytest.param([step("1", LARGE)], {"budget": 0.2}, (1, TOO_DEAR), id="money spent in one round"),
-        pytest.param([step("1", 50_000), step("2", 50_000)], {"budget": 0.2}, (2, TOO_DEAR), id="rounds add up"),
+        pytest.param([step("1", LARGE)], {"budget": 0.2}, (1, TOO_EXPENSIVE), id="money spent in one round"),
+        pytest.param([step("1", 50_000), step("2", 50_000)], {"budget": 0.2}, (2, TOO_EXPENSIVE), id="rounds add up"),
         pytest.param(
             [step("1", 40_000), step("1", 50_000), step("1", 60_000)],
             {"budget": 0.2},
@@ -56,17 +56,17 @@ LARGE = 100_000
         pytest.param(
             [step("1", LARGE)],
             {"budget": 0.2, "model": "no-such-model", "prices": {"no-such-model": Price(input=3, output=15)}},
-            (1, TOO_DEAR),
+            (1, TOO_EXPENSIVE),
             id="the user's own price",
         ),
         pytest.param(
             [step("1", LARGE, model=MODEL)],
             {"budget": 0.2, "model": None},
-            (1, TOO_DEAR),
-            id="a model told while it runs",
+            (1, TOO_EXPENSIVE),
+            id="a model reported while it runs",
         ),
         pytest.param([step("1", LARGE)] * 99, {}, None, id="no limits"),
     ],
 )
-def test_a_session_is_ended_once_a_limit_is_passed(lines, limits, stopped):
+def test_a_session_is_stopped_once_a_limit_is_exceeded(lines, limits, stopped):
     assert stopped_at(lines, **limits) == stopped

@@ -8,7 +8,7 @@ import pytest
 
 from builders import run_report
 from skillgym_action.comparison.comparison import compare
-from skillgym_action.model.findings import Finding
+from skillgym_action.model.result import Finding
 from skillgym_action.model.verdicts import Status
 from skillgym_action.settings.options import FAIL_ON, GateOptions
 from skillgym_action.stages.gate import gate
@@ -86,7 +86,7 @@ def test_the_tables_have_every_status_and_every_word():
         pytest.param(
             f"{RED}\nx errored timeout",
             ("failed", 1, ["1 failed", "1 of 2 could not be judged"]),
-            id="red wins over errored, and both are told",
+            id="red wins over errored, and both are reported",
         ),
         pytest.param(
             f"{PASSED}\nx errored suite-invalid",
@@ -102,7 +102,7 @@ def test_the_tables_have_every_status_and_every_word():
         pytest.param("x skipped", ("inconclusive", 3, ["nothing was judged"]), id="only skipped"),
         pytest.param(
             "",
-            ("inconclusive", 2, ["no case was left to run: no suite was found, or the filters leave none"]),
+            ("inconclusive", 2, ["no case to run: no suite was found, or no case matches the filters"]),
             id="no case",
         ),
     ],
@@ -111,7 +111,7 @@ def test_the_default_gate(text, decision):
     assert decided(text) == decision
 
 
-def test_budget_is_about_what_was_not_started_for_want_of_money():
+def test_the_word_budget_is_about_executions_that_a_budget_prevented():
     report = run_report(f"{PASSED}\nx skipped: the budget is spent\ny skipped: not selected", decision=None)
     unpaid = replace(report.results[1], judgement=replace(report.results[1].judgement, origin="budget"))
     report = replace(report, results=(report.results[0], unpaid, report.results[2]))
@@ -124,13 +124,13 @@ def test_a_gate_that_is_turned_off_is_always_green(text):
     assert decided(text, GateOptions(fail_on=frozenset())) == ("passed", 0, [])
 
 
-def test_warnings_are_red_when_asked_for():
+def test_warnings_fail_the_run_if_wanted():
     options = GateOptions(fail_on=frozenset({"warnings"}))
-    assert decided(f"{PASSED}\nwarning: old spelling", options) == ("failed", 1, ["1 warnings"])
+    assert decided(f"{PASSED}\nwarning: old spelling", options) == ("failed", 1, ["1 warning"])
     assert decided(f"{PASSED}\nwarning: old spelling") == ("passed", 0, [])
 
 
-def test_a_leaked_key_is_red_when_asked_for():
+def test_a_leaked_key_fails_the_run_if_wanted():
     report = run_report(f"{PASSED}\ntwo passed\nthree passed", decision=None)
     leaking = (replace(one, findings=(Finding(kind="github", where="stdout.log"),)) for one in report.results[:2])
     report = replace(report, results=(*leaking, report.results[2]))
@@ -157,21 +157,21 @@ SIX = "\n".join(f"case-{number} passed" for number in range(6))
         ),
     ],
 )
-def test_what_got_worse_is_red_when_asked_for(after, decision):
+def test_a_regression_fails_the_run_if_wanted(after, decision):
     base, head = run_report(SIX), run_report(after)
     assert decided(after, REGRESSION, comparison=compare(base, head)) == decision
 
 
-def test_a_regression_is_not_red_by_itself():
+def test_a_regression_alone_does_not_fail_the_run():
     after = SIX.replace("passed", "expected-failed")
     comparison = compare(run_report(SIX), run_report(SIX.replace("passed", "failed")))
     assert comparison.regressed
     assert decided(after, comparison=comparison) == ("passed", 0, [])
 
 
-def test_without_a_baseline_nobody_can_tell():
+def test_without_a_baseline_regressions_cannot_be_detected():
     assert decided(PASSED, REGRESSION) == (
-        "inconclusive", 3, ["nothing to compare with: whether anything got worse, nobody can tell"]
+        "inconclusive", 3, ["no baseline to compare with, so regressions cannot be detected"]
     )  # fmt: skip
 
 
@@ -218,7 +218,7 @@ def test_errors_are_tolerated_beside_a_verdict_only():
     ("text", "reasons"),
     [
         pytest.param(PASSED, ["the run was cancelled"], id="all green so far"),
-        pytest.param(RED, ["the run was cancelled", "1 failed"], id="what was red is still told"),
+        pytest.param(RED, ["the run was cancelled", "1 failed"], id="what was red is still reported"),
         pytest.param("", ["the run was cancelled"], id="before anything ran"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Loading: what a suite file is known by."""
+"""Loading suites: digests, size limits, parallel suite programs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from skillgym_action import Case
 Path("{own}").touch()
 end = time.monotonic() + 20
 while not Path("{other}").exists():
-    assert time.monotonic() < end, "nobody came"
+    assert time.monotonic() < end, "the other suite was not loaded in time"
     time.sleep(0.01)
 suite = [Case(id="{own}", prompt="p", check=lambda report: None)]
 """
@@ -43,7 +43,7 @@ suite = [Case(id="{own}", prompt="p", check=lambda report: None)]
         pytest.param("x_suite.py", PROGRAM.encode(), 1, id="a program"),
     ],
 )
-def test_a_suite_is_known_by_the_bytes_of_its_file(tmp_path, name, content, cases):
+def test_the_digest_of_a_suite_is_that_of_its_file(tmp_path, name, content, cases):
     written(repository(tmp_path, {"bench/core.json": None}), {name: content})
     with world_in(tmp_path) as services:
         found = discover(services.repository, tmp_path, DiscoverOptions(paths=(name,)))
@@ -64,7 +64,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
     )  # fmt: skip
 
 
-def test_a_program_does_not_wait_for_another_to_be_loaded(tmp_path):
+def test_suite_programs_are_loaded_in_parallel(tmp_path):
     meeting = {f"{own}_suite.py": MEETING.format(own=own, other=other) for own, other in ("ab", "ba")}
     repository(tmp_path, {**meeting, "bench/core.json": None})
     with world_in(tmp_path) as services:

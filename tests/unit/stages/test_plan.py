@@ -55,7 +55,7 @@ def test_cases_come_case_by_case_and_runner_by_runner():
     ]
 
 
-def test_invalid_cases_have_a_place_in_the_order_and_no_runner():
+def test_invalid_cases_have_an_index_and_no_runner():
     todo = plan((suite(case("a"), invalid=("bad",)), suite(case("b"))), (CLAUDE, CODEX), PlanOptions())
     assert [(one.index, one.invalid.case_id) for one in todo.unrunnable] == [(0, "bad")]
     assert [one.index for one in todo.executions] == [1, 2, 3, 4]
@@ -77,7 +77,7 @@ TAGGED = (suite(case("login-ok", "smoke"), case("login-bad", "smoke", "slow"), c
         pytest.param({"cases": ("LOGOUT",)}, [], id="case matters"),
         pytest.param({"tags": ("smoke",)}, ["login-ok", "login-bad"], id="a tag"),
         pytest.param({"tags": ("slow", "other")}, ["login-bad"], id="tags are alternatives"),
-        pytest.param({"tags": ("smoke",), "cases": ("*bad",)}, ["login-bad"], id="both must hold"),
+        pytest.param({"tags": ("smoke",), "cases": ("*bad",)}, ["login-bad"], id="both must match"),
         pytest.param({"tags": ("s*",)}, ["login-ok", "login-bad"], id="a glob of tags"),
         pytest.param({"tags": ("nope",)}, [], id="nothing is left"),
     ],
@@ -128,7 +128,7 @@ def test_a_case_may_name_its_runners(patterns, who):
         pytest.param({"tags": ("smoke",)}, [None], id="its tags are not known"),
     ],
 )
-def test_no_filter_hides_a_suite_that_could_not_be_read(options, left):
+def test_no_filter_hides_an_unreadable_suite(options, left):
     assert unrunnable((suite(invalid=("bad", None)),), **options) == left
 
 

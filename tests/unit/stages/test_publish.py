@@ -1,4 +1,4 @@
-"""Delivering: reports into files, numbers into step outputs; what cannot be written keeps nothing from the rest."""
+"""Publishing: reports to files, numbers to step outputs; one failed write does not prevent the others."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
     }
 
 
-def test_what_is_not_known_is_empty_and_never_zero(directory, tmp_path):
+def test_unknown_outputs_are_empty_and_not_zero(directory, tmp_path):
     report = run_report("one errored timeout $?")
     report = replace(report, results=tuple(replace(one, usage=type(one.usage)()) for one in report.results))
     found = action_outputs(report, directory, PublishOptions(cwd=tmp_path))
@@ -67,7 +67,7 @@ def test_what_is_not_known_is_empty_and_never_zero(directory, tmp_path):
     }
 
 
-def test_a_report_that_went_elsewhere_is_told_there(directory, tmp_path):
+def test_the_output_of_a_report_at_another_path_is_that_path(directory, tmp_path):
     options = PublishOptions(reports=(("junit", tmp_path / "deep/j.xml"),), cwd=tmp_path)
     publish(directory, REPORT, options, Watched())
     assert action_outputs(REPORT, directory, options)["junit-path"] == "deep/j.xml"
@@ -86,7 +86,7 @@ def test_github_gets_outputs_summary_and_annotations(directory, tmp_path):
     assert watched.said[0].startswith("::error ")
 
 
-def test_no_report_holds_a_secret(directory, tmp_path):
+def test_no_report_contains_a_secret(directory, tmp_path):
     written(tmp_path, {"summary": ""})
     watched = Watched()
     options = PublishOptions(annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path)
@@ -97,7 +97,7 @@ def test_no_report_holds_a_secret(directory, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["step_summary", "step_outputs"])
-def test_what_github_cannot_take_keeps_nothing_else_from_being_written(directory, tmp_path, place):
+def test_an_unwritable_step_file_does_not_prevent_other_reports(directory, tmp_path, place):
     other = {"step_summary": "step_outputs", "step_outputs": "step_summary"}[place]
     written(tmp_path, {"file": "", "there": ""})
     options = PublishOptions(**{place: tmp_path / "file/x", other: tmp_path / "there"}, cwd=tmp_path)
@@ -108,7 +108,7 @@ def test_what_github_cannot_take_keeps_nothing_else_from_being_written(directory
     assert (tmp_path / "there").read_text()
 
 
-def test_every_report_that_cannot_be_written_is_told(directory, tmp_path):
+def test_every_report_that_cannot_be_written_is_reported(directory, tmp_path):
     written(tmp_path, {"file": ""})
     reports = (("junit", tmp_path / "file/a"), ("x-bench", tmp_path / "b.json"), ("comment", tmp_path / "file/c"))
     with pytest.raises(OutputError) as caught:
@@ -120,7 +120,7 @@ def test_every_report_that_cannot_be_written_is_told(directory, tmp_path):
 # --- report templates of the user's, and the pull request -------------------------------------------
 
 
-def test_a_broken_template_of_the_users_is_a_note_and_ours_takes_its_place(directory, tmp_path):
+def test_an_invalid_report_template_is_a_note_and_the_packaged_one_is_used(directory, tmp_path):
     written(tmp_path, {"mine/summary.md.j2": "{{ view.nothing }}", "summary": ""})
     watched = Watched()
     with rendered_elsewhere(tmp_path / "mine") as templates:
@@ -133,7 +133,7 @@ def test_a_broken_template_of_the_users_is_a_note_and_ours_takes_its_place(direc
     assert [line.startswith("::notice title=skillgym-action::") for line in watched.said][-1]
 
 
-def test_the_pull_request_is_told_and_the_outputs_name_the_comment(directory, tmp_path):
+def test_the_comment_is_published_and_its_address_is_an_output(directory, tmp_path):
     written(tmp_path, {"outputs": ""})
     options = PublishOptions(step_outputs=tmp_path / "outputs", cwd=tmp_path)
     with github_with() as github, api_of(github) as api:
@@ -146,7 +146,7 @@ def test_the_pull_request_is_told_and_the_outputs_name_the_comment(directory, tm
     assert found["comment-url"].endswith(f"/octo/skills/pull/7#issuecomment-{comment.id}")
 
 
-def test_what_github_refuses_is_told_in_the_summary_with_the_remedy(directory, tmp_path):
+def test_a_refusal_by_github_is_in_the_summary_with_the_remedy(directory, tmp_path):
     written(tmp_path, {"outputs": "", "summary": ""})
     options = PublishOptions(step_outputs=tmp_path / "outputs", step_summary=tmp_path / "summary", cwd=tmp_path)
     with github_with() as github, api_of(github, READ_ONLY_TOKEN) as api:
