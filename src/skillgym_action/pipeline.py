@@ -15,7 +15,7 @@ from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.reporters.wording import CHECK_OUT
 from skillgym_action.repository.suite_digests import suite_digest
-from skillgym_action.repository.suite_source import NAMED, normal
+from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.install_agents import install_agents
@@ -37,26 +37,28 @@ if TYPE_CHECKING:
 
 def loaded(services: Services, options: Options) -> tuple[Suite, ...]:
     """The suites there are. Raises UsageError where they are to come from a folder that has none."""
-    origin = services.origin
+    source = services.suite_source
     wanted = options.discover
-    if origin.is_apart:
+    if source.is_separate:
         paths = tuple(_placed(path, services) for path in wanted.paths)
-        without = origin.head if origin.head.is_relative_to(origin.root) else None
-        wanted = replace(wanted, paths=paths, without=without, where=origin.where())
-    found = discover(services.suites, origin.cwd, wanted)
-    if origin.is_apart and not found and not services.cancelled:
-        raise UsageError(f"{NAMED}: no suite was found{origin.where()}", remedy="name the folder of the base commit")
-    directory = partial(origin.directory, checkout=services.repository.checkout)
+        without = source.head if source.head.is_relative_to(source.root) else None
+        wanted = replace(wanted, paths=paths, without=without, where=source.message_suffix())
+    found = discover(services.suites, source.cwd, wanted)
+    if source.is_separate and not found and not services.cancelled:
+        raise UsageError(
+            f"{SUITES_FROM}: no suite was found{source.message_suffix()}", remedy="name the folder of the base commit"
+        )
+    directory = partial(source.agent_directory, checkout=services.repository.checkout)
     suites = load(found, services.hosts, options.load, services.suites.checkout, directory=directory)
     return tuple(replace(suite, digest=suite_digest(suite, services.suites)) for suite in suites)
 
 
 def _placed(path: str, services: Services) -> str:
-    """A path that leads out of the origin's counterpart of the checkout, or is absolute, as what it means there."""
+    """A path that leads out of the suite source, or is absolute, resolved for the checkout."""
     if path.startswith("!"):
         return path
-    place = services.origin.place(normal(services.cwd / path))
-    return str(place) if place != normal(services.origin.cwd / path) else path
+    place = services.suite_source.source_path(normalized(services.cwd / path))
+    return str(place) if place != normalized(services.suite_source.cwd / path) else path
 
 
 def planned(services: Services, runners: tuple[Runner, ...], options: Options) -> Plan:
@@ -84,12 +86,14 @@ def run(
     todo = planned(services, runners, options)
     cut_off = ("the run was cancelled before all suites were loaded",) if services.cancelled else ()
     services.directory.redactor.learn(secrets_of(todo.runners))
-    own = _suites_of_checkout(services, options) if services.origin.is_apart else ()
+    own = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
     services.workspaces.hide(path for suite in (*todo.suites, *own) for path in (suite.path, *suite.hidden))
-    suites_from = _suites_from(services, todo.suites, own, options) if services.origin.is_apart else None
-    if services.strangers:
+    suites_from = _suites_from(services, todo.suites, own, options) if services.suite_source.is_separate else None
+    if services.untrusted_configuration:
         with suppress(InterruptedError):  # then nothing is started
-            services.workspaces.hide(services.strangers.among(services.repository.files(services.repository.root)))
+            services.workspaces.hide(
+                services.untrusted_configuration.among(services.repository.files(services.repository.root))
+            )
     journal = _journal(services, todo, options, began, command)
     todo = install_agents(services, todo, options.install_agents)
     from skillgym_action.stages.execute import execute  # here, since `list` and `check` execute nothing
@@ -108,7 +112,9 @@ def run(
 def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ...]:
     """Suites of the checkout that agents work on, where others are run; nothing of them is executed."""
     wanted = options.discover
-    without = services.origin.root if services.origin.root.is_relative_to(services.repository.root) else None
+    without = (
+        services.suite_source.root if services.suite_source.root.is_relative_to(services.repository.root) else None
+    )
     selecting = [path for path in wanted.paths if not path.startswith("!")]
     excluding = tuple(path for path in wanted.paths if path.startswith("!"))
     found: dict[str, Found] = {}
@@ -126,8 +132,8 @@ def _suites_from(services: Services, suites: Sequence[Suite], own: Sequence[Suit
     base = {suite.path: suite.digest for suite in suites if not suite.path.startswith("/")}
     head = {suite.path: suite.digest for suite in own}
     return SuitesFrom(
-        folder=services.origin.named,
-        commit=services.origin.commit,
+        folder=services.suite_source.named,
+        commit=services.suite_source.commit,
         added=tuple(sorted(head.keys() - base.keys())),
         changed=tuple(sorted(path for path in head.keys() & base.keys() if head[path] != base[path])),
         removed=tuple(sorted(base.keys() - head.keys())),
@@ -175,7 +181,9 @@ def _journal(services: Services, todo: Plan, options: Options, began: datetime, 
     """Begun, or taken up where an earlier start of this run left it."""
     settings = _journal_settings(options)
     now = Beginning(began=began, command=command, commit=services.repository.commit(), settings=settings)
-    journal = Journal(began=began, digests={one.index: digest(one, services.origin.root) for one in todo.executions})
+    journal = Journal(
+        began=began, digests={one.index: digest(one, services.suite_source.root) for one in todo.executions}
+    )
     if options.execute.resume:
         if services.cancelled:
             raise KeyboardInterrupt  # half a plan does not fit, and all that was there stays

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from skillgym_action.processes.agent_installs import AgentInstalls
     from skillgym_action.processes.processes import Processes
     from skillgym_action.repository.repository import Repository
-    from skillgym_action.repository.suite_source import Origin
+    from skillgym_action.repository.suite_source import SuiteSource
     from skillgym_action.storage.run_directory import RunDirectory
     from skillgym_action.storage.snapshot_file import SnapshotFile
     from skillgym_action.suite_hosts.suite_host import SuiteHosts
     from skillgym_action.user_templates.renderer import ReportTemplates
-    from skillgym_action.workspaces.untrusted_configuration import StrangersConfiguration
+    from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
     from skillgym_action.workspaces.workspaces import Workspaces
 
 
@@ -80,15 +80,16 @@ class Observers:
 class Services:
     """What stages may reach. ``cwd`` is absolute; ``links`` and ``publisher`` are there on GitHub.
 
-    ``suites``: what suites are read from: ``repository``, or the folder of ``origin`` that stands for it.
+    ``suites``: what suites are read from: ``repository``, or the folder of ``suite_source``.
     ``judge``: the model that graders ask, ``snapshots``: the tokens executions used, ``prices``: of a million tokens,
-    by model; where they are configured. ``strangers``: agent configuration that agents are not to see. ``templates``:
+    by model; where they are configured.
+    ``untrusted_configuration``: agent configuration of an untrusted commit, which agents must not see. ``templates``:
     report templates of the user's.
     """
 
     cwd: Path
     repository: Repository
-    origin: Origin
+    suite_source: SuiteSource
     suites: Repository
     processes: Processes
     workspaces: Workspaces
@@ -103,5 +104,5 @@ class Services:
     judge: Judge | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     snapshots: SnapshotFile | None = None
-    strangers: StrangersConfiguration | None = None
+    untrusted_configuration: UntrustedConfiguration | None = None
     templates: ReportTemplates | None = None

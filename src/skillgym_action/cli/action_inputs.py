@@ -119,7 +119,7 @@ def run_action(environment: Mapping[str, str]) -> int:
     if mode == "report" and settings.suites_from:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
         raise UsageError("mode report has no use for the input suites-from", remedy=remedy)
-    with wiring.with_origin(settings, context) as context:
+    with wiring.with_suite_source(settings, context) as context:
         return _run_in(context, settings, given, mode)
 
 
@@ -165,7 +165,7 @@ def _job(given: Mapping[str, str], environment: Mapping[str, str], mode: str) ->
     event = github_event(environment)
     return Job(
         event=event,
-        stranger=_stranger(event, given) if event and mode != "report" else None,
+        untrusted_repository=_stranger(event, given) if event and mode != "report" else None,
         token=None if mode == "run" else given.get("github-token"),
         programs=mode != "report",
         annotations=_boolean(given, "annotations"),

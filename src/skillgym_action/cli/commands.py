@@ -47,7 +47,7 @@ def resolved(given: Settings, context: Context) -> tuple[Config, tuple[Runner, .
 
 def run(given: Settings, context: Context, *, command: str = "run") -> int:
     """``run``, or what the action does."""
-    with wiring.with_origin(given, context) as with_suites:
+    with wiring.with_suite_source(given, context) as with_suites:
         return _run(given, with_suites, command)
 
 
@@ -135,7 +135,7 @@ def list_(given: Settings, context: Context, *, as_json: bool, matrix: int | Non
     if matrix:
         print(json.dumps({"include": [{"shard": f"{number}/{matrix}"} for number in range(1, matrix + 1)]}))  # noqa: T201
         return 0
-    with wiring.with_origin(given, context) as with_suites:
+    with wiring.with_suite_source(given, context) as with_suites:
         _, runners, options = resolved(given, with_suites)
         todo = _plan(given, with_suites, runners, options)
     table = listing.as_json(todo) if as_json else listing.as_table(todo)
@@ -145,7 +145,7 @@ def list_(given: Settings, context: Context, *, as_json: bool, matrix: int | Non
 
 def check(given: Settings, context: Context) -> int:
     """``check``."""
-    with wiring.with_origin(given, context) as with_suites:
+    with wiring.with_suite_source(given, context) as with_suites:
         return _check(given, with_suites)
 
 

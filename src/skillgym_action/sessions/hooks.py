@@ -78,13 +78,13 @@ def prepared(services: Services, execution: Execution, folder: Path) -> Workspac
     try:
         if around.spec.mode == "none":
             place = around.spec.cwd or services.repository.root
-            if services.strangers:
-                services.strangers.refuse(place, services.repository.root)
-            services.origin.refuse_inside(place)
+            if services.untrusted_configuration:
+                services.untrusted_configuration.refuse(place, services.repository.root)
+            services.suite_source.refuse_inside(place)
         if around.lasts:
             workspace = services.workspaces.shared(around.name, around.spec, around.before_all_in)
             around.before_each(workspace)
-            around.forget_strangers(workspace)
+            around.remove_untrusted_configuration(workspace)
             workspace.remember()
         else:
             workspace = services.workspaces.fresh(around.spec)
@@ -164,18 +164,18 @@ class _Around:
         """All of it, for a workspace of the session's own; what it is then, the agent starts from."""
         self.reach(workspace)
         if self.spec.bootstrap is None and not self.hooks.before_all and not self.hooks.before_each:
-            self.forget_strangers(workspace)
+            self.remove_untrusted_configuration(workspace)
             workspace.remember()
             return
         with workspace.bootstrapping():
             self.before_all(workspace)
             self.before_each(workspace)
-            self.forget_strangers(workspace)
+            self.remove_untrusted_configuration(workspace)
 
-    def forget_strangers(self, workspace: Workspace) -> None:
+    def remove_untrusted_configuration(self, workspace: Workspace) -> None:
         """Last of all, since a template or a bootstrap may have brought agent configuration as well."""
-        if self.services.strangers and self.spec.mode != "none":
-            self.services.strangers.take_out(workspace)
+        if self.services.untrusted_configuration and self.spec.mode != "none":
+            self.services.untrusted_configuration.remove_from(workspace)
 
     def before_all(self, workspace: Workspace) -> None:
         """Bootstrap, and the hooks that a new workspace needs."""

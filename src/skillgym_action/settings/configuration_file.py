@@ -11,7 +11,7 @@ from skillgym_action.documents.documents import read_document, told_document, va
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.user_files import LARGEST_CONFIG, PLAIN_DIRECTORY, PLAIN_PATH, read_bytes, read_text
 from skillgym_action.model.errors import ConfigError, Location, Problem, UsageError
-from skillgym_action.repository.suite_source import normal, same
+from skillgym_action.repository.suite_source import checkout_as_source, normalized
 from skillgym_action.settings.configuration_sections import ConfigFile
 from skillgym_action.text.redaction import looks_like_key
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from skillgym_action.documents.documents import Document, Kind
     from skillgym_action.documents.located_values import KeyPath
     from skillgym_action.repository.checkout import Checkout
-    from skillgym_action.repository.suite_source import Origin
+    from skillgym_action.repository.suite_source import SuiteSource
     from skillgym_action.settings.context import Context
     from skillgym_action.settings.options import Settings
 
@@ -180,25 +180,25 @@ def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], key_pat
     return {name: REFERENCE.sub(value, text) for name, text in env.items()}
 
 
-def _config_file(settings: Settings, context: Context, origin: Origin) -> Path | None:
+def _config_file(settings: Settings, context: Context, source: SuiteSource) -> Path | None:
     """The configuration file that is found upward from the first path."""
     first = next((path for path in settings.paths if not path.startswith("!")), ".")
-    place = origin.checkout.by_its_own_name(origin.place(normal(context.cwd / first)))
-    return find_config(place if place.is_dir() else place.parent, origin.root)
+    place = source.checkout.by_its_own_name(source.source_path(normalized(context.cwd / first)))
+    return find_config(place if place.is_dir() else place.parent, source.root)
 
 
 def configuration_differs(settings: Settings, context: Context, config: Config) -> bool:
     """Whether the checkout has another configuration file than the folder that suites are read from."""
-    origin = context.origin
-    if not origin.is_apart:
+    source = context.suite_source
+    if not source.is_separate:
         return False
-    own: Path | None = origin.in_head(config.path) if settings.config and config.path else None
+    own: Path | None = source.in_head(config.path) if settings.config and config.path else None
     if not settings.config:
         try:
-            own = _config_file(settings, context, same(context.cwd, context.checkout))
+            own = _config_file(settings, context, checkout_as_source(context.cwd, context.checkout))
         except ConfigError:
             return True
-    return _content(config.path, origin.checkout) != _content(own, context.checkout)
+    return _content(config.path, source.checkout) != _content(own, context.checkout)
 
 
 def _content(file: Path | None, checkout: Checkout) -> bytes | None:
@@ -215,14 +215,16 @@ def read_configuration(settings: Settings, context: Context, run_program: Callab
 
     ``run_program`` runs a configuration that is a program.
     """
-    origin = context.origin
+    source = context.suite_source
     if settings.config:
-        named = origin.checkout.by_its_own_name(origin.place(normal(context.cwd / settings.config)))
+        named = source.checkout.by_its_own_name(source.source_path(normalized(context.cwd / settings.config)))
         if not os.path.lexists(named):
-            raise UsageError(f"no such configuration file{origin.where()}: {settings.config}", remedy="check --config")
-        config = read_config(named, settings.config, run_program, origin.checkout)
+            raise UsageError(
+                f"no such configuration file{source.message_suffix()}: {settings.config}", remedy="check --config"
+            )
+        config = read_config(named, settings.config, run_program, source.checkout)
     else:
-        found = _config_file(settings, context, origin)
-        shown = os.path.relpath(found, origin.cwd) if found else ""
-        config = read_config(found, shown, run_program, origin.checkout) if found else Config(folder=origin.cwd)
+        found = _config_file(settings, context, source)
+        shown = os.path.relpath(found, source.cwd) if found else ""
+        config = read_config(found, shown, run_program, source.checkout) if found else Config(folder=source.cwd)
     return config.with_runners(settings.runners) if settings.runners else config

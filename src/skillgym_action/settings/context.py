@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.repository.checkout import Checkout
 from skillgym_action.repository.repository import repository_root
-from skillgym_action.repository.suite_source import Origin, same
+from skillgym_action.repository.suite_source import SuiteSource, checkout_as_source
 from skillgym_action.text.redaction import Redactor, secret_values
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Job:
 
     Without ``programs`` no configuration that is a program is run.
     Without ``token`` nothing is said on a pull request; without ``summary`` or ``outputs`` that file is not written.
-    ``stranger``: whose commit it is, where its agent configuration is not to count.
+    ``untrusted_repository``: whose commit it is, if agents must not see the agent configuration in it.
     """
 
     event: GitHubEvent | None = None
@@ -33,7 +33,7 @@ class Job:
     programs: bool = True
     summary: Path | None = None
     outputs: Path | None = None
-    stranger: str | None = None
+    untrusted_repository: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,7 +41,8 @@ class Context:
     """Where we are: the working directory, the repository around it, the environment as it was, and the job around.
 
     ``redactor`` knows the environment's secrets, and those of runners as soon as there are any. ``checkout`` is the
-    repository's folder, opened before anything in it is read. ``apart``: suites and configuration are read from there.
+    repository's folder, opened before anything in it is read. ``separate_source``: the
+    folder that suites and configuration are read from, if that is not the checkout.
     """
 
     cwd: Path
@@ -50,12 +51,12 @@ class Context:
     environment: Mapping[str, str]
     redactor: Redactor
     job: Job | None = None
-    apart: Origin | None = None
+    separate_source: SuiteSource | None = None
 
     @property
-    def origin(self) -> Origin:
+    def suite_source(self) -> SuiteSource:
         """Where suites and the configuration are read from."""
-        return self.apart or same(self.cwd, self.checkout)
+        return self.separate_source or checkout_as_source(self.cwd, self.checkout)
 
     @property
     def node(self) -> str | None:

@@ -55,7 +55,7 @@ def options(settings: Settings, config: Config, context: Context, *, runners: in
         discover=DiscoverOptions(paths=settings.paths, formats=settings.format),
         load=LoadOptions(
             workspace=_workspace(config, context),
-            cwd=context.origin.in_head(config.folder / run.cwd) if config.folder and run.cwd else None,
+            cwd=context.suite_source.in_head(config.folder / run.cwd) if config.folder and run.cwd else None,
             environment=_told_to_suites(context),
             agentv_compat=settings.agentv_compat,
         ),
@@ -156,18 +156,20 @@ def _snapshot_options(settings: Settings, config: Config, context: Context) -> S
         if settings.update_snapshots:
             raise UsageError("--update-snapshots without snapshots in the configuration", remedy="configure snapshots")
         return None
-    origin = context.origin
-    if origin.is_apart and settings.update_snapshots:
+    suite_source = context.suite_source
+    if suite_source.is_separate and settings.update_snapshots:
         remedy = "update them without it, and commit them"
-        raise UsageError(f"--update-snapshots would write to {origin.named}, the folder of suites-from", remedy=remedy)
+        raise UsageError(
+            f"--update-snapshots would write to {suite_source.named}, the folder of suites-from", remedy=remedy
+        )
     path = (config.folder or context.cwd) / (told.path or SNAPSHOTS)
     return SnapshotConfig(
         path=path,
-        named=os.path.relpath(path, origin.cwd),
+        named=os.path.relpath(path, suite_source.cwd),
         metric=told.metric,
         tolerance=Tolerance(absolute=told.tolerance.absolute, percent=told.tolerance.percent),
         update=settings.update_snapshots,
-        create=context.environment.get("CI", "").lower() not in {"true", "1"} and not origin.is_apart,
+        create=context.environment.get("CI", "").lower() not in {"true", "1"} and not suite_source.is_separate,
     )
 
 
@@ -239,7 +241,7 @@ def _templates(settings: Settings, config: Config, context: Context) -> Template
     if settings.template_dir:
         folder, root, committed = context.cwd / settings.template_dir, context.root, False
     elif config.folder and named:
-        folder, root = config.folder / named, context.origin.root
+        folder, root = config.folder / named, context.suite_source.root
         committed = config.folder.is_relative_to(root)
     else:
         return None
@@ -269,7 +271,7 @@ def _workspace(config: Config, context: Context) -> WorkspaceSpec:
         mode="none" if cwd else told.mode,
         source="template" if told.template_dir else "empty",
         template=folder / told.template_dir if told.template_dir else None,
-        cwd=context.origin.in_head(folder / cwd) if cwd else None,
+        cwd=context.suite_source.in_head(folder / cwd) if cwd else None,
         bootstrap=Bootstrap(
             argv=tuple(str(folder / word) if word.startswith(("./", "../")) else word for word in words),
             timeout=bootstrap.timeout_ms / 1000,
@@ -292,7 +294,7 @@ def run_directory(settings: Settings, config: Config, context: Context, clock: C
     else:
         told = config.file.run.output_dir
         parent = Path(config.folder, told) if config.folder and told else context.cwd / ".skillgym-results"
-        parent = context.origin.in_head(parent)
+        parent = context.suite_source.in_head(parent)
         directory = parent / f"{clock.now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
     context.checkout.refuse(directory, "the run directory")
     return directory

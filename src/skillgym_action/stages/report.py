@@ -40,7 +40,7 @@ def run_report(
         warnings=(
             *warnings,
             *(services.snapshots.warnings() if services.snapshots else ()),
-            *(services.strangers.warnings() if services.strangers else ()),
+            *(services.untrusted_configuration.warnings() if services.untrusted_configuration else ()),
         ),
         cancelled=bool(services.cancelled),
         commit=services.repository.commit(),

@@ -62,7 +62,8 @@ class SuiteHosts:
         self._logs = logs
         self._limit = call_limit
         self._python = python
-        self.apart: Path | None = None  # a folder whose packages no suite of ``root`` finds by their name
+        # Where suites are read from a folder inside the checkout: Node must not find packages of the checkout by name.
+        self.excluded_packages: Path | None = None
         self.log_ended: Callable[[Path], object] = lambda _: None  # when nobody writes to a log any more
         self._node = Node(processes, node)
         self._lock = threading.Lock()
@@ -156,9 +157,10 @@ class SuiteHosts:
         sources = self._without_types(file)
         name = f"{path_key(file.stem)}-{next(self._numbers)}"
         host = self._started(file, self._argv(file), name)
-        told = {"file": os.fspath(file), "root": os.fspath(self._root), "sources": sources}
-        told |= {"apart": os.fspath(self.apart)} if self.apart else {}
-        reply = self._call(host, {"call": call, **told})
+        request = {"call": call, "file": os.fspath(file), "root": os.fspath(self._root), "sources": sources}
+        if self.excluded_packages:
+            request["apart"] = os.fspath(self.excluded_packages)
+        reply = self._call(host, request)
         if not reply.get("ok"):
             self._end(host)
             raise SuiteError.of(self._reported(file, reply.get("error")))
