@@ -161,9 +161,9 @@ def _compared_with_checkout(services: Services, runs: StoredReports, options: Op
     from skillgym_action.storage.merge import merged
 
     name, wanted = services.directory.path.name, options.report.suites
-    if wanted is None or (not services.repository.tracked and wanted.without_checkout == "nothing"):
+    if wanted is None or (not services.repository.has_git and wanted.without_checkout == "nothing"):
         return merged(runs, name)
-    if not services.repository.tracked:
+    if not services.repository.has_git:
         if wanted.without_checkout == "changed":
             return merged([(file, marked(run, None)) for file, run in runs], name)
         report = merged(runs, name)

@@ -141,7 +141,7 @@ def _run_in(context: Context, settings: Settings, given: Mapping[str, str], mode
     finally:
         try:
             written = (directory, *(context.cwd / path for _, path in settings.report))
-            hand_over([path for path in written if context.checkout.takes(path)], context.root)
+            hand_over([path for path in written if context.checkout.accepts(path)], context.root)
         except OSError as error:  # no verdict depends on that
             note = log_line(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
             print(note, file=sys.stderr)  # noqa: T201

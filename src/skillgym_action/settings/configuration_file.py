@@ -183,7 +183,7 @@ def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], key_pat
 def _config_file(settings: Settings, context: Context, source: SuiteSource) -> Path | None:
     """The configuration file that is found upward from the first path."""
     first = next((path for path in settings.paths if not path.startswith("!")), ".")
-    place = source.checkout.by_its_own_name(source.source_path(normalized(context.cwd / first)))
+    place = source.checkout.under_root(source.source_path(normalized(context.cwd / first)))
     return find_config(place if place.is_dir() else place.parent, source.root)
 
 
@@ -217,7 +217,7 @@ def read_configuration(settings: Settings, context: Context, run_program: Callab
     """
     source = context.suite_source
     if settings.config:
-        named = source.checkout.by_its_own_name(source.source_path(normalized(context.cwd / settings.config)))
+        named = source.checkout.under_root(source.source_path(normalized(context.cwd / settings.config)))
         if not os.path.lexists(named):
             raise UsageError(
                 f"no such configuration file{source.message_suffix()}: {settings.config}", remedy="check --config"

@@ -48,7 +48,7 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
 
 
 def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOptions) -> Iterator[Found]:
-    target = repository.checkout.by_its_own_name(cwd / path)
+    target = repository.checkout.under_root(cwd / path)
     if target.is_dir():
         yield from _searched(repository, repository.files(_folder(repository, path, target)), options)
     elif os.path.lexists(target):
