@@ -33,8 +33,7 @@ from skillgym_action.services import Observers, Services
 from skillgym_action.settings.configuration_file import Config, read_configuration
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
-from skillgym_action.workspaces.closed_path_guard import reopened
-from skillgym_action.workspaces.closed_paths import closed_to_others, group_of_suites
+from skillgym_action.workspaces.closed_paths import closed_to_others, reopened_if_killed, suite_group
 from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
 from skillgym_action.workspaces.workspaces import Workspaces
 
@@ -215,11 +214,14 @@ def opened(
             judge=_judge(options.judge, clock, cancelled, context) if options and options.judge else None,
             prices=options.execute.prices if options else {},
             snapshots=_snapshots(options.execute.snapshots if options else None, source.checkout),
-            untrusted_configuration=UntrustedConfiguration(context.job.untrusted_repository)
-            if context.job and context.job.untrusted_repository
-            else None,
+            untrusted_configuration=_untrusted_configuration(context),
             templates=templates,
         )
+
+
+def _untrusted_configuration(context: Context) -> UntrustedConfiguration | None:
+    repository = context.job.untrusted_repository if context.job else None
+    return UntrustedConfiguration(repository) if repository else None
 
 
 def _logs(context: Context, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
@@ -239,8 +241,8 @@ def _user(context: Context, name: str | None, stack: ExitStack) -> AgentUser | N
     if not name:
         return None
     user = agent_user(name)
-    stack.enter_context(reopened())
-    suites = stack.enter_context(group_of_suites(context.root, user.readers))
+    stack.enter_context(reopened_if_killed())
+    suites = stack.enter_context(suite_group(context.root, user.readers))
     stack.enter_context(closed_to_others(_private(context), context.root))
     user.ids.exclude(suites)
     return replace(user, readers=suites)

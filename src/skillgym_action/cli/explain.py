@@ -26,7 +26,7 @@ from skillgym_action.sessions.run_session import trouble_of_ending
 from skillgym_action.settings.options import InstallAgentsOptions
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.storage.run_files import read_file
-from skillgym_action.workspaces.restore import revived
+from skillgym_action.workspaces.restore import restored_session
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
@@ -119,7 +119,9 @@ def explanations(services: Services, asked: Questions, runner: Runner, directory
     (equipped,) = install_agents(services, plan, InstallAgentsOptions()).executions
     if equipped.runner.trouble:
         raise UsageError(equipped.runner.trouble.message)
-    with revived(services.processes, Path(asked.home), Path(asked.cwd), records=records, kept=kept) as workspace:
+    with restored_session(
+        services.processes, Path(asked.home), Path(asked.cwd), records=records, kept=kept
+    ) as workspace:
         answers: list[Answer] = []
         for number, question in enumerate(asked.questions, start=1):
             session_id = answers[-1].session_id if answers else asked.session_id or ""
@@ -159,7 +161,9 @@ class _Conversation:
         stdout, stderr = (self.directory / log for log in logs)
         capture = self.services.processes.run(replace(invocation, env=env), stdout=stdout, stderr=stderr)
         ended = began + timedelta(seconds=capture.seconds)
-        collected = tuple(map(OutputFile, workspace.collected(invocation.collect, self.services.workspaces.records())))
+        collected = tuple(
+            map(OutputFile, workspace.collect(invocation.collect, self.services.workspaces.new_records_folder()))
+        )
         capture = replace(capture, collected=collected)
         transcript = agent.transcript(capture, session)
         times = {"started_at": iso(began), "ended_at": iso(ended)}

@@ -85,9 +85,9 @@ def prepared(services: Services, execution: Execution, folder: Path) -> Workspac
             workspace = services.workspaces.shared(around.name, around.spec, around.before_all_in)
             around.before_each(workspace)
             around.remove_untrusted_configuration(workspace)
-            workspace.remember()
+            workspace.record_state()
         else:
-            workspace = services.workspaces.fresh(around.spec)
+            workspace = services.workspaces.create(around.spec)
             around.before(workspace)
     except OSError as error:
         raise NotPreparedError("workspace", f"the workspace could not be made: {error}") from error
@@ -115,7 +115,7 @@ def finished(services: Services, execution: Execution, workspace: Workspace, fol
 def all_finished(services: Services, execution: Execution) -> None:
     """After the last session in a workspace that several shared."""
     around = _Around(services, execution, services.directory.place / execution.directory / "after-all")
-    if around.lasts and around.hooks.after_all and services.workspaces.is_shared(around.name):
+    if around.lasts and around.hooks.after_all and services.workspaces.has_shared(around.name):
         around.folder = services.directory.folder(f"{execution.directory}/after-all")
         workspace = services.workspaces.shared(around.name, around.spec, lambda _: None)
         around.after("after_all", around.hooks.after_all, workspace)
@@ -147,12 +147,12 @@ class _Around:
         """
         if self.spec.mode != "none" or AGENTS[self.execution.runner.agent.type].plays:
             return
-        works, changes = workspace.reach()
+        works, changes = workspace.access()
         place, user = plain(str(workspace.path)), plain(str(workspace.user))
         if not works:
             told = f"the user {user} cannot work in {place}; let that user read it, or let the suite use a copy"
             raise NotPreparedError("workspace", told, workspace)
-        if not changes and self.services.workspaces.is_new_reader(workspace.path):
+        if not changes and self.services.workspaces.is_first_read_only_use(workspace.path):
             self.services.observer.progress(f"the user {user} can read {place}, but not change it")
 
     def before_all_in(self, workspace: Workspace) -> None:
@@ -165,7 +165,7 @@ class _Around:
         self.reach(workspace)
         if self.spec.bootstrap is None and not self.hooks.before_all and not self.hooks.before_each:
             self.remove_untrusted_configuration(workspace)
-            workspace.remember()
+            workspace.record_state()
             return
         with workspace.bootstrapping():
             self.before_all(workspace)

@@ -29,7 +29,7 @@ from skillgym_action.sessions.normalise import session_report
 from skillgym_action.sessions.secret_scan import Leaks
 from skillgym_action.text.escaping import plain
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
-from skillgym_action.workspaces.archive import Saved, save_changes, save_workspace
+from skillgym_action.workspaces.archive import SavedChanges, save_changes, save_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ def attempt(
         told = classified(execution.case, SuiteClassifier(services, execution), judgement)
         judgement = CANCELLED if services.cancelled else told
     else:
-        home = services.workspaces.records()
+        home = services.workspaces.new_records_folder()
         report, trouble, records = _held(services, execution, workspace, leaks, (repetition, options.max_steps, home))
         cost = report.cost if report else Cost()
         judgement = _judged(services, execution, workspace, leaks, (report, trouble, options.keep), begins)
@@ -196,8 +196,8 @@ def _held(
     collected: tuple[Path, ...] = ()
     try:
         try:
-            workspace.settle()
-            collected = workspace.collected(invocation.collect, settings[2])
+            workspace.restore_folders()
+            collected = workspace.collect(invocation.collect, settings[2])
             if collected:
                 capture = replace(capture, collected=tuple(map(OutputFile, collected)))
             transcript = agent.transcript(capture, session)
@@ -278,7 +278,7 @@ def _judged(
         changes = workspace.changes()
     except OSError as error:
         return errored(Trouble(kind="workspace", message=f"the workspace cannot be read: {error}"))
-    saved = save_changes(workspace, changes, folder / "changes") if keep != "none" else Saved(complete=False)
+    saved = save_changes(workspace, changes, folder / "changes") if keep != "none" else SavedChanges(complete=False)
     complete = saved.complete and leaks.in_changes(changes, workspace)
     links = {"links": dict(saved.links)} if saved.links else {}
     summary = {"path": "workspace", **to_json(changes), **links, "complete": complete}

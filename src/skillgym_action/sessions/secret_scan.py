@@ -63,7 +63,7 @@ class Leaks:
         saved = self.folder / CHANGES
         found = self._directory.clean(saved, (*changes.created, *changes.modified))
         for path, leaks in found.items():
-            template = workspace.original(path) if path in changes.modified else None
+            template = workspace.template_of(path) if path in changes.modified else None
             content = template.folder.read(path, LARGEST_BEFORE) if template and template.folder else None
             before = self._directory.look(content) if content else frozenset()
             self._tell({f"{CHANGES}/{path}": leaks}, self._asked | before)
