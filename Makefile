@@ -8,8 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= logical
 DOCUMENTED := .cache/documented-workflows
-LOCK := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --only-binary :all: --python-version 3.12 \
-  --python-platform linux --custom-compile-command "make lock"
+LOCK := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --custom-compile-command "make lock"
+IMAGE := --only-binary :all: --python-version 3.12 --python-platform linux
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -23,8 +23,8 @@ demo: $(VENV)/runtime ## run the examples; no key and no network are needed
 	@rm -rf .skillgym-results/demo
 	$(BIN)/skillgym-action run examples --output .skillgym-results/demo
 
-test: $(VENV)/development ## run the tests
-	$(BIN)/pytest -n $(WORKERS)
+test: $(VENV)/development ## run the tests; COVERAGE=1 measures lines and branches, and fails below the limit in pyproject.toml
+	$(BIN)/pytest -n $(WORKERS) $(if $(COVERAGE),--cov)
 
 lint: $(VENV)/development ## check style, types, the import rules, the action and all workflows
 	$(BIN)/ruff check .
@@ -34,15 +34,19 @@ lint: $(VENV)/development ## check style, types, the import rules, the action an
 	$(BIN)/python tests/support/documented_workflows.py $(DOCUMENTED)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/feature.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml $(DOCUMENTED)/*.yml
 	$(BIN)/actionlint .github/workflows/*.yml $(DOCUMENTED)/*.yml
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/zizmor --offline --quiet action.yml .github
 	$(BIN)/zizmor --offline --quiet --config tests/data/zizmor-documents.yml $(DOCUMENTED)/*.yml
 
-lock: $(VENV)/development ## renew the versions and hashes of what the image installs for Python
-	$(LOCK) pyproject.toml --group image --output-file docker/requirements.txt
-	$(LOCK) --group image-build --output-file docker/build-requirements.txt
+lock: $(VENV)/development ## renew the versions and hashes of what contributors and the image install for Python
+	$(LOCK) --universal --python-version 3.11 --extra typescript --group dev pyproject.toml \
+	  --output-file requirements/development.txt
+	$(LOCK) $(IMAGE) pyproject.toml --group image --output-file docker/requirements.txt
+	$(LOCK) $(IMAGE) --group image-build --output-file docker/build-requirements.txt
 
 bench: $(VENV)/development ## measure speed and memory
 	$(BIN)/python -m bench
@@ -68,11 +72,11 @@ $(VENV)/runtime: pyproject.toml | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --compile --editable ".[typescript]"
 	@touch $@
 
-# What contributors get on top. Dependency groups came with pip 25.1.
-$(VENV)/development: $(VENV)/runtime
-	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/pip install --quiet --compile --group dev
-	@touch $@
+# What contributors get: locked, by hash.
+$(VENV)/development: pyproject.toml requirements/development.txt | $(VENV)/bin/pip
+	$(BIN)/pip install --quiet --compile --requirement requirements/development.txt
+	$(BIN)/pip install --quiet --no-deps --editable .
+	@touch $(VENV)/runtime $@
 
 # A half-made environment has no pip and is made anew.
 $(VENV)/bin/pip:

@@ -249,7 +249,7 @@ def renderers(tool=None):
     found = []
     for child in psutil.Process(tool).children(recursive=True):
         with suppress(psutil.Error):
-            if any("report_program" in word for word in child.cmdline()):
+            if any("render_program" in word for word in child.cmdline()):
                 found.append(child)
     return found
 
