@@ -37,6 +37,12 @@ from skillgym_action.documents import documents, located_values, user_files, yam
 from skillgym_action.filesystem import globs
 from skillgym_action.formats import xbench, xbench_expectations
 from skillgym_action.javascript import regex
+from skillgym_action.limits import (
+    MAX_HOST_LOG_BYTES,
+    MAX_HOST_REPLY_BYTES,
+    MAX_SUITE_CASES,
+    SUITE_HOST_MEMORY_BYTES,
+)
 from skillgym_action.model import errors
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.repository.repository import Repository
@@ -45,9 +51,7 @@ from skillgym_action.stages.discover import discover
 from skillgym_action.stages.load import load
 from skillgym_action.storage import stored_runs
 from skillgym_action.storage.snapshot_file import SnapshotFile
-from skillgym_action.suite_hosts import host_process
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
-from skillgym_action.suite_programs import MOST_CASES
 from skillgym_action.suite_programs import suite_program as program
 
 if TYPE_CHECKING:
@@ -319,7 +323,7 @@ LIMITS = {
     "values": located_values.MOST_VALUES,
     "digits": located_values.MOST_DIGITS,
     "characters of YAML": yaml_text.MOST_CHARACTERS,
-    "cases": MOST_CASES,
+    "cases": MAX_SUITE_CASES,
     "characters of an id": errors.LONGEST_ID,
     "characters of an expectation": xbench_expectations.LONGEST,
     "characters of a pattern": regex.LONGEST,
@@ -338,9 +342,9 @@ LIMITS = {
     "lists and objects of results": stored_runs.MOST.containers,
     "values of results": stored_runs.MOST.values,
     "characters of a recording": replay_player.LARGEST,
-    "GiB of a suite program": host_process.MEMORY // 1024**3,
-    "MiB that it prints": host_process.LOG_LIMIT // 1024**2,
-    "MiB that it answers": host_process.REPLY_LIMIT // 1024**2,
+    "GiB of a suite program": SUITE_HOST_MEMORY_BYTES // 1024**3,
+    "MiB that it prints": MAX_HOST_LOG_BYTES // 1024**2,
+    "MiB that it answers": MAX_HOST_REPLY_BYTES // 1024**2,
 }
 
 
@@ -351,4 +355,4 @@ def test_every_limit_is_documented(what):
 
 def test_the_node_suite_host_has_the_same_limit():
     source = Path(program.__file__).with_name("node") / "program.mjs"
-    assert f"const MOST_CASES = {MOST_CASES:_};" in source.read_text(encoding="utf-8")
+    assert f"const MOST_CASES = {MAX_SUITE_CASES:_};" in source.read_text(encoding="utf-8")

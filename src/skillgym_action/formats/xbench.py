@@ -14,10 +14,10 @@ from skillgym_action.documents.located_values import MOST_VALUES, key_path_text
 from skillgym_action.documents.user_files import PLAIN_TEMPLATE
 from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside
 from skillgym_action.formats.xbench_model import SuiteSection
+from skillgym_action.limits import MAX_SUITE_CASES
 from skillgym_action.model.errors import LONGEST_ID, Problem, SuiteError, closest
 from skillgym_action.model.resource_limits import suites_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
-from skillgym_action.suite_programs import MOST_CASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,8 +125,10 @@ def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, li
         raise SuiteError.of(_problem(document, ("name",), f"is longer than {LONGEST_ID:,} characters"))
     cases = raw.get("cases")
     cases = cases if isinstance(cases, list) else []
-    if len(cases) > MOST_CASES:
-        raise SuiteError.of(_problem(document, ("cases",), f"more than {MOST_CASES:,} cases", remedy="split the suite"))
+    if len(cases) > MAX_SUITE_CASES:
+        raise SuiteError.of(
+            _problem(document, ("cases",), f"more than {MAX_SUITE_CASES:,} cases", remedy="split the suite")
+        )
     section, misfits = checked(document, SuiteSection, extensions=True)
     own: list[Problem] = []
     wrong = _doubles(document, cases)

@@ -16,7 +16,7 @@ from skillgym_action.formats import typescript_suite
 from skillgym_action.model.errors import Location
 from skillgym_action.model.suite import Bootstrap, Case
 from skillgym_action.stages.load import Source
-from skillgym_action.suite_hosts.node import NEEDED
+from skillgym_action.suite_hosts.node import MIN_VERSION
 from suite_programs import suite_hosts
 
 NAME = "bench/demo-suite.ts"
@@ -24,7 +24,7 @@ A_CASE = '{ id: "a", prompt: "p", assert() {} }'
 ESM = f'import {{ assert }} from "skillgym";\nassert.ok(1);\nexport default [{A_CASE}];\n'
 CJS = f'const {{ assert }} = require("skillgym");\nassert.ok(1);\nmodule.exports = [{A_CASE}];\n'
 TYPED = "const one: number = 1;\n"
-OLDEST = ".".join(map(str, (*NEEDED, 0)))
+OLDEST = ".".join(map(str, (*MIN_VERSION, 0)))
 
 
 def loaded(folder, body, name=NAME, package=None, **settings):
