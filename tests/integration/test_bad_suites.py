@@ -355,4 +355,4 @@ def test_every_limit_is_documented(what):
 
 def test_the_node_suite_host_has_the_same_limit():
     source = Path(program.__file__).with_name("node") / "program.mjs"
-    assert f"const MOST_CASES = {MAX_SUITE_CASES:_};" in source.read_text(encoding="utf-8")
+    assert f"const MAX_SUITE_CASES = {MAX_SUITE_CASES:_};" in source.read_text(encoding="utf-8")

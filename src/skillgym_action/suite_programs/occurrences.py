@@ -192,10 +192,10 @@ class Occurrences(Generic[M]):
         wanted: tuple[str, Callable[[int, int], bool], int],
         options: tuple[str | None, Explain | None],
     ) -> None:
-        words, holds, expected = wanted
+        words, compare, expected = wanted
         rule = self._kind.rule(matcher)
         actual = sum(map(rule.accepts, self._kind.of(report)))
-        if not holds(actual, expected):
+        if not compare(actual, expected):
             many = counted(expected, self._kind.one, self._kind.many)
             text = f"{words} {many} matching {rule.text}, found {actual}"
             self._fail(report, text, (rule,), options, expected=expected, actual=actual)

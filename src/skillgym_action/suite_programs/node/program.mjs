@@ -1,4 +1,4 @@
-// A suite file as the Node suite host holds it: imported, checked, and told as data.
+// An imported suite file in the Node suite host: checked, and as data for the protocol.
 
 import { types } from "node:util";
 
@@ -8,10 +8,10 @@ const FIELDS = ["id", "prompt", "tags", "timeoutMs", "expectedFail", "classifyFa
 const WORKSPACE = ["mode", "cwd", "templateDir", "bootstrap", "limits"];
 const LIMITS = ["memory", "disk", "processes", "fileSize"];
 const BOOTSTRAP = ["command", "args", "timeoutMs", "env"];
-const MOST_CASES = 20_000;
+const MAX_SUITE_CASES = 20_000;
 const MODES = ["none", "shared", "isolated"];
 
-/** The file ran, but is no suite. `remedy` says what to write. */
+/** The file was imported, but is not a suite. `remedy` says what to write. */
 export class SuiteProgramError extends Error {
   constructor(message, remedy, location) {
     super(message);
@@ -19,7 +19,7 @@ export class SuiteProgramError extends Error {
   }
 }
 
-/** The cases and the workspace of an imported suite file. `problems` tells of cases that cannot be used. */
+/** The cases and the workspace of an imported suite file, and a problem for each case that cannot be used. */
 export class SuiteProgram {
   cases = new Map();
   #problems = [];
@@ -35,15 +35,15 @@ export class SuiteProgram {
     this.#places = places;
     this.#workspace = workspaceOf(module.workspace, places.ofExport(file, "workspace"));
     const items = itemsOf(module.default, places.at(file));
-    if (items.length > MOST_CASES) {
-      const many = `the suite has more than ${MOST_CASES.toLocaleString("en")} cases`;
+    if (items.length > MAX_SUITE_CASES) {
+      const many = `the suite has more than ${MAX_SUITE_CASES.toLocaleString("en")} cases`;
       throw new SuiteProgramError(many, "split it into several files", places.at(file));
     }
     items.forEach(([key, found], index) => this.#add(found, key, index + 1));
   }
 
-  /** The answer to `load`. */
-  told() {
+  /** The reply to `load`. */
+  asData() {
     const cases = [...this.cases].map(([id, found]) => ({
       id,
       prompt: found.prompt,
@@ -96,7 +96,7 @@ export class SuiteProgram {
   }
 }
 
-/** Key and case; the key is empty where there is none. */
+/** Keys and cases; the key is empty if the suite is a list. */
 function itemsOf(suite, location) {
   if (suite === undefined) {
     throw new SuiteProgramError("the file has no default export", "write `export default [ … cases … ]`", location);
@@ -113,7 +113,7 @@ function itemsOf(suite, location) {
 
 const kindOf = (value) => (value === null ? "null" : `a ${value.constructor?.name ?? "strange object"}`);
 
-/** What is wrong with a case, whose fields may hold anything, and what to do about it. */
+/** Problems of a case and their remedies. The fields may have values of any type. */
 function* problemsOf(found, id) {
   const { prompt, tags, timeoutMs, expectedFail, classifyFailure, assert } = found;
   if (!isText(id)) yield ["the case has no id", 'write id: "…"'];
@@ -157,7 +157,7 @@ function workspaceOf(workspace, location) {
   return { mode, cwd, templateDir, bootstrap, limits };
 }
 
-/** Keys and types; sizes are read where those of all formats are. */
+/** Checks keys and types; the sizes are parsed by the tool, as those of all formats. */
 function* limitProblems(limits) {
   if (Object(limits) !== limits) yield [`limits are ${shown(limits)}`, 'write { memory: "2GiB", processes: 200 }'];
   yield* unknownIn(Object(limits), LIMITS, "limit");
@@ -190,7 +190,7 @@ function* unknownIn(object, known, what) {
   }
 }
 
-/** How many letters have to be changed, added or taken away. */
+/** The edit distance: how many letters must be changed, added or removed. */
 function distance(one, other) {
   let row = [...Array(other.length + 1).keys()];
   for (const [index, letter] of [...one].entries()) {
