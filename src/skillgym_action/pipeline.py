@@ -103,7 +103,6 @@ def run(
     services.hosts.close()  # reports need the memory, and no suite
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
-    services.workspaces.empty_trash()
     report = run_report(services, todo, results, journal, command=command, shard=shard)
     report = replace(report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from)
     return _delivered(services, compared(report, base, options.report), options, show)

@@ -72,10 +72,6 @@ class SupervisorClient:
         """Have the folder of that descriptor removed when the tool has ended, whatever ended it."""
         self._ask({"op": "folder", "name": name}, [folder, parent])
 
-    def empty(self, folder: int) -> None:
-        """Have a folder of ours emptied, which is not waited for."""
-        self._ask({"op": "empty"}, [folder])
-
     def hold(self, file: int, nobody: int) -> None:
         """Keep this file open, and with it its locks, until the supervisor ends; ``nobody``: a user without one."""
         self._ask({"op": "hold", "nobody": nobody}, [file])

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.session_folder import SessionFolder
     from skillgym_action.workspaces.template import Template
 
-SMALL_BYTES = 64 * 1024
-SMALL_FILES = 32
-
 
 class Workspace:
     """The directories of one session: the agent works in ``path``; ``home`` and ``scratch`` are private to it.
@@ -196,12 +193,6 @@ class Workspace:
         """Bytes of the files and links that changed, by path, at the time of the last call of ``changes``."""
         found = {path: self._after[path] for path in (*changes.created, *changes.modified)}
         return {path: entry[1] for path, entry in found.items() if entry[0] in {"file", "symlink"} and len(entry) > 1}
-
-    @property
-    def is_small(self) -> bool:
-        """Whether the workspace is the session's own and takes hardly any space."""
-        sizes = [entry[1] for entry in self._after.values() if len(entry) > 1]
-        return self.is_own and len(self._after) <= SMALL_FILES and sum(sizes) <= SMALL_BYTES
 
     def history_template(self) -> Template | None:
         """The template that the workspace's ``.git`` was copied from."""

@@ -51,7 +51,7 @@ class Workspaces:
         processes.reserve = self._reserve = SpaceReserve(self.root)
         self._numbers = count(1)
         self._unused: deque[SessionFolder] = deque()
-        self._trash = self.root / "trash"
+        self._retired = self.root / "retired"
         self._sharing = threading.Lock()
         self._copying = threading.Lock()
         self._templates: dict[Path | tuple[str, Path | None], Template] = {}
@@ -144,16 +144,13 @@ class Workspaces:
     def discard(self, workspace: Workspace) -> None:
         """Remove a session's folders; an untouched home and scratch folder are kept for another session.
 
-        Small workspaces are only moved away, and removed at the end of the run: a file system that just freed inodes
-        is slow to give new ones. If the session has a user of its own, that user removes its files. The user id is used
-        again only with an untouched home, and if the user has left nothing elsewhere.
+        If the session has a user of its own, that user removes its files. The user id is used again only with an
+        untouched home, and if the user has left nothing elsewhere.
         """
         folder = workspace.folder
         if not workspace.is_own:
             folder.release(WORKSPACE)
-        elif folder.identity is None and workspace.is_small:
-            with suppress(OSError):
-                folder.move(WORKSPACE, f"{self._trash}/{next(self._numbers)}")
+
         untouched = not folder.shares_user and folder.is_untouched(HOME, SCRATCH)
         clean = folder.discard(*(name for name in folder.names if not untouched or name not in {HOME, SCRATCH}))
         # Checked again: only now has everything that the user ran been ended.
@@ -168,14 +165,8 @@ class Workspaces:
         self._reserve.leave([folder.path])
         if not (folder.discard(*folder.names) and clean):
             with suppress(OSError):
-                os.rename(folder.path, f"{self._trash}/{next(self._numbers)}")
+                os.rename(folder.path, f"{self._retired}/{next(self._numbers)}")
         folder.close()
-
-    def empty_trash(self) -> None:
-        """After the last session: let the supervisor remove what was discarded, while the tool goes on."""
-        trash = os.open(self._trash, FOLDER)
-        self._processes.supervisor.empty(trash)
-        os.close(trash)
 
     def new_records_folder(self) -> Path:
         """A path for a folder, which does not exist yet, for files that are taken out of a session."""
@@ -240,7 +231,7 @@ def _temporary_folder(*, other_users: bool) -> Path:
         temporary = Path(tempfile.gettempdir()).resolve()
         parent = ROOTS_FOLDER if other_users and not _only_root_writes(temporary) else temporary
         folder = Path(tempfile.mkdtemp(prefix="skillgym-", dir=parent)).resolve()
-        for name in ("trash", "records"):
+        for name in ("retired", "records"):
             (folder / name).mkdir(mode=0o700)
         if other_users:
             folder.chmod(0o711)  # a user reaches its own folder, but cannot list the others
