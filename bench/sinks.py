@@ -25,7 +25,7 @@ from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECT
 from skillgym_action.reporters import REPORTERS, reporter_named
 from skillgym_action.settings.options import GateOptions, PublishOptions
 from skillgym_action.stages.gate import gate
-from skillgym_action.stages.publish import outputs
+from skillgym_action.stages.publish import action_outputs
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.text.redaction import Redactor
 
@@ -110,7 +110,7 @@ def write(report: RunReport, folder: Path) -> dict[str, float]:
         directory.write_whole(folder / kind, reporter_named(kind)(report))
         taken[kind] = time.perf_counter() - began
     began = time.perf_counter()
-    outputs(report, directory, PublishOptions())
+    action_outputs(report, directory, PublishOptions())
     return taken | {"outputs": time.perf_counter() - began}
 
 

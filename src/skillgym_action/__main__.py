@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import MappingProxyType
 
 from skillgym_action.cli import hardening
+from skillgym_action.model.exit_codes import ExitCode
 
 TYPE_CHECKING = False  # this module is imported twice at each start, and typing is slow to import
 if TYPE_CHECKING:
@@ -76,14 +77,14 @@ def exit_code(program: Callable[[Mapping[str, str]], int]) -> int:
         return _told(run, environment)
     except KeyboardInterrupt:
         _say("cancelled")
-        return 130
+        return ExitCode.CANCELLED
     except SystemExit:  # what click and rich do when a reader has gone
-        return _unwritten() or 141
+        return _unwritten() or ExitCode.BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 -- the last catcher: a bug of ours gets a log and words, not a traceback
         if isinstance(error, OSError) and (code := _unwritten()):
             return code
         _say(f"error: this is a bug in skillgym-action; please report it with {_bug_log(environment)}", environment)
-        return 70
+        return ExitCode.INTERNAL_ERROR
 
 
 def _told(program: Callable[[], int], environment: Mapping[str, str]) -> int:
@@ -124,9 +125,9 @@ def _unwritten() -> int:
         sys.stdout.flush()
     trouble = _Answers.trouble
     if trouble is None or isinstance(trouble, BrokenPipeError):
-        return 141 if trouble else 0
+        return ExitCode.BROKEN_PIPE if trouble else ExitCode.PASSED
     _say(f"error: cannot write standard output: {trouble.strerror}")
-    return 3
+    return ExitCode.INCONCLUSIVE
 
 
 def _leave(code: int) -> NoReturn:

@@ -29,7 +29,7 @@ class Cancellation:
         with suppress(OSError):
             os.write(self._write, b"x")
 
-    def heed(self) -> None:
+    def raise_if_cancelled(self) -> None:
         """Raise InterruptedError once cancelled: an OSError, as anything that keeps work on files from its end."""
         if self._set:
             raise InterruptedError(errno.EINTR, "the run was cancelled")

@@ -39,6 +39,6 @@ class Clock:
         select.select([] if cancelled is None else [cancelled], [], [], seconds * random.uniform(1.0, 1.25))  # noqa: S311 -- jitter is no secret
 
 
-def iso(moment: datetime) -> str:
+def iso_timestamp(moment: datetime) -> str:
     """ISO 8601 with milliseconds and Z."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

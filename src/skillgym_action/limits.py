@@ -1,16 +1,118 @@
 """Limits of what is read, kept and waited for. One module, so that they can be compared and documented."""
 
-# repository: the checkout
+from __future__ import annotations
+
+# --- model ------------------------------------------------------------------------------------------
+
+MAX_MESSAGE_CHARS = 5_000  # of a problem: texts from users' files may be of any length
+MAX_REMEDY_CHARS = 1_000  # also of a key path
+MAX_CASE_ID_CHARS = 1_000
+MAX_CORRECTED_WORD_CHARS = 100  # longer words are not taken for typing errors: comparing takes quadratic time
+MAX_CORRECTION_CANDIDATES = 1_000  # known words that a typing error is compared with
+MAX_FINDINGS = 20  # of one execution
+MIN_RESOURCE_LIMIT_BYTES = 4096  # a smaller number is most likely one whose unit was forgotten
+MAX_RESOURCE_LIMIT_BYTES = 2**60
+MAX_PROCESS_LIMIT = 4_194_304  # process ids that Linux has at most
+MAX_QUOTED_LIMIT_CHARS = 60  # of a wrong limit that a message quotes
+
+# --- stages -----------------------------------------------------------------------------------------
+
+SUITE_HEAD_BYTES = 64 * 1024  # the beginning of a file, by which `discover` recognises suites
+MAX_SUITE_PROGRAMS_AT_ONCE = 4  # suite programs that are loaded in parallel
+MAX_RETRY_WAIT_SECONDS = 60.0  # between a session with trouble and its retry
+MAX_LISTED_EXECUTIONS = 5  # in one warning
+MAX_JUDGED_AGAIN_WARNINGS = 100  # one per session that is judged again after a resume
+MAX_QUOTED_VERSION_CHARS = 60  # of the version that a journal names
+
+# --- sessions ---------------------------------------------------------------------------------------
+
+COMMAND_TAIL_BYTES = 8 * 1024  # of stdout and of stderr, in the explanation of a failed command
+HOOK_TAIL_BYTES = 500  # of stderr, in the message about a failed hook
+MAX_EVIDENCE_COMMAND_CHARS = 200  # of a command by which a file was read
+MAX_FINAL_OUTPUT_CHARS = 4_000  # the end of an agent's final output, as results have it
+MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, searched for keys that were there already
+# --- filesystem: folders that others can change ---------------------------------------------------------
+
+MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept
+MAX_LINKS_FOLLOWED = 40  # symbolic links on the way to one path, as in Linux
+MAX_PATTERN_CHARACTERS = 1_000  # of a glob pattern; a longer one matches nothing
+
+# Bundles that others can forge and that are uploaded as artifacts. The tool's own, such as templates, may be larger.
+MAX_BUNDLE_LEVELS = 400  # folders in each other
+MAX_BUNDLE_PATH_BYTES = 3_000
+MAX_BUNDLE_ENTRIES = 200_000
+MAX_BUNDLE_FILE_BYTES = 64 * 1024**2
+MAX_BUNDLE_BYTES = 512 * 1024**2  # of all files together
+MAX_BUNDLE_NAME_BYTES = 255  # of one component of a path, as in file systems
+MAX_BUNDLE_LINK_BYTES = 4095  # of the target of a symbolic link, as in operating systems
+
+# --- supervisor: the process that starts all programs -----------------------------------------------------
+
+MAX_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
+MAX_MESSAGE_DESCRIPTORS = 8  # open files sent with one message
+LEFTOVER_GRACE_SECONDS = 0.3  # from SIGTERM to SIGKILL for processes that an ended program left running
+KILL_SECONDS = 10.0  # after which processes that survive SIGKILL are given up
+FORK_SECONDS = 0.5  # to wait for a process to fork where a session's user has started as many as it may
+
+# --- processes: programs that are started, watched and ended -------------------------------------------
+
+MAX_OUTPUT_BYTES = 64 * 1024**2  # printed to one stream; a program that prints more is ended
+MAX_OUTPUT_LINES = 1_000_000  # read from one stream
+MAX_OUTPUT_LINE_BYTES = 4 * 1024**2  # the rest of a longer line is skipped
+TERMINATION_GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL for a program that is ended
+CANCELLED_GRACE_SECONDS = 1.0  # the same once the run is cancelled
+RESULT_LINGER_SECONDS = 30.0  # for an agent to exit after it has printed its result
+START_SECONDS = 1.0  # in which the supervisor nearly always has started a program
+END_SECONDS = 15.0  # to wait for the end of a process that has been killed or told to exit
+MAX_MEASURED_ENTRIES = 1_000_000  # files and folders counted in one measurement of disk usage
+DISK_RESERVE_BYTES = 512 * 1024**2  # of the temporary file system that sessions have to leave free, or 5 % if less
+INSTALL_SECONDS = 600.0  # for npm to install an agent's CLI; the largest has 400 MB
+VERSION_SECONDS = 60.0  # for a CLI to print its version; the first start after a download is slow
+# --- requests to services: GitHub's API, the judge --------------------------------------------------
+
+CONNECT_SECONDS = 10.0  # until there is a connection
+MAX_REQUEST_TRIES = 5  # of one request, the first included
+SECONDS_AFTER_CANCELLATION = 2.5  # for all requests after a cancellation: GitHub kills the job after a few seconds
+
+# --- GitHub's API -----------------------------------------------------------------------------------
+
+GITHUB_RETRY_SECONDS = 120.0  # for waits and failed tries of all requests together
+GITHUB_READ_SECONDS = 20.0  # without a byte; GitHub itself gives up after 10
+GITHUB_RATE_LIMIT_SECONDS = 60.0  # first wait at a rate limit that names no time
+MAX_GITHUB_REPLY_BYTES = 20_000_000
+MAX_GITHUB_PAGES = 100  # of a list
+MAX_GITHUB_REDIRECTS = 5
+MAX_EVENT_BYTES = 32 * 1024 * 1024  # of the payload; GitHub's have at most 25 MB
+MAX_SERVICE_MESSAGE_CHARACTERS = 500  # of a service's own words in an error message
+MAX_REVIEW_COMMENTS = 20
+MAX_STATUS_CHARACTERS = 140  # GitHub takes no longer description of a commit status
+MAX_SUMMARY_BYTES = 1_048_576  # GitHub drops the whole summary of a step when it is larger
+# GitHub's real limit differs from the one in its message, and between servers: a refused text is sent again, smaller.
+COMMENT_CHARACTERS = (65_000, 30_000, 8_000, 2_000, 500)
+
+# --- the judge --------------------------------------------------------------------------------------
+
+JUDGE_SECONDS = 300.0  # for one question, all tries together
+MAX_JUDGE_QUESTIONS = 3  # one question, and two more after answers that do not fit the schema
+MAX_JUDGE_ANSWER_TOKENS = 4096  # asked for; some models have less
+MAX_JUDGE_REPLY_BYTES = 2_000_000
+MAX_QUOTED_CHARACTERS = 200_000  # of one text that is judged; the middle of a longer one is left out
+MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
+
+# --- repository -----------------------------------------------------------------------------------
+
 MAX_LINKS_IN_PATH = 20  # symbolic links followed on the way to a file; a loop would have no end
 
-# workspaces: changed files of a session that are saved with the results, and the diff that checks and people see
+# --- workspaces -----------------------------------------------------------------------------------
+
 MAX_SAVED_CHANGES_BYTES = 16 * 1024 * 1024  # bytes; with more, nothing is saved: half of the changes cannot be rejudged
 MAX_SAVED_CHANGES_FILES = 2000  # files and links
 MAX_DIFF_FILE_BYTES = 512 * 1024  # bytes of a file whose changes are shown; a larger one is named only
 MAX_DIFF_CHARACTERS = 4 * 1024 * 1024  # characters of a diff, after which further files are only counted
 MAX_DIFF_COMPARISONS = 4_000_000  # lines before times lines after, of a file; difflib takes seconds for more
 
-# suite hosts: child processes in which suite programs run; a suite may do anything by mistake
+# --- suite_hosts ----------------------------------------------------------------------------------
+
 SUITE_CALL_SECONDS = 60.0  # seconds for one call: loading a suite, a check, a classifier
 SUITE_HOST_MEMORY_BYTES = 4 * 1024**3  # bytes of a host, and of each program that it starts, on Linux
 SUITE_HOST_WAIT_SECONDS = 0.25  # seconds to wait for a busy host before another one is started
@@ -23,7 +125,8 @@ MAX_HOST_REPLY_MEMBERS = 100_000  # members of one object in a reply
 MAX_HOST_LOG_BYTES = 64 * 1024 * 1024  # bytes that a suite may print
 HOST_LOG_EXCERPT_BYTES = 4 * 1024  # bytes at the end of the log that are shown with an error
 
-# suite programs
+# --- suite_programs -------------------------------------------------------------------------------
+
 MAX_SUITE_CASES = 20_000  # cases of a suite; the Node suite host has the same number
 MAX_FAILURE_MESSAGE_CHARACTERS = 16_000  # characters of the message of a failed check; the middle is cut out
 MAX_GROUPED_ERRORS = 100  # errors of an exception group that are reported; Node has the same number

@@ -19,7 +19,7 @@ from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.install_agents import install_agents
-from skillgym_action.stages.load import digests, load
+from skillgym_action.stages.load import load, load_digests
 from skillgym_action.stages.plan import plan
 from skillgym_action.storage.journal import Beginning, Journal, digest
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.model.suite import Found, Suite
+    from skillgym_action.model.suite import FoundSuite, Suite
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
     from skillgym_action.storage.merge import StoredReports
@@ -97,15 +97,15 @@ def run(
     journal = _journal(services, todo, options, began, command)
     todo = install_agents(services, todo, options.install_agents)
     from skillgym_action.stages.execute import execute  # here, since `list` and `check` execute nothing
-    from skillgym_action.stages.report import compared, run_report
+    from skillgym_action.stages.report import compare_with_baseline, report_run
 
     results = execute(services, todo, options.execute, journal)
     services.hosts.close()  # reports need the memory, and no suite
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
-    report = run_report(services, todo, results, journal, command=command, shard=shard)
+    report = report_run(services, todo, results, journal, command=command, shard=shard)
     report = replace(report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from)
-    return _delivered(services, compared(report, base, options.report), options, show)
+    return _delivered(services, compare_with_baseline(report, base, options.report), options, show)
 
 
 def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ...]:
@@ -116,13 +116,13 @@ def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ..
     )
     selecting = [path for path in wanted.paths if not path.startswith("!")]
     excluding = tuple(path for path in wanted.paths if path.startswith("!"))
-    found: dict[str, Found] = {}
+    found: dict[str, FoundSuite] = {}
     for paths in [(path, *excluding) for path in selecting] or [excluding]:
         with suppress(UsageError):  # what is not there was removed
             one_by_one = discover(services.repository, services.cwd, replace(wanted, paths=paths, without=without))
             found |= {one.path: one for one in one_by_one}
     inside = (one for one in found.values() if not one.path.startswith("/"))
-    suites = digests(inside, services.hosts, options.load, services.repository.checkout)
+    suites = load_digests(inside, services.hosts, options.load, services.repository.checkout)
     return tuple(replace(suite, digest=suite_digest(suite, services.repository)) for suite in suites)
 
 
@@ -144,11 +144,11 @@ def report(
     services: Services, runs: StoredReports, options: Options, *, show: Callable[[RunReport], None]
 ) -> RunReport:
     """Stored runs as one, shown and delivered like a run; no agent is started."""
-    from skillgym_action.stages.report import compared, told_again
+    from skillgym_action.stages.report import compare_with_baseline, report_stored_run
 
     base = _baseline(services, options)
-    report = told_again(services, _compared_with_checkout(services, runs, options))
-    return _delivered(services, compared(report, base, options.report), options, show)
+    report = report_stored_run(services, _compared_with_checkout(services, runs, options))
+    return _delivered(services, compare_with_baseline(report, base, options.report), options, show)
 
 
 def _compared_with_checkout(services: Services, runs: StoredReports, options: Options) -> RunReport:
@@ -170,7 +170,7 @@ def _compared_with_checkout(services: Services, runs: StoredReports, options: Op
         return replace(report, warnings=(*report.warnings, problem))
     found = discover(services.repository, services.cwd, options.discover)
     tracked = services.repository.committed_files()
-    suites = digests((one for one in found if one.path in tracked), services.hosts, options.load)
+    suites = load_digests((one for one in found if one.path in tracked), services.hosts, options.load)
     base = {suite.path: suite_digest(suite, services.repository) for suite in suites}
     report = merged([(file, marked(run, base)) for file, run in runs], name)
     return completed(report, base if wanted.all_expected else ())
@@ -186,9 +186,9 @@ def _journal(services: Services, todo: Plan, options: Options, began: datetime, 
     if options.execute.resume:
         if services.cancelled:
             raise KeyboardInterrupt  # half a plan does not fit, and all that was there stays
-        from skillgym_action.stages.resume import resumed
+        from skillgym_action.stages.resume import resume
 
-        return resumed(services, todo, journal, now)
+        return resume(services, todo, journal, now)
     services.directory.begin(now.line())
     return journal
 

@@ -273,7 +273,7 @@ def _snapshots(options: SnapshotConfig | None, checkout: Checkout) -> SnapshotFi
         return None
     from skillgym_action.storage.snapshot_file import SnapshotFile
 
-    return SnapshotFile(options.path, options.named, checkout)
+    return SnapshotFile(options.path, options.display_path, checkout)
 
 
 def _github_api(event: GitHubEvent, context: Context, clock: Clock, cancelled: Cancellation) -> GitHubApi:

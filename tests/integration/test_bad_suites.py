@@ -27,6 +27,7 @@ from heavy_suites import CONFIGURATIONS, HEAVY, RESULTS, WORKING
 from measured import measured
 from paths import REPOSITORY
 from scratch import case, config, repository, runner, skillgym, suite, written
+from skillgym_action import limits
 from skillgym_action.agents import replay_player
 from skillgym_action.agents.replay import PLAYER
 from skillgym_action.agentv import loaded as agentv_loaded
@@ -34,16 +35,15 @@ from skillgym_action.agentv import source_values as agentv_source_values
 from skillgym_action.agentv import targets as agentv_targets
 from skillgym_action.agentv import variables as agentv_variables
 from skillgym_action.documents import documents, located_values, user_files, yaml_text
-from skillgym_action.filesystem import globs
 from skillgym_action.formats import xbench, xbench_expectations
 from skillgym_action.javascript import regex
 from skillgym_action.limits import (
+    MAX_CASE_ID_CHARS,
     MAX_HOST_LOG_BYTES,
     MAX_HOST_REPLY_BYTES,
     MAX_SUITE_CASES,
     SUITE_HOST_MEMORY_BYTES,
 )
-from skillgym_action.model import errors
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.repository.repository import Repository
 from skillgym_action.settings.options import DiscoverOptions, LoadOptions
@@ -324,7 +324,7 @@ LIMITS = {
     "digits": located_values.MOST_DIGITS,
     "characters of YAML": yaml_text.MOST_CHARACTERS,
     "cases": MAX_SUITE_CASES,
-    "characters of an id": errors.LONGEST_ID,
+    "characters of an id": MAX_CASE_ID_CHARS,
     "characters of an expectation": xbench_expectations.LONGEST,
     "characters of a pattern": regex.LONGEST,
     "characters of all patterns": regex.MOST_PATTERNS,
@@ -337,7 +337,7 @@ LIMITS = {
     "characters of variables": agentv_variables.MOST_CHARACTERS,
     "files of a suite": agentv_source_values.MOST_FILES,
     "targets of a suite": agentv_targets.MOST_TARGETS,
-    "characters of a pattern of paths": globs.LONGEST,
+    "characters of a pattern of paths": limits.MAX_PATTERN_CHARACTERS,
     "bytes of results": stored_runs.LARGEST,
     "lists and objects of results": stored_runs.MOST.containers,
     "values of results": stored_runs.MOST.values,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from builders import run_report
 from scratch import case, written
 from skillgym_action.model.errors import SkillgymError
-from skillgym_action.model.suite import Found, Suite
+from skillgym_action.model.suite import FoundSuite, Suite
 from skillgym_action.reporters import reporter_named
 from skillgym_action.settings.configuration_file import Config, read_config
 from skillgym_action.settings.options import LoadOptions
@@ -238,7 +238,7 @@ class NoHosts:
 
 def is_read(folder: Path, name: str, kind: str) -> None:
     """A suite with cases, or with words about what is wrong."""
-    found = Found(path=name, file=folder / name, format=kind)
+    found = FoundSuite(path=name, file=folder / name, format=kind)
     (suite,) = load([found], NoHosts(), LoadOptions(environment=ENVIRONMENT))
     assert isinstance(suite, Suite)
     assert suite.cases or suite.invalid

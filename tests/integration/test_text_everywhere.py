@@ -32,7 +32,7 @@ from skillgym_action import __main__
 from skillgym_action.cli import listing
 from skillgym_action.cli.terminal import Terminal
 from skillgym_action.comparison.comparison import compare
-from skillgym_action.github.publish_log import Told
+from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.execution import Execution, Plan
 from skillgym_action.model.findings import Finding
@@ -168,7 +168,7 @@ def plan_of(report: RunReport) -> Plan:
 
 def markdown(report: RunReport) -> Iterator[tuple[str, str]]:
     """What GitHub renders besides reports."""
-    told = Told(notes=report.warnings, permissions="permissions:\n  contents: read")
+    told = PublishLog(notes=report.warnings, permissions="permissions:\n  contents: read")
     yield "notes", told.markdown()
     yield "a review comment", review_text([one for one in report.results if one.status != "passed"])
 
@@ -291,7 +291,7 @@ def test_no_text_becomes_markup_in_comments_and_notes(proved):
         for _, told in markdown(report):
             structure(told)
         for note in report.warnings:
-            line = Told.notice(note)
+            line = PublishLog.notice(note)
             assert commands(line) == ["notice"] * 2, "as it is, and without what a culture ignores"
             assert len(read_lines(line)) == 1
         return 3 * words_in(report)

@@ -14,7 +14,7 @@ from skillgym_action.model.session import AgentConfig, Capture, Invocation, Sess
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Trouble
 from skillgym_action.processes.outputs import OutputFile
 from skillgym_action.processes.processes import Processes
-from skillgym_action.sessions.normalise import session_report
+from skillgym_action.sessions.normalise import normalise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +102,7 @@ class Desk:
         capture = self.capture(invocation or self.adapter.invocation(session), **settings)
         transcript = self.adapter.transcript(capture, session)
         runner = RunnerRef(id=self.agent, path_key=self.agent, agent=AgentRef(type=self.agent))
-        made = session_report(transcript, capture, session, runner, started_at=None, ended_at=None)
+        made = normalise(transcript, capture, session, runner, started_at=None, ended_at=None)
         return made, self.adapter.trouble(capture, transcript)
 
     def scenario(self, name: str, **changes: Any) -> tuple[SessionReport, Trouble | None]:

@@ -165,7 +165,7 @@ BY_AREA: Mapping[str, tuple[tuple[str, str, Mapping[str, object]], ...]] = {
         ("trace another one", python(SEIZE, "$OTHER"), MACHINE),
         ("use another one's descriptors", "cat </proc/$OTHER/fd/0 || readlink /proc/$OTHER/fd/1", OPEN),
         ("go where another one works by `/proc/PID/cwd`", "ls /proc/$OTHER/cwd/", OPEN),
-        ("go where another one works by its name, which a command line told", 'ls "$OTHERS_WORKSPACE"', JUDGES),
+        ("go where another one works by its name, which a command line shows", 'ls "$OTHERS_WORKSPACE"', JUDGES),
         ("read another one's home", 'ls "$OTHERS_WORKSPACE/../home"', OPEN),
         ("send another one a signal", "kill -0 $OTHER", OPEN),
         ("replace another one's folders", 'test -w "$OTHERS_WORKSPACE/.."', OPEN),

@@ -18,7 +18,7 @@ from skillgym_action.agents import agent_named
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import AgentRef, RunnerRef
-from skillgym_action.sessions.normalise import session_report
+from skillgym_action.sessions.normalise import normalise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ def report_of(agent: str, capture: Capture) -> SessionReport:
     adapter = agent_named(agent)
     transcript = adapter.transcript(capture, session)
     runner = RunnerRef(id=agent, path_key=agent, agent=AgentRef(type=agent))
-    made = session_report(transcript, capture, session, runner, started_at=None, ended_at=None)
+    made = normalise(transcript, capture, session, runner, started_at=None, ended_at=None)
     assert made.trouble == adapter.trouble(capture, transcript)
     return made
 

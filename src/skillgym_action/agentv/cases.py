@@ -14,7 +14,8 @@ from skillgym_action.agentv.loaded import MOST_WARNINGS, Cases
 from skillgym_action.agentv.messages import expected_messages, input_messages, prompt
 from skillgym_action.agentv.variables import merged, templated
 from skillgym_action.agentv.workspaces import place
-from skillgym_action.model.errors import LONGEST_ID, Problem, SuiteError
+from skillgym_action.limits import MAX_CASE_ID_CHARS
+from skillgym_action.model.errors import Problem, SuiteError
 from skillgym_action.model.suite import Case
 
 if TYPE_CHECKING:
@@ -99,8 +100,8 @@ def _id(entry: Entry, warnings: list[Problem]) -> str | None:
     if part is None:
         return entry.folder.name if entry.folder else None
     if isinstance(part.value, str):
-        if len(part.value) > LONGEST_ID:
-            raise part.error(f"is longer than {LONGEST_ID:,} characters")
+        if len(part.value) > MAX_CASE_ID_CHARS:
+            raise part.error(f"is longer than {MAX_CASE_ID_CHARS:,} characters")
         return part.value if part.value.strip() and not _UNUSABLE.search(part.value) else None
     if isinstance(part.value, dict | list):
         return None
@@ -144,7 +145,7 @@ def _case(name: str, entry: Entry, shared: Shared, warnings: list[Problem]) -> t
         workspace=spec.spec(compat=shared.files.compat) if spec else None,
         retries=shared.retries,
         depends_on=part.texts("depends_on"),
-        unmet=_unmet(part),
+        on_dependency_failure=_unmet(part),
     )
     contents = (message.get("content") for message in messages)
     return case, sum(len(content) if isinstance(content, list) else 1 for content in contents)

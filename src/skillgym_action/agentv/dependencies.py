@@ -28,7 +28,7 @@ def stuck(cases: Iterable[Case], known: Collection[str]) -> dict[str, str]:
         for other in case.depends_on:
             if other not in known:
                 wrong[case.id] = f"depends on {other!r}, which is no test of this suite"
-            elif other not in usable and case.unmet != "run":
+            elif other not in usable and case.on_dependency_failure != "run":
                 wrong[case.id] = f"depends on {other!r}, which cannot be used"
     graph = {case.id: [other for other in case.depends_on if other in usable] for case in usable.values()}
     wrong |= {case_id: f"depends on itself: {circle}" for case_id, circle in _circles(graph).items()}
@@ -36,7 +36,7 @@ def stuck(cases: Iterable[Case], known: Collection[str]) -> dict[str, str]:
     waiting = list(wrong)
     for case_id in waiting:
         for other in dependents[case_id]:
-            if other not in wrong and usable[other].unmet != "run":
+            if other not in wrong and usable[other].on_dependency_failure != "run":
                 wrong[other] = f"depends on {case_id!r}, which cannot be used"
                 waiting.append(other)
     return {case_id: wrong[case_id] for case_id in usable if case_id in wrong}

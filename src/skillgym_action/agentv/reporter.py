@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.scores import DIGITS
+from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reporters.wording import cause
 from skillgym_action.text.escaping import visible
@@ -67,7 +67,7 @@ def _category(path: str) -> str:
 
 def _score(result: Result) -> float:
     if result.score is not None:
-        return round(result.score, DIGITS)
+        return round(result.score, SCORE_DIGITS)
     return float(result.status in (Status.PASSED, Status.UNEXPECTED_PASSED))
 
 
@@ -90,7 +90,7 @@ def _grader(outcome: Outcome) -> dict[str, object]:
     return {
         "name": visible(outcome.assertion),
         "type": visible(outcome.type),
-        "score": round(score, DIGITS),
+        "score": round(score, SCORE_DIGITS),
         "weight": outcome.weight,
         "verdict": _VERDICTS[outcome.passed],
         "assertions": [{**told, **evidence}],

@@ -11,7 +11,7 @@ from skillgym_action.documents.documents import Document, part_of, read_document
 from skillgym_action.documents.located_values import MOST_VALUES, key_path_text
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE, kind_of, read_text, resolved
 from skillgym_action.javascript.regex import Patterns
-from skillgym_action.model.errors import Location, Problem, SkillgymError, SuiteError, closest
+from skillgym_action.model.errors import Location, Problem, SkillgymError, SuiteError, closest_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -127,7 +127,7 @@ class Part:
                 yield self.problem("and more unknown keys")
                 return
             member = Part(document=self.document, value=None, key_path=(*self.key_path, key))
-            meant = closest(key, known, 0.7)
+            meant = closest_match(key, known, 0.7)
             yield member.problem(f"unknown key {key!r}", f"did you mean {meant!r}?" if meant else None)
 
 

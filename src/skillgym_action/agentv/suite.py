@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.source_values import Files
 from skillgym_action.agentv.variables import dotenv, merged, references
-from skillgym_action.model.errors import LONGEST_ID
+from skillgym_action.limits import MAX_CASE_ID_CHARS
 from skillgym_action.model.suite import Invalid, Suite, WorkspaceSpec
 from skillgym_action.text.redaction import is_secret_name
 
@@ -179,8 +179,8 @@ def _read(source: SuiteFile, files: Files) -> _Read:
 def _name(top: Part, source: SuiteFile, *keys: str) -> str:
     """What the first of those keys says that is there, or ``name``; else the file's without its ending."""
     named = top.text(*keys, "name")
-    if named and len(named) > LONGEST_ID:
-        raise top.error(f"the name is longer than {LONGEST_ID:,} characters")
+    if named and len(named) > MAX_CASE_ID_CHARS:
+        raise top.error(f"the name is longer than {MAX_CASE_ID_CHARS:,} characters")
     return named.strip() if named else ENDING.sub("", source.file.name)
 
 

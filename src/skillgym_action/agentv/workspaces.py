@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.documents.user_files import kind_of, resolved
 from skillgym_action.model.hooks import NO_HOOKS, Hook, Hooks
-from skillgym_action.model.resource_limits import LimitError, suites_limits
+from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import WorkspaceSpec
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Place:
             # A template of a case's own in a directory for all would be everybody's, as it is with AgentV.
             shared=False if self.template and not compat else suite.shared if self.shared is None else self.shared,
             hooks=NO_HOOKS if self.disabled else Hooks(**hooks),
-            limits=self.limits.over(suite.limits) if self.limits else suite.limits,
+            limits=self.limits.with_defaults(suite.limits) if self.limits else suite.limits,
         )
 
     def spec(self, *, compat: bool = False) -> WorkspaceSpec:
@@ -66,12 +66,12 @@ class Place:
                 source="empty",
                 cwd=self.directory,
                 hooks=self.hooks,
-                judged_last=compat,
+                judge_after_hooks=compat,
                 limits=self.limits,
             )
         shared = compat if self.shared is None else self.shared
         return WorkspaceSpec(
-            judged_last=compat,
+            judge_after_hooks=compat,
             mode="shared" if shared else "isolated",
             source="template" if self.template else "empty",
             template=self.template,
@@ -127,7 +127,7 @@ def _place(said: Part, files: Files, folder: Path, first: tuple[Path, ...]) -> P
 def _limits(said: Part) -> ResourceLimits | None:
     part = said.get("limits")
     try:
-        return suites_limits(part.value) if part else None
+        return parse_workspace_limits(part.value) if part else None
     except LimitError as error:
         raise ((part.get(error.key) or part) if part else said).error(error.message) from error
 

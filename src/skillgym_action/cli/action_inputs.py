@@ -127,7 +127,7 @@ def _run_in(context: Context, settings: Settings, given: Mapping[str, str], mode
     from skillgym_action import wiring
     from skillgym_action.cli import commands
     from skillgym_action.clock import Clock
-    from skillgym_action.github.step_files import hand_over
+    from skillgym_action.github.step_files import give_to_owner
     from skillgym_action.text.escaping import log_line
 
     config = wiring.configuration(settings, context)
@@ -141,7 +141,7 @@ def _run_in(context: Context, settings: Settings, given: Mapping[str, str], mode
     finally:
         try:
             written = (directory, *(context.cwd / path for _, path in settings.report))
-            hand_over([path for path in written if context.checkout.accepts(path)], context.root)
+            give_to_owner([path for path in written if context.checkout.accepts(path)], context.root)
         except OSError as error:  # no verdict depends on that
             note = log_line(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
             print(note, file=sys.stderr)  # noqa: T201

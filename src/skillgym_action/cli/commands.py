@@ -13,13 +13,14 @@ from skillgym_action.cli import listing
 from skillgym_action.cli.terminal import Terminal
 from skillgym_action.clock import Clock
 from skillgym_action.model.errors import UsageError, did_you_mean
+from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.reporters.terminal import render
 from skillgym_action.settings import resolve
 from skillgym_action.settings.configuration_file import configuration_differs
 from skillgym_action.settings.resolve import run_directory
 from skillgym_action.settings.runners import configured_runners
-from skillgym_action.stages.plan import known
+from skillgym_action.stages.plan import check_runner_selectors
 from skillgym_action.text.escaping import plain
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _check(given: Settings, context: Context) -> int:
     options = resolve.options(given, config, context, runners=len(runners))
     with _looking(given, context) as services:
         suites = pipeline.loaded(services, options)
-    known((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
+    check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
     if code := _problems(suites, context):
         return code
     if not suites:
@@ -250,7 +251,7 @@ def explain(directory: Path, given: Settings, context: Context, *, rerun: bool) 
     for answer in answers:
         told = answer.trouble.message if answer.trouble else answer.answer
         print(context.redactor.text(listing.question_and_answer(answer.asked.question, told)))  # noqa: T201
-    return 3 if any(answer.trouble for answer in answers) else 0
+    return ExitCode.INCONCLUSIVE if any(answer.trouble for answer in answers) else ExitCode.PASSED
 
 
 def schema(name: str | None) -> int:

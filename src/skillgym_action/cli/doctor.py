@@ -18,12 +18,12 @@ from skillgym_action.model.execution import Execution
 from skillgym_action.model.suite import Case, Suite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.processes.users import IDS
-from skillgym_action.sessions.run_session import attempt
+from skillgym_action.sessions.run_session import run_session
 from skillgym_action.settings.configuration_file import Config, find_config
 from skillgym_action.settings.options import ExecuteOptions
 from skillgym_action.settings.runners import configured_runners, unknown_runner
 from skillgym_action.suite_hosts.node import Node
-from skillgym_action.supervisor.descendants import is_protected
+from skillgym_action.supervisor.prctl import is_protected
 from skillgym_action.text.escaping import clipped, one_line
 from skillgym_action.text.redaction import is_secret_name
 
@@ -171,8 +171,8 @@ def _github(environment: Mapping[str, str]) -> Iterator[Finding]:
     if event is None:
         return
     text = f"{event.name} on {event.repository}"
-    if event.read_only:
-        yield Finding(subject="GitHub", text=f"{text}; {event.read_only}", state=State.NOTE)
+    if event.read_only_reason:
+        yield Finding(subject="GitHub", text=f"{text}; {event.read_only_reason}", state=State.NOTE)
     elif any(environment.get(name) for name in TOKENS):
         permitted = "whether it may write depends on the job's permissions: pull-requests: write"
         yield Finding(subject="GitHub", text=f"{text}; there is a token; {permitted}")
@@ -313,7 +313,7 @@ def _probed(services: Services, runner: Runner) -> Finding:
         budget=None,
         model=runner.agent.model,
     )
-    tried = attempt(services, execution, 1, 1, ExecuteOptions())
+    tried = run_session(services, execution, 1, 1, ExecuteOptions())
     finding = partial(Finding, subject=f"{runner.id}, probed")
     if tried.trouble:
         kind = TROUBLES[tried.trouble.kind]

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillgym_action.agents import AGENTS, agent_named
-from skillgym_action.clock import iso
+from skillgym_action.clock import iso_timestamp
 from skillgym_action.documents.documents import read_document, validated
 from skillgym_action.model.errors import Location, UsageError
 from skillgym_action.model.execution import Execution, Plan
-from skillgym_action.model.json_codec import camel, to_json
+from skillgym_action.model.json_codec import camel_case, to_json
 from skillgym_action.model.session import Session
 from skillgym_action.model.suite import Case, Suite
 from skillgym_action.processes.outputs import OutputFile
-from skillgym_action.sessions.assertion_context import runner_reference
+from skillgym_action.sessions.assertion_context import runner_ref
 from skillgym_action.sessions.follow_up import EXPLAIN, HOME
-from skillgym_action.sessions.normalise import session_report
+from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.run_session import trouble_of_ending
 from skillgym_action.settings.options import InstallAgentsOptions
 from skillgym_action.stages.install_agents import install_agents
@@ -41,7 +41,9 @@ LIMIT = 300.0  # seconds an answer may take
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=camel, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, alias_generator=camel_case, populate_by_name=True
+    )
 
 
 class Source(_Model):
@@ -127,7 +129,7 @@ def explanations(services: Services, asked: Questions, runner: Runner, directory
             session_id = answers[-1].session_id if answers else asked.session_id or ""
             publisher = _Conversation(services, equipped, workspace, directory)
             answers.append(publisher.answer(question, session_id, f"explanation-{number}"))
-    written = json.dumps(_document(asked, answers, iso(services.clock.now())), indent=1, ensure_ascii=False)
+    written = json.dumps(_document(asked, answers, iso_timestamp(services.clock.now())), indent=1, ensure_ascii=False)
     services.directory.write_whole(directory / EXPLANATIONS, [written])
     return tuple(answers)
 
@@ -166,8 +168,8 @@ class _Conversation:
         )
         capture = replace(capture, collected=collected)
         transcript = agent.transcript(capture, session)
-        times = {"started_at": iso(began), "ended_at": iso(ended)}
-        report = session_report(transcript, capture, session, runner_reference(execution), **times)
+        times = {"started_at": iso_timestamp(began), "ended_at": iso_timestamp(ended)}
+        report = normalise(transcript, capture, session, runner_ref(execution), **times)
         self.services.directory.redact(stdout, stderr)
         return Answer(
             asked=asked,

@@ -11,14 +11,14 @@ import errno
 import os
 import sys
 
+from skillgym_action.supervisor.prctl import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, prctl
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PASSED_ON = "SKILLGYM_BARE_START"  # "DESCRIPTOR:MARK"; the file behind the descriptor begins with the mark
 NO_ROOM = frozenset({errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC})
-PR_SET_DUMPABLE = 4
-PR_SET_NO_NEW_PRIVS = 38
 
 # What libraries read of the environment by themselves as long as the tool runs.
 LASTING = frozenset(
@@ -169,11 +169,5 @@ def _content(descriptor: int) -> bytes:
 
 def _close_to_others() -> None:
     """On Linux: no program of the same user reads this process, and what it starts gains no rights by its files."""
-    if sys.platform != "linux":
-        return
-    import ctypes
-
-    prctl = ctypes.CDLL(None).prctl
-    zero, one = ctypes.c_ulong(0), ctypes.c_ulong(1)
-    prctl(PR_SET_DUMPABLE, zero, zero, zero, zero)
-    prctl(PR_SET_NO_NEW_PRIVS, one, zero, zero, zero)
+    prctl(PR_SET_DUMPABLE, 0)
+    prctl(PR_SET_NO_NEW_PRIVS, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from skillgym_action.comparison.statistics import largest_drop, mcnemar, sign_flip
+from skillgym_action.comparison.statistics import largest_drop, mcnemar_p, sign_flip_p
 from skillgym_action.model.comparison import Comparison, Pair, RateChange
 from skillgym_action.model.verdicts import JUDGED, Status
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
 
-SURE = 2  # sessions of a case before one may say "always" or "never"
+MIN_SESSIONS = 2  # sessions of a case before one may say "always" or "never"
 
 
 def compare(base: RunReport, head: RunReport) -> Comparison:
@@ -25,18 +25,20 @@ def compare(base: RunReport, head: RunReport) -> Comparison:
     common = [Pair(before=earlier[key], after=result) for key, result in later.items() if key in earlier]
     pairs = [pair for pair in common if _same_case(pair)]
     judged = [pair for pair in pairs if pair.before.status in JUDGED and pair.after.status in JUDGED]
-    broken = tuple(pair for pair in judged if _failed(pair.after) and not _failed(pair.before))
+    newly_failing = tuple(pair for pair in judged if _failed(pair.after) and not _failed(pair.before))
     return Comparison(
         base_id=base.id,
         base_commit=base.commit,
         paired=len(pairs),
-        broken=broken,
-        mended=tuple(pair for pair in judged if _failed(pair.before) and not _failed(pair.after)),
-        unclear=tuple(pair for pair in pairs if pair.before.status in JUDGED and pair.after.status is Status.ERRORED),
-        altered=tuple(pair for pair in common if not _same_case(pair)),
+        newly_failing=newly_failing,
+        fixed=tuple(pair for pair in judged if _failed(pair.before) and not _failed(pair.after)),
+        no_longer_judged=tuple(
+            pair for pair in pairs if pair.before.status in JUDGED and pair.after.status is Status.ERRORED
+        ),
+        redefined=tuple(pair for pair in common if not _same_case(pair)),
         added=tuple(result for key, result in later.items() if key not in earlier),
         removed=tuple(result for key, result in earlier.items() if key not in later),
-        collapsed=tuple(pair for pair in broken if _always(pair.before) and _never(pair.after)),
+        collapsed=tuple(pair for pair in newly_failing if _always(pair.before) and _never(pair.after)),
         rate=_rate_change(judged),
     )
 
@@ -68,12 +70,12 @@ def _sessions(result: Result) -> list[bool]:
 
 def _always(result: Result) -> bool:
     sessions = _sessions(result)
-    return len(sessions) >= SURE and all(sessions)
+    return len(sessions) >= MIN_SESSIONS and all(sessions)
 
 
 def _never(result: Result) -> bool:
     sessions = _sessions(result)
-    return len(sessions) >= SURE and not any(sessions)
+    return len(sessions) >= MIN_SESSIONS and not any(sessions)
 
 
 # --- rates ------------------------------------------------------------------------------------------
@@ -95,7 +97,7 @@ def _rate_change(judged: Iterable[Pair]) -> RateChange | None:
         cases=len(cases),
         before=fmean(before),
         after=fmean(after),
-        p=mcnemar(round(fallen), round(risen)) if whole else sign_flip(drops),
+        p=mcnemar_p(round(fallen), round(risen)) if whole else sign_flip_p(drops),
         drop_at_most=largest_drop(fallen, risen, len(cases)),
     )
 
@@ -114,16 +116,16 @@ def regressions(comparison: Comparison) -> Iterator[str]:
         yield f"{number} {always} that always passed in the baseline never {never} now"
     rate = comparison.rate
     if rate and rate.significant:
-        yield f"the pass rate dropped by {points(rate.drop)} since the baseline ({probability(rate.p)})"
+        yield f"the pass rate dropped by {format_points(rate.drop)} since the baseline ({format_probability(rate.p)})"
 
 
-def points(share: float) -> str:
+def format_points(share: float) -> str:
     """A difference of rates: ``12 points``, ``2.4 points``."""
     number = 100 * share
     shown = f"{number:.0f}" if number >= 9.95 else f"{number:.1f}"  # noqa: PLR2004 - two digits are enough
     return f"{shown.removesuffix('.0')} {'point' if shown in ('1', '1.0') else 'points'}"
 
 
-def probability(p: float) -> str:
+def format_probability(p: float) -> str:
     """``p = 0.031``."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"  # noqa: PLR2004

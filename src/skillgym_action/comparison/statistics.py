@@ -17,7 +17,7 @@ _SEED = 20_250_102  # any, but always the same: the same runs give the same repo
 _TOLERANCE = 1e-9
 
 
-def wilson(passes: int, n: int) -> tuple[float, float] | None:
+def wilson_interval(passes: int, n: int) -> tuple[float, float] | None:
     """The 95 % interval of a rate (Wilson 1927); None for n = 0."""
     if n <= 0:
         return None
@@ -40,17 +40,17 @@ def pass_hat_k(passes: int, n: int, k: int) -> float | None:
 # --- pairs ------------------------------------------------------------------------------------------
 
 
-def mcnemar(broken: int, mended: int) -> float:
+def mcnemar_p(newly_failing: int, fixed: int) -> float:
     """The chance that so many, or more, of the changed pairs broke if a pair breaks as easily as it mends.
 
     McNemar's test (1947), exact and one-sided.
     """
-    n = broken + mended
-    logs = (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2) for k in range(broken, n + 1))
+    n = newly_failing + fixed
+    logs = (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2) for k in range(newly_failing, n + 1))
     return min(1.0, fsum(map(exp, logs)))
 
 
-def sign_flip(drops: Sequence[float]) -> float:
+def sign_flip_p(drops: Sequence[float]) -> float:
     """The chance of so large a sum, or a larger one, if each of ``drops`` were as likely a rise.
 
     A permutation test, one-sided, of random draws from a fixed seed. Equal sizes are drawn together: how many of them
@@ -66,25 +66,25 @@ def sign_flip(drops: Sequence[float]) -> float:
     return (reached + 1) / (_DRAWS + 1)
 
 
-def largest_drop(broken: float, mended: float, n: int) -> float:
+def largest_drop(newly_failing: float, fixed: float, n: int) -> float:
     """The upper end of the one-sided 95 % interval of the drop of a rate over n > 0 pairs (Tango 1998).
 
-    ``broken`` and ``mended`` are sums of the pairs' changes; where these are parts of a whole the interval is wider
-    than it need be, never narrower.
+    ``newly_failing`` and ``fixed`` are sums of the pairs' changes. Where these are fractions the interval is too wide,
+    never too narrow.
     """
-    low, high = (broken - mended) / n, 1.0
+    low, high = (newly_failing - fixed) / n, 1.0
     while high - low > _TOLERANCE:
         middle = (low + high) / 2
-        if _deviation(broken, mended, n, middle) < _Z_ONE_SIDED:
+        if _deviation(newly_failing, fixed, n, middle) < _Z_ONE_SIDED:
             low = middle
         else:
             high = middle
     return max(0.0, high)
 
 
-def _deviation(broken: float, mended: float, n: int, drop: float) -> float:
+def _deviation(newly_failing: float, fixed: float, n: int, drop: float) -> float:
     """By how many standard errors the observed drop is below ``drop``, were that the true one."""
-    b = (2 * n - broken + mended) * drop - broken - mended
-    share_mended = (sqrt(b * b + 8 * n * mended * drop * (1 - drop)) - b) / (4 * n)
-    variance = n * (2 * share_mended + drop * (1 - drop))
-    return (n * drop - broken + mended) / sqrt(variance) if variance > 0 else float("inf")
+    b = (2 * n - newly_failing + fixed) * drop - newly_failing - fixed
+    share_fixed = (sqrt(b * b + 8 * n * fixed * drop * (1 - drop)) - b) / (4 * n)
+    variance = n * (2 * share_fixed + drop * (1 - drop))
+    return (n * drop - newly_failing + fixed) / sqrt(variance) if variance > 0 else float("inf")

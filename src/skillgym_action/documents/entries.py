@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.javascript.values import text_of
-from skillgym_action.model.errors import Location, Problem, SuiteError, closest
+from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -108,7 +108,7 @@ class Entry:
     def refuse_typing_errors(self, known: Collection[str]) -> None:
         """Raise SuiteError for a key that is nearly one of the known; other keys are their author's own."""
         for key in islice((key for key in self.value if key not in known), _MOST_UNKNOWN):
-            if meant := closest(key, known, _ALIKE):
+            if meant := closest_match(key, known, _ALIKE):
                 raise self.error(f"unknown key {key!r}", remedy=f"did you mean {meant!r}?")
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from skillgym_action.model.errors import did_you_mean
-from skillgym_action.model.resource_limits import count, limits_given, size
+from skillgym_action.model.resource_limits import parse_limits, parse_process_count, parse_size
 
 
 def _words(value: object) -> object:
@@ -52,7 +52,7 @@ def _lines(value: object) -> object:
 
 
 def _limits(value: object) -> object:
-    return tuple(limits_given(value).items())
+    return tuple(parse_limits(value).items())
 
 
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
@@ -62,13 +62,13 @@ Limits = Annotated[tuple[tuple[str, int | None], ...], BeforeValidator(_limits)]
 """Fields of ``ResourceLimits`` that are given, with their values; None: no limit."""
 Size = Annotated[
     int | Literal["none"] | None,
-    BeforeValidator(lambda value: None if value is None else size(value)),
+    BeforeValidator(lambda value: None if value is None else parse_size(value)),
     WithJsonSchema({"type": ["integer", "string"]}),
 ]
 """A limit in bytes, as files may have it: a number, or text such as ``512MiB``."""
 Count = Annotated[
     int | Literal["none"] | None,
-    BeforeValidator(lambda value: None if value is None else count(value)),
+    BeforeValidator(lambda value: None if value is None else parse_process_count(value)),
     WithJsonSchema({"type": ["integer", "string"]}),
 ]
 Rate = Annotated[float, Field(ge=0, le=1)]

@@ -1,11 +1,22 @@
-"""A folder as a stream of bytes, and the reader that believes none of it: forged streams are refused.
+"""Bundles: the content of a folder as a stream of bytes.
 
-An entry is its kind, mode, path, size, time of change and content; a folder comes before what is in it.
+An entry is its kind, mode, path, size, modification time and content; a folder comes before what is in it. Sessions
+send bundles to the tool, which has more rights: the reader trusts nothing in them and refuses forged ones.
 """
 
 from __future__ import annotations
 
 import struct
+
+from skillgym_action.limits import (
+    MAX_BUNDLE_BYTES,
+    MAX_BUNDLE_ENTRIES,
+    MAX_BUNDLE_FILE_BYTES,
+    MAX_BUNDLE_LEVELS,
+    MAX_BUNDLE_LINK_BYTES,
+    MAX_BUNDLE_NAME_BYTES,
+    MAX_BUNDLE_PATH_BYTES,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,57 +24,55 @@ if TYPE_CHECKING:
     from typing import IO, NoReturn
 
 START = b"skillgym bundle 1\n"
-HEADER = struct.Struct(">cIIQq")  # kind, mode, length of the path, length of the content, time of change in ns
+HEADER = struct.Struct(">cIIQq")  # kind, mode, length of the path, length of the content, mtime in ns
 KINDS = {"folder": b"d", "file": b"f", "link": b"l"}
 NAMES = {letter: kind for kind, letter in KINDS.items()}
 END = b"."
-CHUNK = 1024 * 1024
-SMALL = 64 * 1024  # bytes of a file that is read at once
-LONGEST_NAME, LONGEST_TARGET = 255, 4095  # bytes
+CHUNK_BYTES = 1024 * 1024
+SMALL_FILE_BYTES = 64 * 1024  # of a file that is read in one piece
 PERMISSIONS = 0o777
 
 Tree = dict[bytes, "Tree | None"]
 
 
 class BundleError(Exception):
-    """A bundle is refused: why, and at which entry."""
+    """A bundle is refused; the message says why, and at which entry."""
 
 
-class Limits:
-    """What a bundle may hold: levels, bytes of a path, entries, bytes of a file, and bytes in all."""
+class BundleLimits:
+    """Limits of a bundle: folders in each other, bytes of a path, entries, bytes of a file, and bytes in total."""
 
-    __slots__ = ("deepest", "entries", "largest", "longest", "total")
+    __slots__ = ("entries", "file_bytes", "levels", "path_bytes", "total_bytes")
 
     def __init__(
         self,
         *,
-        deepest: int = 400,
-        longest: int = 3000,
-        entries: int = 200_000,
-        largest: int = 64 * 1024**2,
-        total: int = 512 * 1024**2,
+        levels: int = MAX_BUNDLE_LEVELS,
+        path_bytes: int = MAX_BUNDLE_PATH_BYTES,
+        entries: int = MAX_BUNDLE_ENTRIES,
+        file_bytes: int = MAX_BUNDLE_FILE_BYTES,
+        total_bytes: int = MAX_BUNDLE_BYTES,
     ) -> None:
-        """What others can pack and upload; the tool's own bundles, such as those of templates, may be larger."""
-        self.deepest, self.longest, self.entries = deepest, longest, entries
-        self.largest, self.total = largest, total
+        self.levels, self.path_bytes, self.entries = levels, path_bytes, entries
+        self.file_bytes, self.total_bytes = file_bytes, total_bytes
 
 
 class BundleEntry:
-    """A folder, a file or a link. ``size`` is that of a file's content in bytes, ``changed`` a time in ns.
+    """A folder, a file or a link. ``size`` is that of a file's content in bytes, ``mtime`` is in ns.
 
     The content of an entry that is read from a stream can be read once, before the next entry.
     """
 
-    __slots__ = ("_content", "changed", "kind", "mode", "path", "size", "target")
+    __slots__ = ("_content", "kind", "mode", "mtime", "path", "size", "target")
 
-    def __init__(self, kind: str, path: str, mode: int, changed: int = 0, target: str = "") -> None:
-        """A folder, or a link to ``target``; a file gets its content by ``holding``."""
-        self.kind, self.path, self.mode, self.changed, self.target = kind, path, mode, changed, target
+    def __init__(self, kind: str, path: str, mode: int, mtime: int = 0, target: str = "") -> None:
+        """A folder, or a link to ``target``; a file gets its content by ``with_content``."""
+        self.kind, self.path, self.mode, self.mtime, self.target = kind, path, mode, mtime, target
         self.size = 0
         self._content: bytes | Callable[[], Iterable[bytes]] = b""
 
-    def holding(self, size: int, content: bytes | Callable[[], Iterable[bytes]]) -> BundleEntry:
-        """The same with content: ``size`` bytes, or a callable that gives as many in chunks."""
+    def with_content(self, size: int, content: bytes | Callable[[], Iterable[bytes]]) -> BundleEntry:
+        """Set the content: ``size`` bytes, or a callable that returns as many in chunks. Returns the same entry."""
         self.size, self._content = size, content
         return self
 
@@ -76,13 +85,13 @@ class BundleEntry:
 
 
 def write_bundle(file: IO[bytes], entries: Iterable[BundleEntry]) -> None:
-    """Write a bundle. Raises OSError; BundleError where a file's content is not as long as its entry says."""
+    """Write a bundle. Raises OSError; BundleError if the length of a file is not the one in its entry."""
     file.write(START)
     for entry in entries:
         path = entry.path.encode("utf-8", "surrogateescape")
         target = entry.target.encode("utf-8", "surrogateescape")
         size = len(target) if entry.kind == "link" else entry.size
-        head = HEADER.pack(KINDS[entry.kind], entry.mode & 0o7777, len(path), size, entry.changed) + path + target
+        head = HEADER.pack(KINDS[entry.kind], entry.mode & 0o7777, len(path), size, entry.mtime) + path + target
         left = entry.size
         for chunk in entry.chunks():
             left -= len(chunk)
@@ -96,20 +105,21 @@ def write_bundle(file: IO[bytes], entries: Iterable[BundleEntry]) -> None:
     file.write(HEADER.pack(END, 0, 0, 0, 0))
 
 
-def read_bundle(file: IO[bytes], limits: Limits | None = None, *, alone: bool = True) -> Iterator[BundleEntry]:
+def read_bundle(file: IO[bytes], limits: BundleLimits | None = None, *, alone: bool = True) -> Iterator[BundleEntry]:
     """The entries of a bundle, folders before what is in them, each path once, all of them below the folder.
 
-    setuid, setgid and sticky are dropped. ``alone``: nothing may come after the bundle. Raises BundleError.
+    setuid, setgid and sticky bits are dropped. ``alone``: the file has to end with the bundle. Raises BundleError.
     """
-    return _Reader(file, limits or Limits()).entries(alone=alone)
+    return _Reader(file, limits or BundleLimits()).entries(alone=alone)
 
 
 class _Reader:
-    def __init__(self, file: IO[bytes], limits: Limits) -> None:
+    def __init__(self, file: IO[bytes], limits: BundleLimits) -> None:
         self._file, self._limits = file, limits
         self._count = self._total = self._left = 0
         self._tree: Tree = {}
-        self._near: tuple[bytes, Tree] = (b"", self._tree)  # the last folder that something was in
+        # The folder of the last entry: most entries are in the same one, which is found only once.
+        self._parent_path, self._siblings = b"", self._tree
 
     def entries(self, *, alone: bool) -> Iterator[BundleEntry]:
         if self._exactly(len(START)) != START:
@@ -122,24 +132,24 @@ class _Reader:
             self._refuse("something comes after its end")
 
     def _entry(self) -> BundleEntry | None:
-        letter, mode, length, size, changed = HEADER.unpack(self._exactly(HEADER.size))
-        if letter == END and not mode and not length and not size and not changed:
+        letter, mode, length, size, mtime = HEADER.unpack(self._exactly(HEADER.size))
+        if letter == END and not mode and not length and not size and not mtime:
             return None
         kind = self._kind(letter)
-        if length > self._limits.longest:
+        if length > self._limits.path_bytes:
             self._refuse(f"a path of {length} bytes")
         path = self._exactly(length)
-        self._place(path, is_folder=kind == "folder")
-        self._sized(kind, size, path)
-        entry = BundleEntry(kind, _text(path), mode & PERMISSIONS, changed)
+        self._add(path, is_folder=kind == "folder")
+        self._check_size(kind, size, path)
+        entry = BundleEntry(kind, _text(path), mode & PERMISSIONS, mtime)
         if kind == "link":
             entry.target = self._target(path, size)
         if kind != "file":
             return entry
-        if size <= SMALL:
-            return entry.holding(size, self._exactly(size))
+        if size <= SMALL_FILE_BYTES:
+            return entry.with_content(size, self._exactly(size))
         self._left = size
-        return entry.holding(size, self._chunks)
+        return entry.with_content(size, self._chunks)
 
     def _kind(self, letter: bytes) -> str:
         self._count += 1
@@ -149,31 +159,34 @@ class _Reader:
             self._refuse(f"an unknown kind, {letter!r}")
         return NAMES[letter]
 
-    def _sized(self, kind: str, size: int, path: bytes) -> None:
-        """Raises BundleError for what is too large."""
+    def _check_size(self, kind: str, size: int, path: bytes) -> None:
+        """Raises BundleError if it is too large."""
         self._total += size + len(path)
-        if self._total > self._limits.total:
-            self._refuse(f"more than {self._limits.total} bytes in all", path)
+        if self._total > self._limits.total_bytes:
+            self._refuse(f"more than {self._limits.total_bytes} bytes in all", path)
         if kind == "folder" and size:
             self._refuse("a folder with content", path)
-        if size > self._limits.largest:
+        if size > self._limits.file_bytes:
             self._refuse(f"a file of {size} bytes", path)
 
-    def _place(self, path: bytes, *, is_folder: bool) -> None:
-        """Remember the path. Raises BundleError unless it is new, and in a folder that came before."""
+    def _add(self, path: bytes, *, is_folder: bool) -> None:
+        """Add the path to the tree. Raises BundleError unless it is new, and in a folder that came before.
+
+        Hence no entry is unpacked through a link of the same bundle.
+        """
         above, slash, name = path.rpartition(b"/")
-        if above != self._near[0] or (slash and not above):
-            self._near = (above, self._folder(path, above))
-        siblings = self._near[1]
-        if name in {b"", b".", b".."} or b"\0" in name or len(name) > LONGEST_NAME:
+        if above != self._parent_path or (slash and not above):
+            self._parent_path, self._siblings = above, self._parent(path, above)
+        siblings = self._siblings
+        if name in {b"", b".", b".."} or b"\0" in name or len(name) > MAX_BUNDLE_NAME_BYTES:
             self._refuse("no name of an entry", path)
-        if path.count(b"/") >= self._limits.deepest:
-            self._refuse(f"more than {self._limits.deepest} levels", path)
+        if path.count(b"/") >= self._limits.levels:
+            self._refuse(f"more than {self._limits.levels} levels", path)
         if name in siblings:
             self._refuse("a path that came before", path)
         siblings[name] = {} if is_folder else None
 
-    def _folder(self, path: bytes, above: bytes) -> Tree:
+    def _parent(self, path: bytes, above: bytes) -> Tree:
         tree = self._tree
         for name in above.split(b"/") if b"/" in path else ():
             below = tree.get(name)
@@ -183,7 +196,7 @@ class _Reader:
         return tree
 
     def _target(self, path: bytes, size: int) -> str:
-        if not 0 < size <= LONGEST_TARGET:
+        if not 0 < size <= MAX_BUNDLE_LINK_BYTES:
             self._refuse(f"a link to a path of {size} bytes", path)
         target = self._exactly(size)
         if b"\0" in target:
@@ -192,7 +205,7 @@ class _Reader:
 
     def _chunks(self) -> Iterator[bytes]:
         while self._left:
-            chunk = self._file.read(min(self._left, CHUNK))
+            chunk = self._file.read(min(self._left, CHUNK_BYTES))
             if not chunk:
                 self._refuse("it ends too early")
             self._left -= len(chunk)
@@ -203,7 +216,7 @@ class _Reader:
             pass
 
     def _exactly(self, size: int) -> bytes:
-        """That many bytes, which the caller has checked to be few."""
+        """Read so many bytes. The caller has limited ``size``: it is allocated at once."""
         found = self._file.read(size) if size else b""
         while len(found) < size:
             if not (more := self._file.read(size - len(found))):
@@ -212,8 +225,8 @@ class _Reader:
         return found
 
     def _refuse(self, reason: str, path: bytes | None = None) -> NoReturn:
-        place = f"entry {self._count}" + (f", {path.decode('utf-8', 'backslashreplace')!r}" if path else "")
-        raise BundleError(f"the bundle is refused at {place}: {reason}")
+        location = f"entry {self._count}" + (f", {path.decode('utf-8', 'backslashreplace')!r}" if path else "")
+        raise BundleError(f"the bundle is refused at {location}: {reason}")
 
 
 def _text(name: bytes) -> str:

@@ -1,6 +1,7 @@
-"""A folder that somebody else may change at any time, held by a descriptor.
+"""A folder that others may change at any time, used through a descriptor.
 
-No name is resolved through a symbolic link, except where links are followed inside; those never lead out.
+No name is resolved through a symbolic link, except by the methods that follow links; those never lead out of the
+folder. As root these methods run in a worker process (see ``supervisor.worker``), which calls them by name.
 """
 
 from __future__ import annotations
@@ -9,13 +10,24 @@ import errno
 import os
 import stat
 from contextlib import contextmanager, suppress
+from time import monotonic
 
-from skillgym_action.filesystem import folder_walks, links, removal
-from skillgym_action.filesystem.descriptor_walk import Descent, made_usable, named, parts_of
-from skillgym_action.filesystem.file_contents import CHUNK, content_of, file_opened, write_new
+from skillgym_action.filesystem import links, removal
+from skillgym_action.filesystem.descriptor_walk import (
+    OWNER_ACCESS,
+    DescriptorWalk,
+    grant_to_owner,
+    split_path,
+    try_enter,
+    walk_folders,
+    with_path,
+)
+from skillgym_action.filesystem.file_contents import CHUNK_BYTES, read_file, regular_file, write_new_file
+from skillgym_action.filesystem.globs import Glob, matches_nothing
+from skillgym_action.limits import MAX_PATH_CHARACTERS
 
 try:
-    from _blake2 import blake2b  # hashlib would load OpenSSL, and that takes longer than most looks at a folder
+    from _blake2 import blake2b  # hashlib would load OpenSSL, which takes longer than most calls of a worker
 except ImportError:
     from hashlib import blake2b
 
@@ -23,13 +35,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from skillgym_action.filesystem.folder_walks import Entry
+    from skillgym_action.filesystem.globs import States
 
+    SnapshotEntry = tuple[str, int, int, int, int] | tuple[str]
+
+DIRECTORY = ("directory",)
 SKILLS = (".claude/skills", ".agents/skills")  # every agent looks for a project's skills in one of these
 
 
 class Folder:
-    """Paths are relative, with ``/``; names of any bytes are as ``os.fsdecode`` gives them."""
+    """Paths are relative, with ``/``; names of any bytes are as ``os.fsdecode`` returns them."""
 
     def __init__(self, fd: int, path: str | None = None) -> None:
         """``fd``: a descriptor of the folder, opened for reading; it stays open.
@@ -38,43 +53,43 @@ class Folder:
         """
         self.fd, self.path = fd, path
 
-    # --- looked at; no link is followed -----------------------------------------------------------------------
+    # --- read; no link is followed ------------------------------------------------------------------------------
 
     def snapshot(
         self, below: str = "", without: Collection[str] = (), deadline: float | None = None
-    ) -> dict[str, Entry]:
+    ) -> dict[str, SnapshotEntry]:
         """Every path below the folder at ``below``, relative to that, but ``without`` and folders called ``.git``.
 
         Kind (file, directory, symlink, other), size, mtime and ctime in ns, inode; of a directory the kind alone. What
         cannot be listed is left out. Raises TimeoutError once ``time.monotonic()`` is past ``deadline``.
         """
-        with Descent(self.fd) as place:
+        with DescriptorWalk(self.fd) as walk:
             try:
-                place.go(parts_of(below))
+                walk.go_to(split_path(below))
             except OSError:
                 return {}
-            return folder_walks.snapshot(place, without, deadline)
+            return _snapshot(walk, without, deadline)
 
-    def entry(self, path: str) -> Entry | None:
-        """As in a snapshot; None where nothing is, and for what lies behind a link."""
+    def entry(self, path: str) -> SnapshotEntry | None:
+        """As in a snapshot; None if there is nothing, or only by way of a link."""
         found = self._stat(path)
-        return folder_walks.entry_of(found) if found else None
+        return _snapshot_entry(found) if found else None
 
     def mode(self, path: str) -> int | None:
-        """Permissions, with type; None where nothing is."""
+        """File type and permissions, as in ``st_mode``; None if there is nothing."""
         found = self._stat(path)
         return found.st_mode if found else None
 
     def digest(self, path: str) -> str | None:
-        """A hash of a file's content, or a link's target; None when it cannot be read, or never ends as a FIFO."""
+        """A hash of a file's content, or a link's target; None if it cannot be read or is of another kind."""
         with suppress(OSError, ValueError), self._at(path) as (folder, name):
             mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
             if stat.S_ISLNK(mode):
                 return f"-> {os.readlink(name, dir_fd=folder)}"
             if stat.S_ISREG(mode):
-                with file_opened(folder, name) as (fd, size):
+                with regular_file(name, folder) as (fd, found):
                     hashed = blake2b()
-                    while chunk := os.read(fd, min(size + 1, CHUNK)):
+                    while chunk := os.read(fd, min(found.st_size + 1, CHUNK_BYTES)):
                         hashed.update(chunk)
                     return hashed.hexdigest()
         return None
@@ -82,33 +97,35 @@ class Folder:
     def read(self, path: str, limit: int) -> bytes | None:
         """The content of a regular file of at most ``limit`` bytes; None for anything else."""
         with suppress(OSError, ValueError), self._at(path) as (folder, name):
-            return content_of(folder, name, limit)
+            return read_file(name, folder, limit)
         return None
 
     def readlink(self, path: str) -> str | None:
-        """Where a symbolic link leads; None where there is none."""
+        """The target of a symbolic link; None if there is none."""
         with suppress(OSError, ValueError), self._at(path) as (folder, name):
             return os.readlink(name, dir_fd=folder)
         return None
 
     def files(self, patterns: Iterable[str]) -> tuple[str, ...]:
-        """Regular files that match, pattern by pattern, and none that a link leads to."""
+        """Regular files that match, pattern by pattern, each pattern's sorted by components; no targets of links."""
         found: list[str] = []
         for pattern in patterns:
             first = pattern.partition("/")[0]
+            # Most patterns begin with the name of a folder that is not there: a walk would list the whole first folder.
             if "*" in first or "[" in first or "?" in first or self._stat(first):
-                with Descent(self.fd) as place:
-                    paths = {path for path, is_link in folder_walks.matching(place, pattern) if not is_link}
-                found += [path for path in folder_walks.sorted_by_parts(paths) if self._is_file(path)]
+                with DescriptorWalk(self.fd) as walk:
+                    paths = {path for path, is_link in _matching(walk, pattern) if not is_link}
+                in_order = sorted(paths, key=lambda path: path.split("/"))
+                found += [path for path in in_order if self._is_file(path)]
         return tuple(found)
 
-    # --- looked at; links are followed inside -----------------------------------------------------------------
+    # --- read; links are followed inside the folder ----------------------------------------------------------------
 
     def kind(self, path: str) -> str | None:
         """What ``path`` leads to: file, directory, symlink (to nothing), other, outside, or None for nothing."""
         try:
-            with Descent(self.fd) as place:
-                return folder_walks.kind_of(links.follow(place, path, self.path)[1].st_mode)
+            with DescriptorWalk(self.fd) as walk:
+                return _kind(links.follow(walk, path, self.path)[1].st_mode)
         except links.OutsideError:
             return "outside"
         except links.DanglingError:
@@ -118,9 +135,9 @@ class Folder:
 
     def content(self, path: str, limit: int) -> bytes | None:
         """The content of the regular file that ``path`` leads to, of at most ``limit`` bytes; else None."""
-        with suppress(OSError, ValueError, links.OutsideError), Descent(self.fd) as place:
-            name, found = links.follow(place, path, self.path)
-            return content_of(place.fd, name, limit) if stat.S_ISREG(found.st_mode) else None
+        with suppress(OSError, ValueError, links.OutsideError), DescriptorWalk(self.fd) as walk:
+            name, found = links.follow(walk, path, self.path)
+            return read_file(name, walk.fd, limit) if stat.S_ISREG(found.st_mode) else None
         return None
 
     def text(self, path: str, limit: int) -> str | None:
@@ -130,101 +147,106 @@ class Folder:
 
     def target(self, path: str) -> str | None:
         """Where ``path`` leads, as a path without links; None for nothing and for outside."""
-        with suppress(OSError, ValueError, links.OutsideError), Descent(self.fd) as place:
-            name, _ = links.follow(place, path, self.path)
-            return "/".join([*place.names, *([] if name == "." else [name])]) or "."
+        with suppress(OSError, ValueError, links.OutsideError), DescriptorWalk(self.fd) as walk:
+            name, _ = links.follow(walk, path, self.path)
+            return "/".join([*walk.names, *([] if name == "." else [name])]) or "."
         return None
 
     def place(self, path: str) -> str | None:
-        """The path as snapshots know it, without links on the way to its last part; None for outside."""
+        """The path as it is in snapshots: without links on the way to its last component; None for outside."""
         if "/" not in path and path not in {"", ".", ".."}:
             return path
-        with Descent(self.fd) as place:
-            return links.lexical(place, path, self.path)
+        with DescriptorWalk(self.fd) as walk:
+            return links.without_links(walk, path, self.path)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """Files that match, and links that lead to files inside, sorted."""
-        with Descent(self.fd) as place:
-            found = list(folder_walks.matching(place, pattern))
+        with DescriptorWalk(self.fd) as walk:
+            found = list(_matching(walk, pattern))
         wanted = (path for path, is_link in found if (self.kind(path) == "file" if is_link else self._is_file(path)))
         return tuple(sorted(wanted))
 
-    # --- changed; no link is followed -------------------------------------------------------------------------
+    # --- changed; no link is followed ----------------------------------------------------------------------------
 
     def write(self, path: str, data: bytes, mode: int = 0o600) -> None:
-        """Put a file at ``path``, in place of any file or link; folders on the way are made where there is nothing.
+        """Write a file to ``path``, replacing any file or link; missing folders are made.
 
-        Raises OSError, with the part of the path that is a link or no folder.
+        It is written to a new name and renamed: what is at ``path`` is never opened. Raises OSError, with the component
+        of the path that is a link or no folder.
         """
-        *parents, name = parts_of(path) or [""]
+        *parents, name = split_path(path) or [""]
         if not name:
             raise OSError(errno.EINVAL, "no name of a file", path)
-        beside = f".{os.urandom(8).hex()}"
-        with Descent(self.fd) as place:
-            _make(place, parents)
+        temporary = f".{os.urandom(8).hex()}"
+        with DescriptorWalk(self.fd) as walk:
+            _make_folders(walk, parents)
             try:
-                write_new(place.fd, beside, data, mode)
-                os.replace(beside, name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
+                write_new_file(temporary, walk.fd, data, mode)
+                os.replace(temporary, name, src_dir_fd=walk.fd, dst_dir_fd=walk.fd)
             except OSError as error:
                 with suppress(OSError):
-                    os.unlink(beside, dir_fd=place.fd)
-                raise named(error, path) from None
+                    os.unlink(temporary, dir_fd=walk.fd)
+                raise with_path(error, path) from None
 
     def make_folder(self, path: str) -> None:
-        """Make a folder, and those on the way, where there is nothing. Raises OSError as ``write`` does."""
-        with Descent(self.fd) as place:
-            _make(place, parts_of(path))
+        """Make a folder, and those on the way, if they are missing. Raises OSError as ``write`` does."""
+        with DescriptorWalk(self.fd) as walk:
+            _make_folders(walk, split_path(path))
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove files, links and whole folders; what is not there is no error. Raises OSError."""
         for path in paths:
-            removal.remove(self.fd, path)
+            removal.remove_below(self.fd, path)
 
     def empty(self) -> bool:
-        """Remove everything below, whatever its modes, names and depth; whether nothing is left."""
-        return removal.empty(self.fd)
+        """Remove everything below, whatever its modes, names and depth; return whether nothing is left."""
+        return removal.empty_folder(self.fd)
 
     def open_up(self, path: str = "") -> None:
-        """Make a folder one that its owner can read and change. Raises OSError."""
-        if not parts_of(path):
+        """Let the owner read and change a folder. Raises OSError."""
+        if not split_path(path):
             mode = os.fstat(self.fd).st_mode
-            if mode & stat.S_IRWXU != stat.S_IRWXU:
-                os.fchmod(self.fd, stat.S_IMODE(mode) | stat.S_IRWXU)
+            if mode & OWNER_ACCESS != OWNER_ACCESS:
+                os.fchmod(self.fd, stat.S_IMODE(mode) | OWNER_ACCESS)
             return
         with self._at(path) as (folder, name):
-            made_usable(name, folder)
+            grant_to_owner(name, folder)
 
-    def begin(self, without: Collection[str] = ()) -> dict[str, Entry]:
+    def begin(self, without: Collection[str] = ()) -> dict[str, SnapshotEntry]:
         """Link folders of skills, then take a snapshot. Raises OSError."""
         self.link_skills()
         return self.snapshot("", without)
 
     def link_skills(self) -> tuple[str, ...]:
-        """Make a project's skills visible to every agent: where one of the two folders is missing, a link to the other.
+        """Make a project's skills visible to every agent: if one of the two folders is missing, link it to the other.
 
-        What was made is hidden from git, unless a link is in the way there, and returned. Raises OSError.
+        Returns what was made. It is excluded from git, unless a link is in the way there. Raises OSError.
         """
-        for here, there in (SKILLS, SKILLS[::-1]):
-            if self.kind(here) not in {"directory", "outside"}:
+        for existing, missing in (SKILLS, SKILLS[::-1]):
+            if self.kind(existing) not in {"directory", "outside"}:
                 continue
-            parent, name = there.split("/")
+            parent, name = missing.split("/")
             above = self._stat(parent)
-            if self._stat(there) or (above and not stat.S_ISDIR(above.st_mode)):
+            if self._stat(missing) or (above and not stat.S_ISDIR(above.st_mode)):
                 continue
-            with Descent(self.fd) as place:
-                _make(place, [parent])
-                os.symlink(f"../{here}", name, dir_fd=place.fd)
+            with DescriptorWalk(self.fd) as walk:
+                _make_folders(walk, [parent])
+                os.symlink(f"../{existing}", name, dir_fd=walk.fd)
             with suppress(OSError):
-                self._hide_from_git(f"/{there}\n")
-            return (there if above else parent,)
+                self._exclude_from_git(f"/{missing}\n")
+            return (missing if above else parent,)
         return ()
 
-    def _hide_from_git(self, line: str) -> None:
-        with Descent(self.fd) as place:
-            place.enter(".git")
-            _make(place, ["info"], first=1)
+    def _exclude_from_git(self, line: str) -> None:
+        """Append a line to ``.git/info/exclude``. Raises OSError.
+
+        A hard link could be a file outside of the folder, which has the same content as its other name.
+        """
+        with DescriptorWalk(self.fd) as walk:
+            walk.enter(".git")
+            _make_folders(walk, ["info"], first=1)
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
-            fd = os.open("exclude", flags, 0o666, dir_fd=place.fd)
+            fd = os.open("exclude", flags, 0o666, dir_fd=walk.fd)
             try:
                 found = os.fstat(fd)
                 if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
@@ -237,13 +259,13 @@ class Folder:
     @contextmanager
     def _at(self, path: str) -> Iterator[tuple[int, str]]:
         """The descriptor of a path's folder, and its name there. Raises OSError."""
-        *parents, name = parts_of(path) or ["."]
+        *parents, name = split_path(path) or ["."]
         if not parents:
             yield self.fd, name
             return
-        with Descent(self.fd) as place:
-            place.go(parents)
-            yield place.fd, name
+        with DescriptorWalk(self.fd) as walk:
+            walk.go_to(parents)
+            yield walk.fd, name
 
     def _stat(self, path: str) -> os.stat_result | None:
         with suppress(OSError, ValueError), self._at(path) as (folder, name):
@@ -255,14 +277,79 @@ class Folder:
         return found is not None and stat.S_ISREG(found.st_mode)
 
 
-def _make(place: Descent, names: list[str], first: int = 0) -> None:
-    """Go to a folder below the present one; where there is nothing, it is made."""
+def _make_folders(walk: DescriptorWalk, names: list[str], first: int = 0) -> None:
+    """Go to a folder below the current one; make those that are missing.
+
+    Raises OSError with the path from the folder ``first`` levels below the first one.
+    """
     for name in names:
         try:
             try:
-                place.enter(name)
+                walk.enter(name)
             except FileNotFoundError:
-                os.mkdir(name, dir_fd=place.fd)
-                place.enter(name)
+                os.mkdir(name, dir_fd=walk.fd)
+                walk.enter(name)
         except OSError as error:
-            raise named(error, "/".join([*place.names[first:], name])) from None
+            raise with_path(error, "/".join([*walk.names[first:], name])) from None
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "directory"
+    return "file" if stat.S_ISREG(mode) else "symlink" if stat.S_ISLNK(mode) else "other"
+
+
+def _snapshot_entry(found: os.stat_result) -> SnapshotEntry:
+    """Kind, size, mtime and ctime in ns, and inode; of a folder the kind alone.
+
+    The ctime is there since no program can set it: a changed file is seen even if its mtime was set back.
+    """
+    if stat.S_ISDIR(found.st_mode):
+        return DIRECTORY
+    return _kind(found.st_mode), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def _snapshot(walk: DescriptorWalk, without: Collection[str], deadline: float | None) -> dict[str, SnapshotEntry]:
+    """See ``Folder.snapshot``; of the current folder."""
+    entries: dict[str, SnapshotEntry] = {}
+    for prefix, below in walk_folders(walk):
+        if deadline is not None and monotonic() > deadline:
+            raise TimeoutError("looking at the folder took too long")
+        with suppress(OSError), walk.scan() as found:
+            for entry in found:
+                name = entry.name
+                path = prefix + name
+                if without and path in without:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if name != ".git":
+                        entries[path] = DIRECTORY
+                        below.append(name)
+                    continue
+                with suppress(OSError):
+                    entries[path] = _snapshot_entry(entry.stat(follow_symlinks=False))
+    return entries
+
+
+def _matching(walk: DescriptorWalk, pattern: str) -> Iterator[tuple[str, bool]]:
+    """Paths that match and are no folders, and whether each is a link; links to folders are not followed."""
+    if matches_nothing(pattern):
+        return
+    glob = Glob(pattern)
+    waiting: list[tuple[int, str, str, States]] = [(0, "", "", glob.start)]
+    while waiting:
+        depth, name, prefix, states = waiting.pop()
+        walk.leave_to(depth)
+        if name and not try_enter(walk, name):
+            continue
+        depth = len(walk.names)
+        with suppress(OSError), walk.scan() as found:
+            for entry in found:
+                if not (reached := glob.after(states, entry.name)):
+                    continue
+                path = prefix + entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    if len(path) < MAX_PATH_CHARACTERS:
+                        waiting.append((depth, entry.name, path + "/", reached))
+                elif glob.accepts(reached):
+                    yield path, entry.is_symlink()

@@ -1,7 +1,7 @@
-"""Where paths lead below a folder, when symbolic links are followed as long as they stay inside.
+"""Where paths lead below a folder if symbolic links are followed as long as they stay inside.
 
-Each part is opened below its folder's descriptor, and each link is read and taken apart here: so nothing is looked at
-outside, whatever changes meanwhile.
+The system never follows a link here: each component is opened below its folder's descriptor, and the target of each
+link is read and walked in its turn. So nothing outside is looked at, whatever changes meanwhile.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ import errno
 import os
 import stat
 
-from skillgym_action.filesystem.descriptor_walk import LONGEST
+from skillgym_action.limits import MAX_LINKS_FOLLOWED, MAX_PATH_CHARACTERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from skillgym_action.filesystem.descriptor_walk import Descent
-
-MOST_LINKS = 40
+    from skillgym_action.filesystem.descriptor_walk import DescriptorWalk
 
 
 class OutsideError(Exception):
@@ -27,21 +25,22 @@ class DanglingError(FileNotFoundError):
     """There is a link at the path, and it leads to nothing."""
 
 
-def follow(place: Descent, path: str, root: str | None) -> tuple[str, os.stat_result]:
-    """Go to the folder of what ``path`` leads to: its name there, "." for the folder that the walk is in, and its stat.
+def follow(walk: DescriptorWalk, path: str, root: str | None) -> tuple[str, os.stat_result]:
+    """Go to the folder of what ``path`` leads to, and return its name there and its status.
 
-    ``root`` is the first folder's own path: absolute paths below it lead inside. Raises OutsideError, OSError.
+    The name is "." for the current folder itself. ``root`` is the first folder's own path: absolute links below it lead
+    inside. Raises OutsideError, OSError.
     """
-    if len(path) > LONGEST:
+    if len(path) > MAX_PATH_CHARACTERS:
         raise OSError(errno.ENAMETOOLONG, "the path is too long", path)
-    parts = _below(place, path, root)
+    parts = _components(walk, path, root)
     links, is_link = 0, False
     while parts:
         name = parts.pop()
         try:
-            if _gone(place, name, is_last=not parts):
+            if _step(walk, name, is_last=not parts):
                 continue
-            found = os.stat(name, dir_fd=place.fd, follow_symlinks=False)
+            found = os.stat(name, dir_fd=walk.fd, follow_symlinks=False)
         except FileNotFoundError:
             if is_link:
                 raise DanglingError from None
@@ -51,44 +50,45 @@ def follow(place: Descent, path: str, root: str | None) -> tuple[str, os.stat_re
                 raise NotADirectoryError(errno.ENOTDIR, "not a folder", name)
             return name, found
         links += 1
-        if links > MOST_LINKS:
+        if links > MAX_LINKS_FOLLOWED:
             raise OSError(errno.ELOOP, "too many symbolic links", path)
         is_link = is_link or not parts
-        target = os.readlink(name, dir_fd=place.fd)
-        parts += _below(place, target, root, is_link=True)
-    return ".", os.fstat(place.fd)
+        target = os.readlink(name, dir_fd=walk.fd)
+        parts += _components(walk, target, root, is_link=True)
+    return ".", os.fstat(walk.fd)
 
 
-def lexical(place: Descent, path: str, root: str | None) -> str | None:
-    """The path as those know it who follow no links: without any on the way to its last part, which may be one.
+def without_links(walk: DescriptorWalk, path: str, root: str | None) -> str | None:
+    """The same path without links on the way to its last component, which may be one; None if it leads outside.
 
-    ``a/..`` is nothing, whatever ``a`` is, and nothing needs to be there. None for a path that leads outside.
+    ``a/..`` is removed as text, whatever ``a`` is. Nothing needs to exist.
     """
     if path.startswith("/"):
         if root is None or not _is_below(path, root):
             return None
         path = path[len(root) :]
-    names = _plain(path.split("/"), [])
+    names = _normalized(path)
     if not names:
         return "." if names is not None else None
     *parents, last = names
-    way: list[str] | None
     try:
-        name, found = follow(place, "/".join(parents), root) if parents else (".", None)
+        name, found = follow(walk, "/".join(parents), root) if parents else (".", None)
         if found is not None and name != "." and stat.S_ISDIR(found.st_mode):
-            place.enter(name)
+            walk.enter(name)
         elif name != ".":
             return "/".join(names)
-        way = place.names
+        folders = walk.names
     except OutsideError:
         return None
     except (OSError, ValueError):
         return "/".join(names)
-    return "/".join([*way, last])
+    return "/".join([*folders, last])
 
 
-def _plain(parts: list[str], names: list[str]) -> list[str] | None:
-    for part in parts:
+def _normalized(path: str) -> list[str] | None:
+    """The components of a relative path without "." and ".."; None if it leads outside."""
+    names: list[str] = []
+    for part in path.split("/"):
         if part == "..":
             if not names:
                 return None
@@ -98,16 +98,16 @@ def _plain(parts: list[str], names: list[str]) -> list[str] | None:
     return names
 
 
-def _below(place: Descent, path: str, root: str | None, *, is_link: bool = False) -> list[str]:
-    """The parts to go, the last one first; for an absolute path the walk begins anew."""
+def _components(walk: DescriptorWalk, path: str, root: str | None, *, is_link: bool = False) -> list[str]:
+    """The components to walk, the last one first; for an absolute path the walk goes back to the first folder."""
     if path.startswith("/"):
         if root is None or not _is_below(path, root):
             raise OutsideError
-        place.rise(0)
+        walk.leave_to(0)
         path = path[len(root) :]
     parts = [part for part in path.split("/") if part not in {"", "."}]
     if is_link and path.endswith(("/", "/.")):
-        parts.append(".")  # what it leads to has to be a folder
+        parts.append(".")  # the target has to be a folder
     return parts[::-1]
 
 
@@ -115,19 +115,19 @@ def _is_below(path: str, root: str) -> bool:
     return path == root or path.startswith(root + "/")
 
 
-def _gone(place: Descent, name: str, *, is_last: bool) -> bool:
-    """Go one part of the way; False where that is not possible, and for a last part that has a name."""
+def _step(walk: DescriptorWalk, name: str, *, is_last: bool) -> bool:
+    """Walk one component; False for a link or a file, and for a last component, which is looked at and not entered."""
     if name == ".":
         return True
     if name == "..":
-        if not place.names:
+        if not walk.names:
             raise OutsideError
-        place.leave()
+        walk.leave()
         return True
     if is_last:
         return False
     try:
-        place.enter(name)
+        walk.enter(name)
     except NotADirectoryError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""What a folder holds, entry by entry, as bundles hold it; no link is followed."""
+"""The content of a folder as entries of a bundle; no link is followed."""
 
 from __future__ import annotations
 
@@ -6,60 +6,67 @@ import errno
 import os
 import stat
 
-from skillgym_action.filesystem.bundle import BundleEntry
-from skillgym_action.filesystem.descriptor_walk import FILE, Descent, entered, made_usable, named, parts_of, shared
+from skillgym_action.filesystem.bundle import SMALL_FILE_BYTES, BundleEntry
+from skillgym_action.filesystem.descriptor_walk import (
+    FILE_FLAGS,
+    DescriptorWalk,
+    common_length,
+    grant_to_owner,
+    split_path,
+    try_enter,
+    with_path,
+)
+from skillgym_action.filesystem.file_contents import CHUNK_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from skillgym_action.filesystem.bundle import Limits
+    from skillgym_action.filesystem.bundle import BundleLimits
     from skillgym_action.filesystem.folder import Folder
 
-CHUNK = 1024 * 1024
-SMALL = 64 * 1024  # bytes of a file that is read at once
 READABLE_FILE = 0o600
 
 
-def entries(
+def folder_entries(
     folder: Folder,
     paths: Iterable[str] | None = None,
     *,
     without: Collection[str] = (),
-    limits: Limits | None = None,
+    limits: BundleLimits | None = None,
     open_up: bool = False,
 ) -> Iterator[BundleEntry]:
-    """What a bundle of the folder holds: all of it but names in ``without``, or ``paths`` and the folders they are in.
+    """The entries of a folder: all of it but names in ``without``, or ``paths`` and the folders that they are in.
 
-    Devices, sockets and FIFOs are left out; with ``limits``, so is what is too deep, too long or too large. With
-    ``open_up`` the owner's closed files and folders are opened. Raises OSError, with the path in question: also for
-    one of ``paths`` that is not there, and where there is more than the limit in all.
+    Devices, sockets and FIFOs are left out; with ``limits``, so are paths that are too deep or too long and files that
+    are too large. ``open_up``: change modes that keep the owner out. Raises OSError with the path: also for one of
+    ``paths`` that is not there, and for more than the limit of bytes in total.
     """
     packer = _Packer(folder, limits, open_up=open_up)
     try:
         yield from packer.all(without) if paths is None else packer.some(paths)
     finally:
-        packer.place.__exit__()
+        packer.walk.__exit__()
 
 
 class _Packer:
-    def __init__(self, folder: Folder, limits: Limits | None, *, open_up: bool) -> None:
-        self.place = Descent(folder.fd)
-        self._within = folder.path
+    def __init__(self, folder: Folder, limits: BundleLimits | None, *, open_up: bool) -> None:
+        self.walk = DescriptorWalk(folder.fd)
+        self._root = folder.path
         self._limits, self._open_up = limits, open_up
         self._total = 0
 
     def all(self, without: Collection[str]) -> Iterator[BundleEntry]:
         if self._open_up:
-            self.place.open_up()
+            self.walk.open_up()
         waiting = [(0, "", "")]
         while waiting:
             depth, name, path = waiting.pop()
-            self.place.rise(depth)
+            self.walk.leave_to(depth)
             if name:
-                yield self._entered(name, path)
+                yield self._folder(name, path)
             prefix = path + "/" if path else ""
-            depth = len(self.place.names)
+            depth = len(self.walk.names)
             for entry in self._listed(path):
                 if entry.name in without or not self._fits(depth, prefix + entry.name):
                     continue
@@ -70,52 +77,52 @@ class _Packer:
 
     def _listed(self, path: str) -> list[os.DirEntry[str]]:
         try:
-            with self.place.scan() as entries:
+            with self.walk.scan() as entries:
                 return list(entries)
         except OSError as error:
-            raise self._named(error, path) from None
+            raise self._with_path(error, path) from None
 
     def some(self, paths: Iterable[str]) -> Iterator[BundleEntry]:
         made: set[str] = set()
         for path in paths:
-            *parents, name = parts_of(path) or [""]
+            *parents, name = split_path(path) or [""]
             if not name:
                 raise OSError(errno.EINVAL, "the folder itself has no entry", path)
-            self.place.rise(shared(self.place.names, parents))
-            for parent in parents[len(self.place.names) :]:
-                entry = self._entered(parent, "/".join([*self.place.names, parent]))
+            self.walk.leave_to(common_length(self.walk.names, parents))
+            for parent in parents[len(self.walk.names) :]:
+                entry = self._folder(parent, "/".join([*self.walk.names, parent]))
                 if entry.path not in made:
                     made.add(entry.path)
                     yield entry
             if not self._fits(len(parents), path):
                 raise OSError(errno.ENAMETOOLONG, "too deep", path)
-            if (one := self._one(name, "/".join([*parents, name]))) and one.path not in made:
+            if (one := self._any_kind(name, "/".join([*parents, name]))) and one.path not in made:
                 made.add(one.path)
                 yield one
 
-    def _one(self, name: str, path: str) -> BundleEntry | None:
+    def _any_kind(self, name: str, path: str) -> BundleEntry | None:
         try:
-            mode = os.stat(name, dir_fd=self.place.fd, follow_symlinks=False).st_mode
+            mode = os.stat(name, dir_fd=self.walk.fd, follow_symlinks=False).st_mode
         except OSError as error:
-            raise self._named(error, path) from None
+            raise self._with_path(error, path) from None
         if stat.S_ISDIR(mode):
-            return self._entered(name, path)
+            return self._folder(name, path)
         return self._entry(name, path, is_file=stat.S_ISREG(mode))
 
-    def _entered(self, name: str, path: str) -> BundleEntry:
+    def _folder(self, name: str, path: str) -> BundleEntry:
         try:
-            if self._open_up and entered(self.place, name, open_up=True):
-                self.place.open_up()
+            if self._open_up and try_enter(self.walk, name, open_up=True):
+                self.walk.open_up()
             else:
-                self.place.enter(name)
+                self.walk.enter(name)
         except OSError as error:
-            raise self._named(error, path) from None
-        found = os.fstat(self.place.fd)
+            raise self._with_path(error, path) from None
+        found = os.fstat(self.walk.fd)
         return BundleEntry("folder", path, stat.S_IMODE(found.st_mode), found.st_mtime_ns)
 
     def _entry(self, name: str, path: str, *, is_file: bool) -> BundleEntry | None:
         """A file or a link; None for anything else. Raises OSError."""
-        folder = self.place.fd
+        folder = self.walk.fd
         try:
             if is_file:
                 return self._file(name, path)
@@ -124,7 +131,7 @@ class _Packer:
                 target = os.readlink(name, dir_fd=folder)
                 return BundleEntry("link", path, stat.S_IMODE(found.st_mode), found.st_mtime_ns, target)
         except OSError as error:
-            raise self._named(error, path) from None
+            raise self._with_path(error, path) from None
         return None
 
     def _file(self, name: str, path: str) -> BundleEntry | None:
@@ -133,32 +140,32 @@ class _Packer:
         try:
             found = os.fstat(fd)
             size = found.st_size
-            if not stat.S_ISREG(found.st_mode) or (self._limits and size > self._limits.largest):
+            if not stat.S_ISREG(found.st_mode) or (self._limits and size > self._limits.file_bytes):
                 return None
             self._count(size)
             entry = BundleEntry("file", path, stat.S_IMODE(found.st_mode), found.st_mtime_ns)
-            if size > SMALL:
-                return entry.holding(size, lambda: self._chunks(name, path, size))
+            if size > SMALL_FILE_BYTES:
+                return entry.with_content(size, lambda: self._chunks(name, path, size))
             content = os.read(fd, size) if size else b""
         finally:
             os.close(fd)
-        return entry.holding(len(content), content)
+        return entry.with_content(len(content), content)
 
     def _count(self, size: int) -> None:
         self._total += size
-        if self._limits and self._total > self._limits.total:
-            raise OSError(errno.EFBIG, f"it has more than {self._limits.total // 1024**2} MiB")
+        if self._limits and self._total > self._limits.total_bytes:
+            raise OSError(errno.EFBIG, f"it has more than {self._limits.total_bytes // 1024**2} MiB")
 
     def _chunks(self, name: str, path: str, size: int) -> Iterator[bytes]:
         """As much of a file as it was long. Raises OSError."""
         try:
             fd = self._opened(name)
         except OSError as error:
-            raise self._named(error, path) from None
+            raise self._with_path(error, path) from None
         try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise OSError(errno.EINVAL, "not a regular file", path)
-            while size and (chunk := os.read(fd, min(size, CHUNK))):
+            while size and (chunk := os.read(fd, min(size, CHUNK_BYTES))):
                 size -= len(chunk)
                 yield chunk
         finally:
@@ -166,16 +173,16 @@ class _Packer:
 
     def _opened(self, name: str) -> int:
         try:
-            return os.open(name, FILE, dir_fd=self.place.fd)
+            return os.open(name, FILE_FLAGS, dir_fd=self.walk.fd)
         except PermissionError:
             if not self._open_up:
                 raise
-        made_usable(name, self.place.fd, READABLE_FILE)
-        return os.open(name, FILE, dir_fd=self.place.fd)
+        grant_to_owner(name, self.walk.fd, READABLE_FILE)
+        return os.open(name, FILE_FLAGS, dir_fd=self.walk.fd)
 
     def _fits(self, depth: int, path: str) -> bool:
         limits = self._limits
-        return limits is None or (depth < limits.deepest and len(os.fsencode(path)) <= limits.longest)
+        return limits is None or (depth < limits.levels and len(os.fsencode(path)) <= limits.path_bytes)
 
-    def _named(self, error: OSError, path: str) -> OSError:
-        return named(error, f"{self._within}/{path}" if self._within else path)
+    def _with_path(self, error: OSError, path: str) -> OSError:
+        return with_path(error, f"{self._root}/{path}" if self._root else path)

@@ -1,59 +1,120 @@
-"""Removes whatever is in folders: any modes, names and depth."""
+"""Removal of files and folders of any modes, names and depth."""
 
 from __future__ import annotations
 
 import errno
 import os
 import re
+import stat
 import sys
 from contextlib import suppress
 
-from skillgym_action.filesystem.descriptor_walk import Descent, entered, named, parts_of
+from skillgym_action.filesystem.descriptor_walk import (
+    FOLDER_FLAGS,
+    OWNER_ACCESS,
+    DescriptorWalk,
+    split_path,
+    try_enter,
+    with_path,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-DETACHED, UNFOLLOWED = 2, 8  # MNT_DETACH, UMOUNT_NOFOLLOW
+MNT_DETACH, UMOUNT_NOFOLLOW = 2, 8
 ESCAPED = re.compile(rb"\\([0-7]{3})")
-ATTEMPTS = 3  # while something appears meanwhile
+ATTEMPTS = 3  # to empty a folder in which files are created meanwhile
 
 
-def empty(root: int) -> bool:
-    """Remove all that is below a folder; whether nothing is left. What vanishes meanwhile is no error.
+def remove_path(path: str | Path) -> None:
+    """Remove a file, a link (never its target) or a folder with all below it, as far as that is possible.
 
-    What root's sessions mounted there is unmounted first, and nothing is removed where that cannot be done.
+    Only for folders in which nobody but the tool changes names: ``path`` is looked up several times.
     """
-    if not _unmounted(root):
+    with suppress(OSError):
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode):
+            os.unlink(path)
+            return
+        if found.st_mode & OWNER_ACCESS != OWNER_ACCESS:
+            os.chmod(path, OWNER_ACCESS)
+        folder = os.open(path, FOLDER_FLAGS)
+        try:
+            empty_folder(folder)
+        finally:
+            os.close(folder)
+        os.rmdir(path)
+
+
+def remove_below(root: int, path: str) -> None:
+    """Remove what is at ``path`` below the folder of a descriptor, with all below it; no error if nothing is there.
+
+    Raises OSError.
+    """
+    *parents, name = split_path(path) or [""]
+    if not name:
+        raise OSError(errno.EINVAL, "the folder itself is not removed", path)
+    with DescriptorWalk(root) as walk:
+        try:
+            walk.go_to(parents)
+            walk.open_up()
+            if _unlink(walk, name):
+                return
+            if try_enter(walk, name, open_up=True):
+                _empty_current(walk)
+                walk.leave()
+            os.rmdir(name, dir_fd=walk.fd)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise with_path(error, path) from None
+
+
+def empty_folder(root: int) -> bool:
+    """Remove all below the folder of a descriptor; return whether nothing is left. What vanishes meanwhile is no error.
+
+    File systems that sessions of root mounted there are unmounted first; if that fails, nothing is removed, since what
+    is in them belongs to others.
+    """
+    if not _unmount_all(root):
         return False
     for _ in range(ATTEMPTS):
-        with suppress(OSError), Descent(root) as place:
-            _empty_present(place)
+        with suppress(OSError), DescriptorWalk(root) as walk:
+            _empty_current(walk)
         if is_empty(root):
             return True
     return False
 
 
-def _unmounted(root: int) -> bool:
-    """Whether nothing is mounted at or below a folder: what is in it belongs to somebody else.
+def is_empty(root: int) -> bool:
+    """Whether nothing is in a folder; False as well if it cannot be listed."""
+    with suppress(OSError), DescriptorWalk(root) as walk, walk.scan() as entries:
+        return next(entries, None) is None
+    return False
 
-    What is below is unmounted. What is at it is, too, but the descriptor still leads there.
+
+def _unmount_all(root: int) -> bool:
+    """Unmount what is mounted at or below a folder; whether its content may be removed then.
+
+    It may not if the folder itself was a mount point: it is unmounted, too, but the descriptor still leads into it.
     """
     if os.geteuid() or sys.platform != "linux":
         return True
     try:
         path = os.readlink(f"/proc/self/fd/{root}")
-        places = [place for place in _mount_points() if place == path or place.startswith(path + "/")]
+        mounted = [point for point in _mount_points() if point == path or point.startswith(path + "/")]
     except OSError:
-        return True  # without /proc nobody can tell
-    if places:
+        return True  # without /proc there is no list of mount points
+    if mounted:
         import ctypes
 
         umount = ctypes.CDLL(None).umount2
-        for place in reversed(places):
-            if umount(os.fsencode(place), DETACHED | UNFOLLOWED):
+        for point in reversed(mounted):
+            if umount(os.fsencode(point), MNT_DETACH | UMOUNT_NOFOLLOW):
                 return False
-    return path not in places
+    return path not in mounted
 
 
 def _mount_points() -> Iterator[str]:
@@ -63,70 +124,42 @@ def _mount_points() -> Iterator[str]:
             yield os.fsdecode(ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ", 5)[4]))
 
 
-def is_empty(root: int) -> bool:
-    """Whether nothing is in a folder; False as well where nobody can look."""
-    with suppress(OSError), Descent(root) as place, place.scan() as entries:
-        return next(entries, None) is None
-    return False
-
-
-def remove(root: int, path: str) -> None:
-    """Remove what is at ``path``, with all below it; nothing where nothing is. Raises OSError."""
-    *parents, name = parts_of(path) or [""]
-    if not name:
-        raise OSError(errno.EINVAL, "the folder itself is not removed", path)
-    with Descent(root) as place:
-        try:
-            place.go(parents)
-            place.open_up()
-            if _unlinked(place, name):
-                return
-            if entered(place, name, open_up=True):
-                _empty_present(place)
-                place.leave()
-            os.rmdir(name, dir_fd=place.fd)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise named(error, path) from None
-
-
-def _unlinked(place: Descent, name: str) -> bool:
-    """False for a folder, which systems say in different ways. Raises OSError."""
+def _unlink(walk: DescriptorWalk, name: str) -> bool:
+    """Remove a file or a link; False for a folder, which systems report by different errors. Raises OSError."""
     try:
-        os.unlink(name, dir_fd=place.fd)
+        os.unlink(name, dir_fd=walk.fd)
     except (IsADirectoryError, PermissionError):
         return False
     return True
 
 
-def _empty_present(place: Descent) -> None:
-    """Remove all below the folder that the walk is in, the deepest first; what cannot be removed stays."""
-    waiting = [_emptied_of_files(place)]
+def _empty_current(walk: DescriptorWalk) -> None:
+    """Remove all below the current folder, the deepest first; what cannot be removed stays."""
+    waiting = [_remove_files(walk)]
     while waiting:
         if waiting[-1]:
-            if entered(place, waiting[-1][-1], open_up=True):
-                waiting.append(_emptied_of_files(place))
+            if try_enter(walk, waiting[-1][-1], open_up=True):
+                waiting.append(_remove_files(walk))
             else:
                 waiting[-1].pop()
             continue
         waiting.pop()
         if waiting:
-            place.leave()
+            walk.leave()
             with suppress(OSError):
-                os.rmdir(waiting[-1].pop(), dir_fd=place.fd)
+                os.rmdir(waiting[-1].pop(), dir_fd=walk.fd)
 
 
-def _emptied_of_files(place: Descent) -> list[str]:
-    """Remove what is no folder; the names of folders."""
+def _remove_files(walk: DescriptorWalk) -> list[str]:
+    """Remove all but folders from the current folder; the names of its folders."""
     folders: list[str] = []
     with suppress(OSError):
-        place.open_up()
-    with suppress(OSError), place.scan() as entries:
+        walk.open_up()
+    with suppress(OSError), walk.scan() as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
                 continue
             with suppress(OSError):
-                os.unlink(entry.name, dir_fd=place.fd)
+                os.unlink(entry.name, dir_fd=walk.fd)
     return folders

@@ -11,8 +11,9 @@ from pydantic.alias_generators import to_camel
 
 from skillgym_action.assertions.check import Check
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
-from skillgym_action.model.errors import LONGEST_ID, Location, Problem, SuiteError
-from skillgym_action.model.resource_limits import LimitError, suites_limits
+from skillgym_action.limits import MAX_CASE_ID_CHARS
+from skillgym_action.model.errors import Location, Problem, SuiteError
+from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class ToldWorkspace(Told):
 class ToldSuite(Told):
     """The answer to ``load``."""
 
-    name: Annotated[str, Field(max_length=LONGEST_ID)] = ""
+    name: Annotated[str, Field(max_length=MAX_CASE_ID_CHARS)] = ""
     cases: Annotated[tuple[ToldCase, ...], FailFast()] = ()
     problems: Annotated[tuple[ToldProblem, ...], FailFast()] = ()
     workspace: ToldWorkspace | None = None
@@ -106,7 +107,10 @@ def suite_told(source: SuiteFile, format_name: str) -> Suite:
                 key_path=".".join(map(str, problem["loc"])),
             ),
         ) from error
-    invalid = [*map(_invalid, told.problems), *(_endless(case) for case in told.cases if len(case.id) > LONGEST_ID)]
+    invalid = [
+        *map(_invalid, told.problems),
+        *(_endless(case) for case in told.cases if len(case.id) > MAX_CASE_ID_CHARS),
+    ]
     if not told.cases and not invalid:
         place = Location(path=source.path)
         nothing = Problem(message="has no cases", location=place, remedy="a suite without cases judges nothing")
@@ -116,7 +120,7 @@ def suite_told(source: SuiteFile, format_name: str) -> Suite:
         file=source.file,
         name=told.name or _name(source.file),
         format=format_name,
-        cases=tuple(_case(case) for case in told.cases if len(case.id) <= LONGEST_ID),
+        cases=tuple(_case(case) for case in told.cases if len(case.id) <= MAX_CASE_ID_CHARS),
         invalid=tuple(invalid),
         workspace=_workspace(told.workspace, source) if told.workspace else WorkspaceSpec(),
     )
@@ -148,8 +152,10 @@ def _invalid(told: ToldProblem) -> Invalid:
 
 def _endless(told: ToldCase) -> Invalid:
     """A case whose id no report could show."""
-    message = f"the id of a case is longer than {LONGEST_ID:,} characters"
-    return Invalid(problem=Problem(message=message, location=_location(told.location)), case_id=told.id[:LONGEST_ID])
+    message = f"the id of a case is longer than {MAX_CASE_ID_CHARS:,} characters"
+    return Invalid(
+        problem=Problem(message=message, location=_location(told.location)), case_id=told.id[:MAX_CASE_ID_CHARS]
+    )
 
 
 def _location(place: Place) -> Location:
@@ -163,7 +169,7 @@ def _workspace(told: ToldWorkspace, source: SuiteFile) -> WorkspaceSpec:
     """
     folder = source.file.parent
     try:
-        limits = suites_limits(told.limits)
+        limits = parse_workspace_limits(told.limits)
     except LimitError as error:
         key_path = "workspace.limits" + (f".{error.key}" if error.key else "")
         location = Location(path=source.path)

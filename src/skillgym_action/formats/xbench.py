@@ -14,9 +14,9 @@ from skillgym_action.documents.located_values import MOST_VALUES, key_path_text
 from skillgym_action.documents.user_files import PLAIN_TEMPLATE
 from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside
 from skillgym_action.formats.xbench_model import SuiteSection
-from skillgym_action.limits import MAX_SUITE_CASES
-from skillgym_action.model.errors import LONGEST_ID, Problem, SuiteError, closest
-from skillgym_action.model.resource_limits import suites_limits
+from skillgym_action.limits import MAX_CASE_ID_CHARS, MAX_SUITE_CASES
+from skillgym_action.model.errors import Problem, SuiteError, closest_match
+from skillgym_action.model.resource_limits import parse_workspace_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def accepts(path: str, head: str) -> bool:
         # Broken, or longer than the head; in UTF-16 every second character is NUL.
         keys = ("cases", "prompt", "expect") if len(head) < CUT else ("cases", "prompt")
         return all(f'"{key}"' in head.replace("\0", "") for key in keys)
-    cases = value.get(closest("cases", value, 0.8)) if isinstance(value, dict) else None
+    cases = value.get(closest_match("cases", value, 0.8)) if isinstance(value, dict) else None
     if not isinstance(cases, list):
         return False
     if not cases:
@@ -83,7 +83,7 @@ def accepts(path: str, head: str) -> bool:
 
 def _has_expectations(case: dict[str, object]) -> bool:
     """A misspelt ``expect`` counts, so that its case is reported; ``expected`` is a word of other formats."""
-    return closest("expect", case.keys() - {"expected"}, 0.8) is not None
+    return closest_match("expect", case.keys() - {"expected"}, 0.8) is not None
 
 
 # --- the suite --------------------------------------------------------------------------------------
@@ -121,8 +121,8 @@ def suite(source: SuiteFile) -> Suite:
 def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, list[Problem]]]:
     """The file with its usable cases only, their indexes, and what is wrong with the other cases."""
     raw = document.value if isinstance(document.value, dict) else {}
-    if isinstance(name := raw.get("name"), str) and len(name) > LONGEST_ID:
-        raise SuiteError.of(_problem(document, ("name",), f"is longer than {LONGEST_ID:,} characters"))
+    if isinstance(name := raw.get("name"), str) and len(name) > MAX_CASE_ID_CHARS:
+        raise SuiteError.of(_problem(document, ("name",), f"is longer than {MAX_CASE_ID_CHARS:,} characters"))
     cases = raw.get("cases")
     cases = cases if isinstance(cases, list) else []
     if len(cases) > MAX_SUITE_CASES:
@@ -164,7 +164,7 @@ def _doubles(document: Document, cases: list[object]) -> dict[int, list[Problem]
     wrong: dict[int, list[Problem]] = {}
     for index, case in enumerate(cases):
         case_id = case.get("id") if isinstance(case, dict) else None
-        if isinstance(case_id, str) and len(case_id) <= LONGEST_ID and first.setdefault(case_id, index) != index:
+        if isinstance(case_id, str) and len(case_id) <= MAX_CASE_ID_CHARS and first.setdefault(case_id, index) != index:
             place = document.locate(("cases", first[case_id], "id"))
             message = f"the id {case_id!r} is already that of cases[{first[case_id]}] at {place}"
             wrong[index] = [_problem(document, ("cases", index, "id"), message, remedy="rename one of them")]
@@ -212,8 +212,8 @@ def _warnings(document: Document, index: int, readings: list[Reading]) -> Iterat
 
 def _unusable(document: Document, index: int, case: CaseSection) -> Iterator[Problem]:
     """Characters that no program can be given, and ids without an end."""
-    if len(case.id) > LONGEST_ID:
-        yield _problem(document, ("cases", index, "id"), f"is longer than {LONGEST_ID:,} characters")
+    if len(case.id) > MAX_CASE_ID_CHARS:
+        yield _problem(document, ("cases", index, "id"), f"is longer than {MAX_CASE_ID_CHARS:,} characters")
     texts: list[tuple[KeyPath, str | None]] = [(("id",), case.id), (("prompt",), case.prompt), (("model",), case.model)]
     for number, written in enumerate(case.expect):
         objects = () if isinstance(written, str) else (written.file, written.test, written.diff, written.no_file)
@@ -230,7 +230,7 @@ def _invalid(document: Document, index: int, problems: list[Problem]) -> Invalid
     also = "".join(f"; also {problem.key_path}: {problem.message}{_in_brackets(problem.remedy)}" for problem in others)
     raw = document.value["cases"][index]  # type: ignore[index]
     case_id = raw.get("id") if isinstance(raw, dict) else None
-    usable = isinstance(case_id, str) and 0 < len(case_id) <= LONGEST_ID and not _UNUSABLE.search(case_id)
+    usable = isinstance(case_id, str) and 0 < len(case_id) <= MAX_CASE_ID_CHARS and not _UNUSABLE.search(case_id)
     named = case_id if usable else f"cases[{index}]"
     return Invalid(problem=replace(first, message=first.message + also), case_id=named)
 
@@ -255,7 +255,7 @@ def _workspace(document: Document, section: WorkspaceSection, source: SuiteFile)
         source="template" if section.template_dir else "repository",
         template=folder / section.template_dir if section.template_dir else None,
         bootstrap=_bootstrap(section.bootstrap, folder),
-        limits=suites_limits(section.limits.model_dump(by_alias=True)) if section.limits else None,
+        limits=parse_workspace_limits(section.limits.model_dump(by_alias=True)) if section.limits else None,
     )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.assertions.commands import CommandPasses
 from skillgym_action.assertions.files import FileAbsent, FileChanged, FileContains, FileExists, FileMatches
 from skillgym_action.javascript.regex import Patterns
-from skillgym_action.model.errors import closest
+from skillgym_action.model.errors import closest_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ def expectation(text: str, patterns: Patterns | None = None) -> Reading:
         raise GrammarError(f"the expectation is longer than {LONGEST:,} characters")
     prefix, colon, rest = text.partition(":")
     if not colon or prefix not in _KINDS:
-        meant = closest(prefix.strip().lower(), _KINDS)
+        meant = closest_match(prefix.strip().lower(), _KINDS)
         known = ", ".join(f"{kind}:" for kind in _KINDS)
         remedy = f"did you mean {meant}:?" if meant else f"an expectation starts with one of {known}"
         raise GrammarError(f"unknown kind of expectation: {text[:60]!r}", remedy)
@@ -135,7 +135,7 @@ def _no_rule(words: list[str]) -> GrammarError:
     if "matches" in words[1:]:
         return GrammarError("matches needs a regular expression between slashes", _RULES_REMEDY)
     for word in reversed(words[1:][-_MOST_RULES:]):
-        if meant := closest(word, _RULES, 0.75):
+        if meant := closest_match(word, _RULES, 0.75):
             return GrammarError(f"unknown rule {word!r}", f"did you mean {meant!r}?")
     return GrammarError("says nothing about the file", _RULES_REMEDY)
 

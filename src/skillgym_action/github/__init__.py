@@ -1,1 +1,1 @@
-"""What a run says on GitHub: the comment, review comments and the commit status, and how it finds the pull request."""
+"""Publishing a run on GitHub: the pull request is found, and gets a comment, review comments and a commit status."""

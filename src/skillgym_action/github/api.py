@@ -1,6 +1,6 @@
-"""The door to GitHub's API, and the only one to the network.
+"""The client for GitHub's API.
 
-Requests are sent one at a time, as GitHub asks for; the token goes to one host. What comes back is untrusted: JSON of a
+Requests are sent one at a time, as GitHub asks for; the token goes to one host. Replies are untrusted: JSON of a
 bounded size, or an error.
 """
 
@@ -15,9 +15,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from skillgym_action.github.api_reply import GitHubError, Reply, Request, refusal, shown
-from skillgym_action.github.api_retries import Patience
+from skillgym_action.github.api_errors import (
+    ApiRequest,
+    GitHubError,
+    TransientGitHubError,
+    error_of_reply,
+    no_reply_error,
+    quotable,
+)
+from skillgym_action.limits import (
+    GITHUB_READ_SECONDS,
+    GITHUB_RETRY_SECONDS,
+    MAX_GITHUB_PAGES,
+    MAX_GITHUB_REDIRECTS,
+    MAX_GITHUB_REPLY_BYTES,
+)
 from skillgym_action.network.proxies import DIRECT
+from skillgym_action.network.retries import RetryBudget, with_retries
 from skillgym_action.text.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -25,14 +39,13 @@ if TYPE_CHECKING:
 
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.clock import Clock
-    from skillgym_action.github.api_session import GitHubSession
+    from skillgym_action.network.http import HttpClient, HttpReply
     from skillgym_action.network.proxies import Network
 
 __all__ = ["GitHubApi", "GitHubError"]
 
-_PAGES = 100  # more of a list are not read
-_REDIRECTS = 5
-
+_MARGIN = 0.2  # seconds; the time limit of the connection gives a better message, and should come first
+_HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 _REDIRECT_OF_A_READ = frozenset({301, 302, 307, 308})
 _REDIRECT_OF_A_WRITE = frozenset({307, 308})
 _PORTS = {"http": 80, "https": 443}
@@ -40,7 +53,11 @@ _TOKEN = re.compile(r"[!-~]+")
 
 
 class GitHubApi:
-    """GitHub's REST API below ``url``, as far as ``token`` reaches. All methods raise GitHubError and nothing else."""
+    """GitHub's REST API below ``url``. All methods raise GitHubError and nothing else.
+
+    ``deadline``: seconds that waits and failed tries of all requests together may take. Requests that succeed cost
+    nothing, so one client may serve a long run. ``network``: to be set before the first request.
+    """
 
     def __init__(
         self,
@@ -50,50 +67,45 @@ class GitHubApi:
         graphql_url: str | None,
         clock: Clock,
         cancelled: Cancellation,
-        deadline: float = 120.0,
+        deadline: float = GITHUB_RETRY_SECONDS,
     ) -> None:
-        """``deadline``: seconds that all requests together may spend on waits and on tries that fail.
-
-        What succeeds costs nothing, so that a door may stay open during a long run.
-        """
         self._url = url.strip().rstrip("/")
         self._graphql_url = graphql_url
         self._token = token.strip()
         self._redactor = Redactor([self._token])
         self._clock = clock
-        self.patience = Patience(deadline, clock, cancelled)
+        self.retry_budget = RetryBudget(deadline, clock, cancelled)
         self._cancelled = cancelled
         self.network: Network = DIRECT
-        """Proxies and certificates; to be set before the first request."""
         self._lock = threading.Lock()
 
     def get(self, path: str, **params: str | int) -> object:
-        """What GitHub has at ``path``, which begins with a slash."""
+        """Return the JSON at ``path``, which begins with a slash."""
         return self._json(self._request("GET", path, params))[0]
 
     def pages(self, path: str, **params: str | int) -> Iterator[list[object]]:
-        """The pages of a list, at most 100; each is asked for when it is wanted. ``per_page`` is 100 unless given."""
+        """Yield the pages of a list, at most 100, each requested when it is needed. ``per_page`` is 100 by default."""
         request = self._request("GET", path, {"per_page": 100, **params})
-        for _ in range(_PAGES):
-            page, following = self._json(request)
+        for _ in range(MAX_GITHUB_PAGES):
+            page, next_page = self._json(request)
             if not isinstance(page, list):
-                raise self._error(request, "the answer is no list")
+                raise self._error(request, "the answer is not a list")
             yield page
-            if not following:
+            if not next_page:
                 return
-            request = replace(request, url=self._followed(request, following))
-        raise self._error(request, f"the list has more than {_PAGES} pages")
+            request = replace(request, url=self._followed_url(request, next_page))
+        raise self._error(request, f"the list has more than {MAX_GITHUB_PAGES} pages")
 
     def post(self, path: str, body: Mapping[str, object]) -> object:
-        """Create something. It is never sent again once GitHub may have got it."""
+        """Create something, and return it. The request is not repeated once GitHub may have got it."""
         return self._json(self._request("POST", path, body=body))[0]
 
     def patch(self, path: str, body: Mapping[str, object]) -> object:
-        """Change something."""
+        """Change something, and return it."""
         return self._json(self._request("PATCH", path, body=body))[0]
 
     def delete(self, path: str) -> None:
-        """Remove something. What is not there is removed."""
+        """Delete something. What does not exist counts as deleted."""
         try:
             self._send(self._request("DELETE", path))
         except GitHubError as error:
@@ -101,13 +113,13 @@ class GitHubApi:
                 raise
 
     def viewer(self) -> str | None:
-        """Whose token it is, such as ``github-actions[bot]``; None when GraphQL does not say."""
+        """Return the login the token belongs to, such as ``github-actions[bot]``; None when GraphQL does not say."""
         url = self._graphql_url or ""
-        if not (ours := _origin(url)) or ours != _origin(self._url):
+        if not (origin := _origin(url)) or origin != _origin(self._url):
             return None
         body = {"query": "query { viewer { login } }"}
         try:
-            answer, _ = self._json(Request(method="POST", url=url, operation="POST /graphql", body=body))
+            answer, _ = self._json(ApiRequest(method="POST", url=url, operation="POST /graphql", body=body))
         except GitHubError as error:
             if error.status is None:
                 raise
@@ -117,16 +129,12 @@ class GitHubApi:
                 return login
         return None
 
-    def hurry(self, seconds: float) -> None:
-        """From now on, all requests together have that long at most, also those that succeed."""
-        self.patience.hurry(seconds)
-
     def close(self) -> None:
         """Close the connections."""
-        if session := self.__dict__.pop("_session", None):
-            session.close()
+        if client := self.__dict__.pop("_client", None):
+            client.close()
 
-    # --- one request, until it is answered ---------------------------------------------------------------
+    # --- one request, with its retries -------------------------------------------------------------------
 
     def _request(
         self,
@@ -134,9 +142,9 @@ class GitHubApi:
         path: str,
         params: Mapping[str, str | int] | None = None,
         body: Mapping[str, object] | None = None,
-    ) -> Request:
+    ) -> ApiRequest:
         query = f"?{urlencode(params)}" if params else ""
-        return Request(
+        return ApiRequest(
             method=method,
             url=f"{self._url}{path}{query}",
             operation=f"{method} {path}",
@@ -144,65 +152,97 @@ class GitHubApi:
             repeatable=method != "POST",
         )
 
-    def _json(self, request: Request) -> tuple[object, str | None]:
-        """The answer, and the address of the next page."""
+    def _json(self, request: ApiRequest) -> tuple[object, str | None]:
+        """The JSON of the reply, and the URL of the next page."""
         reply = self._send(request)
         try:
-            return json.loads(reply.body), reply.following
+            return json.loads(reply.body), reply.next_page
         except (ValueError, RecursionError):
-            raise self._error(request, f"GitHub answered {reply.status} with what is not JSON", reply.status) from None
+            raise self._error(
+                request, f"GitHub answered {reply.status}, but the answer is not JSON", reply.status
+            ) from None
 
-    def _send(self, request: Request) -> Reply:
+    def _send(self, request: ApiRequest) -> HttpReply:
         with self._lock:
-            return self.patience.until_answered(lambda: self._answered(request))
+            budget = self.retry_budget
+            return with_retries(
+                lambda: budget.attempt(lambda: self._successful_reply(request)),
+                TransientGitHubError,
+                longest_wait=budget.longest_wait,
+                pause=budget.pause,
+                final_error=_final_error,
+            )
 
-    def _answered(self, request: Request) -> Reply:
-        """The reply behind all redirects, when it is a good one."""
+    def _successful_reply(self, request: ApiRequest) -> HttpReply:
+        """The reply with a status of success, after all redirects. Raises GitHubError for any other."""
         redirects = _REDIRECT_OF_A_READ if request.method == "GET" else _REDIRECT_OF_A_WRITE
-        for _ in range(_REDIRECTS):
-            reply = self._exchanged(request)
+        for _ in range(MAX_GITHUB_REDIRECTS):
+            reply = self._exchange(request)
             if reply.status not in redirects:
                 break
-            request = replace(request, url=self._followed(request, reply.headers.get("location", "")))
+            request = replace(request, url=self._followed_url(request, reply.headers.get("location", "")))
         else:
-            raise self._error(request, f"GitHub redirected more than {_REDIRECTS} times")
+            raise self._error(request, f"GitHub redirected more than {MAX_GITHUB_REDIRECTS} times")
         if not 200 <= reply.status < 300:  # noqa: PLR2004
-            raise refusal(request, reply, self._redactor, self._clock.now())
+            raise error_of_reply(request, reply, self._redactor, self._clock.now())
         return reply
 
-    def _followed(self, request: Request, address: str) -> str:
-        """Where GitHub points to, made of our own host: the token stays there whatever ``address`` can be read as."""
+    def _followed_url(self, request: ApiRequest, address: str) -> str:
+        """The URL that a redirect or a Link header names, with scheme and host of this API.
+
+        Parsers of URLs differ on malformed ones. Because scheme and host are taken from the API's own URL, the token
+        goes to no other host even if ``requests`` would read ``address`` differently.
+        """
         with suppress(ValueError):
             url = urljoin(request.url, address)
             if _origin(url) == _origin(self._url):
-                there, here = urlsplit(url), urlsplit(self._url)
-                return there._replace(scheme=here.scheme, netloc=here.netloc, fragment="").geturl()
+                followed, api = urlsplit(url), urlsplit(self._url)
+                return followed._replace(scheme=api.scheme, netloc=api.netloc, fragment="").geturl()
         raise self._error(request, f"GitHub points to another host, which gets no token: {address}")
 
-    def _exchanged(self, request: Request) -> Reply:
-        if self.patience.time_left() <= 0:
+    def _exchange(self, request: ApiRequest) -> HttpReply:
+        """The reply to one try, of whatever status."""
+        seconds = self.retry_budget.time_left()
+        if seconds <= 0:
             raise self._error(request, "not sent: there is no time left")
         if not _origin(self._url):
             raise self._error(request, f"not the address of an API: {self._url!r}", remedy="check GITHUB_API_URL")
         if not _TOKEN.fullmatch(self._token):
             raise self._error(request, "the token is empty or not a token", remedy="check github-token")
-        return self._session.exchange(request, self.patience.time_left, self._cancelled)
+        from skillgym_action.network.http import HttpRequest, NoReplyError
+
+        sent = HttpRequest(
+            method=request.method,
+            url=request.url,
+            body=request.body,
+            timeout=min(GITHUB_READ_SECONDS, seconds),
+            max_reply_bytes=MAX_GITHUB_REPLY_BYTES,
+        )
+        try:
+            return self._client.exchange(sent, lambda: self.retry_budget.time_left() + _MARGIN, self._cancelled)
+        except NoReplyError as error:
+            raise no_reply_error(request, error, self._redactor) from None
 
     @cached_property
-    def _session(self) -> GitHubSession:
-        from skillgym_action.github.api_session import GitHubSession
+    def _client(self) -> HttpClient:
+        from skillgym_action.network.http import HttpClient
 
-        return GitHubSession(self._token, self._redactor, self.network)
+        return HttpClient(_HEADERS, {"Authorization": f"Bearer {self._token}"}, self.network)
 
     def _error(
-        self, request: Request, message: str, status: int | None = None, remedy: str | None = None
+        self, request: ApiRequest, message: str, status: int | None = None, remedy: str | None = None
     ) -> GitHubError:
-        message = shown(message, self._redactor)
+        message = quotable(message, self._redactor)
         return GitHubError(message, operation=request.operation, status=status, remedy=remedy)
 
 
+def _final_error(error: TransientGitHubError, reason: str) -> GitHubError:
+    message = f"{error.message}; {reason}"
+    return GitHubError(message, operation=error.operation, status=error.status, remedy=error.remedy)
+
+
 def _origin(url: str) -> tuple[str, str, int] | None:
-    """Scheme, host and port; None for what is no address of a server."""
+    """Scheme, host and port; None when ``url`` is not the URL of an HTTP server."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS[parts.scheme]

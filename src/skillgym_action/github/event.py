@@ -1,4 +1,4 @@
-"""What started a workflow: read from the variables and the payload that GitHub's runner gives to every step."""
+"""The event that started a workflow, from the variables and the payload that GitHub's runner passes to every step."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
+from skillgym_action.limits import MAX_EVENT_BYTES
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.links import Links
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LARGEST = 32 * 1024 * 1024  # bytes; GitHub's payloads have at most 25 MB
-OF_A_PULL_REQUEST = ("pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment")
-WITH_SECRETS = ("pull_request_target", "workflow_run")  # even when the head is a stranger's
+PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment")
+EVENTS_WITH_SECRETS = ("pull_request_target", "workflow_run")  # also for commits of untrusted contributors
 _MERGE_QUEUE = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-(\d+)-[0-9a-f]{40}")
 
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
@@ -34,10 +34,10 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GitHubEvent:
-    """Who asked for a run, and of what. ``pull`` is the number the payload gives; addresses have no slash at the end.
+    """What started the workflow, and the commit it is about. URLs have no slash at the end.
 
-    ``base``: the commit that a pull request or a merge group is to be merged into.
-    ``run_key`` is ``<run id>/<attempt>``: larger means later.
+    ``pull``: number of the pull request, where the payload has it; ``base``: the commit that a pull request or a merge
+    group is to be merged into.
     """
 
     name: str
@@ -54,23 +54,23 @@ class GitHubEvent:
 
     @property
     def run_key(self) -> str:
-        """Which run of which attempt."""
+        """``<run id>/<attempt>``: larger means later."""
         return f"{self.run_id}/{self.run_attempt}"
 
     @property
     def from_fork(self) -> bool:
-        """Whether the commit was pushed to another repository, by somebody who may have no rights in this one."""
+        """Whether the commit was pushed to another repository, whose owners may have no rights in this one."""
         return bool(self.head and self.head.repository and self.head.repository.lower() != self.repository.lower())
 
     @property
     def untrusted(self) -> bool:
-        """Whether a stranger's commit may meet the repository's secrets.
+        """Whether an untrusted commit may run with the repository's secrets.
 
-        The payload of a comment on a pull request does not tell whose commit that is about.
+        The payload of a comment on a pull request does not say which commit it is about.
         """
         if self.name == "issue_comment":
             return self.pull is not None
-        return self.name in WITH_SECRETS and (self.head is None or self.from_fork)
+        return self.name in EVENTS_WITH_SECRETS and (self.head is None or self.from_fork)
 
     @property
     def detached(self) -> bool:
@@ -78,18 +78,18 @@ class GitHubEvent:
         return self.name == "workflow_run"
 
     @property
-    def read_only(self) -> str | None:
-        """Why the job's token cannot write, as far as that is certain before anything is tried."""
-        if self.name in WITH_SECRETS:
+    def read_only_reason(self) -> str | None:
+        """Why the job's token cannot write, where the event alone shows it."""
+        if self.name in EVENTS_WITH_SECRETS:
             return None
-        if self.name in OF_A_PULL_REQUEST and self.from_fork:
+        if self.name in PULL_REQUEST_EVENTS and self.from_fork:
             return "the pull request comes from a fork, whose workflows get a token that can only read"
         if self.actor == "dependabot[bot]":
             return "Dependabot started the workflow, which then gets a token that can only read"
         return None
 
     def links(self) -> Links:
-        """Addresses for reports."""
+        """Return URLs for reports."""
         repository = f"{self.server_url}/{self.repository}"
         run = f"{repository}/actions/runs/{self.run_id}"
         if self.run_attempt > 1:
@@ -135,7 +135,7 @@ class _Issue(BaseModel):
 
 
 class _Payload(BaseModel):
-    """As much of a payload as is looked at."""
+    """The fields of a payload that are used."""
 
     pull_request: _PullRequest | None = None
     workflow_run: _WorkflowRun | None = None
@@ -145,12 +145,12 @@ class _Payload(BaseModel):
 
 
 def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
-    """The event; None outside of GitHub. Raises UsageError for a payload that cannot be GitHub's."""
+    """Return the event; None outside of GitHub. Raises UsageError for a payload that cannot be GitHub's."""
     repository, name = environment.get("GITHUB_REPOSITORY", ""), environment.get("GITHUB_EVENT_NAME", "")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository) or not name:
         return None
     payload = _payload(environment.get("GITHUB_EVENT_PATH", ""))
-    head, pull = _about(payload, name, environment, repository)
+    head, pull = _head_and_pull(payload, name, environment, repository)
     server_url = environment.get("GITHUB_SERVER_URL", "").rstrip("/") or "https://github.com"
     return GitHubEvent(
         name=name,
@@ -168,7 +168,7 @@ def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
 
 
 def _base(payload: _Payload, name: str) -> str | None:
-    if (pull := payload.pull_request) and name in OF_A_PULL_REQUEST:
+    if (pull := payload.pull_request) and name in PULL_REQUEST_EVENTS:
         return pull.base.sha if pull.base else None
     return payload.merge_group.base_sha if payload.merge_group and name == "merge_group" else None
 
@@ -177,25 +177,25 @@ def _payload(path: str) -> _Payload:
     if not path or not (file := Path(path)).is_file():
         return _Payload()
     try:
-        if file.stat().st_size > LARGEST:
-            raise UsageError(f"{path}: the event's payload has more than {LARGEST:,} bytes")
+        if file.stat().st_size > MAX_EVENT_BYTES:
+            raise UsageError(f"{path}: the event's payload has more than {MAX_EVENT_BYTES:,} bytes")
         return _Payload.model_validate_json(file.read_bytes())
     except OSError as error:
         raise UsageError(f"{path}: the event's payload cannot be read: {error.strerror}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the whole"
+        location = ".".join(map(str, first["loc"])) or "the payload"
         raise UsageError(
-            f"{path}: {place}: {first['msg']}",
-            remedy="GITHUB_EVENT_PATH must name the event's payload as GitHub sends it",
+            f"{path}: {location}: {first['msg']}",
+            remedy="GITHUB_EVENT_PATH must be the path of the event's payload as GitHub sends it",
         ) from error
 
 
-def _about(
+def _head_and_pull(
     payload: _Payload, name: str, environment: Mapping[str, str], repository: str
 ) -> tuple[Head | None, int | None]:
-    """The head, and the pull request's number where the payload itself gives one."""
-    if (pull := payload.pull_request) and name in OF_A_PULL_REQUEST:
+    """The head, and the pull request's number where the payload has it."""
+    if (pull := payload.pull_request) and name in PULL_REQUEST_EVENTS:
         owner = pull.head.repo.full_name if pull.head.repo else "(deleted)"
         return Head(sha=pull.head.sha, repository=owner, branch=pull.head.ref), pull.number
     if (run := payload.workflow_run) and name == "workflow_run":
@@ -207,8 +207,8 @@ def _about(
     if (issue := payload.issue) and issue.pull_request is not None:
         return None, issue.number
     sha, ref = environment.get("GITHUB_SHA", ""), environment.get("GITHUB_REF", "")
-    if name in WITH_SECRETS:
-        sha = ""  # whose commit it is, nobody says
+    if name in EVENTS_WITH_SECRETS:
+        sha = ""  # without its usual payload, the event does not say whose commit this is
     if not re.fullmatch(r"[0-9a-f]{40,64}", sha):
         return None, None
     branch = ref.removeprefix("refs/heads/") if name == "push" and ref.startswith("refs/heads/") else None

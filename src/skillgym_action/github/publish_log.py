@@ -1,4 +1,4 @@
-"""What was said on GitHub, and what could not be."""
+"""What was published on GitHub, and what could not be."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
-    """The comment that stands there now; ``notes``: what does not, and why; ``permissions``: YAML that changes that."""
+class PublishLog:
+    """The comment as it is now on the pull request.
+
+    ``notes``: what could not be published, and why; ``permissions``: YAML of permissions that the token lacks.
+    """
 
     comment_url: str = ""
     comment_id: str = ""
@@ -21,11 +24,11 @@ class Told:
     permissions: str = ""
 
     def outputs(self) -> dict[str, str]:
-        """Step outputs; empty without a comment."""
+        """Return step outputs; their values are empty without a comment."""
         return {"comment-url": self.comment_url, "comment-id": self.comment_id}
 
     def markdown(self) -> str:
-        """The notes, for below a job summary."""
+        """Return the notes as they are appended to a job summary."""
         lines = "".join(f"> ⚠️ {markdown_inline(str(note))}\n>\n" for note in self.notes)
         if not self.permissions:
             return f"\n{lines}"
@@ -33,5 +36,5 @@ class Told:
 
     @staticmethod
     def notice(note: Problem) -> str:
-        """A workflow command that shows a note on the page of the run."""
+        """Return a workflow command that shows a note on the page of the run."""
         return f"::notice title=skillgym-action::{workflow_message(str(note))}"

@@ -1,4 +1,4 @@
-"""What is published on a pull request, and when."""
+"""Options: what is published on a pull request, and when."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 CommentMode = Literal["update", "new", "recreate", "off"]
-
-
 CommentWhen = Literal["always", "changes", "failures"]
-
-
 StatusMode = Literal["auto", "on", "off"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PublisherOptions:
-    """What is said on the pull request, and when a comment is begun; one that exists is always kept up to date.
+    """``comment_when``: when a comment is created; an existing comment is always updated.
 
-    While the run goes on, the comment is edited at most every ``period`` seconds; ``budget``: dollars it may spend.
+    ``period``: seconds between updates of the comment during the run; ``budget``: dollars that the run may spend.
     """
 
     comment: CommentMode = "update"

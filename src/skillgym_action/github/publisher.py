@@ -1,6 +1,6 @@
-"""A run and its pull request: a comment while it runs, then the report, review comments and the commit status.
+"""Publishes a run on its pull request: a comment while it runs, then the report, review comments and a commit status.
 
-Nothing here raises: what GitHub refuses becomes a note, and the run's verdict stays what it is.
+Nothing here raises: what GitHub refuses becomes a note, and the verdict of the run does not change.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.api_reply import GitHubError
-from skillgym_action.github.api_retries import LAST_WORDS
+from skillgym_action.github.api_errors import GitHubError
 from skillgym_action.github.comment import StickyComment
-from skillgym_action.github.publish_log import Told
-from skillgym_action.github.pull_request import NoPullRequestError, PullRequest, pull_request
+from skillgym_action.github.publish_log import PublishLog
+from skillgym_action.github.pull_request import NoPullRequestError, PullRequest, find_pull_request
 from skillgym_action.github.review import Review
 from skillgym_action.github.running_comment import Progress
-from skillgym_action.github.status import CommitStatus, context
+from skillgym_action.github.status import CommitStatus, status_context
+from skillgym_action.limits import SECONDS_AFTER_CANCELLATION
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.reporters import markdown
 from skillgym_action.reporters.wording import RED
@@ -36,7 +36,10 @@ TWO_PHASES = "let a second workflow report what this one ran (mode: report)"
 
 
 class Publisher:
-    """Watches a run (``services.Observer``), and tells how it ended."""
+    """Observes a run (``services.Observer``) and publishes its progress, then its report.
+
+    ``log`` takes a line for people; ``templates`` renders report templates of the user.
+    """
 
     def __init__(
         self,
@@ -44,15 +47,14 @@ class Publisher:
         event: GitHubEvent,
         options: PublisherOptions,
         redactor: Redactor,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         templates: markdown.Templates | None = None,
     ) -> None:
-        """``say`` takes a line for people; ``templates`` renders report templates of the user's."""
         self._api, self._event, self._options = api, event, options
-        self._redactor, self._say, self._templates = redactor, say, templates
+        self._redactor, self._log, self._templates = redactor, log, templates
         self._run = event.links().run
         self._hidden: markdown.Hidden = {"comment_id": options.comment_id, "run_key": event.run_key}
-        self._progress = Progress(self._running, budget=options.budget, period=options.period)
+        self._progress = Progress(self._write_progress, budget=options.budget, period=options.period)
         self._notes: dict[str, Problem] = {}
         self._given_up: set[str] = set()
         self._forbidden = self._ended = False
@@ -63,82 +65,80 @@ class Publisher:
     # --- while it runs ------------------------------------------------------------------------------
 
     def planned(self, total: int) -> None:
-        """That many results will come. The first thing that is written, so that a token that cannot is known by now."""
-        self._api.patience.waits = False  # neither agents nor the end of the run have to
-        self._open()
+        """Write the first comment; a token without permissions is reported before agents cost money."""
+        self._api.retry_budget.waits = False  # neither agents nor the end of the run should wait for GitHub
+        self._find_targets()
         if self._comment:
             self._progress.planned(total)
 
     def started(self, execution: Execution) -> None:
-        """An execution has begun."""
+        """Do nothing: the comment counts results only."""
 
     def finished(self, result: Result) -> None:
-        """An execution has a result."""
+        """Count a result for the comment."""
         self._progress.finished(result)
 
-    def _running(self, done: int, total: int, spent: str) -> None:
-        body = self._with_templates(
+    def _write_progress(self, done: int, total: int, spent: str) -> None:
+        body = self._rendered(
             lambda templates: markdown.running(
                 done=done, total=total, spent=spent, run=self._run, templates=templates, **self._hidden
             )
         )
         if comment := self._comment:
             create = self._options.comment_when == "always"
-            self._try("comment", lambda: comment.show(lambda _: body, create=create))
+            self._attempt("comment", lambda: comment.write(lambda _: body, create=create))
 
     # --- at its end ---------------------------------------------------------------------------------
 
-    def tell(self, report: RunReport) -> Told:
-        """Write what there is to say. The comment comes first: it is what people look at."""
+    def publish(self, report: RunReport) -> PublishLog:
+        """Write the report. The comment comes first, as it has most readers and time may run out."""
         self._ended = True
         self._progress.end()
-        self._api.patience.waits = True
-        self._open()
+        self._api.retry_budget.waits = True
+        self._find_targets()
         if comment := self._comment:
-            wanted = self._wanted(report)
-            self._try("comment", lambda: comment.show(lambda limit: self._body(report, limit), create=wanted))
+            create = self._creates_comment(report)
+            self._attempt("comment", lambda: comment.write(lambda limit: self._body(report, limit), create=create))
         if status := self._status:
-            self._try("status", lambda: status.decided(report))
+            self._attempt("status", lambda: status.decided(report))
         if self._pull and self._options.review_comments and not report.cancelled:
             marker = markdown.marker(self._options.comment_id)
             review = Review(self._api, self._event.repository, self._pull, marker=marker)
-            self._try("review", lambda: review.show(report))
-        shown = self._comment.shown if self._comment else None
-        return Told(
-            comment_url=shown.html_url if shown else "",
-            comment_id=str(shown.id) if shown else "",
+            self._attempt("review", lambda: review.update(report))
+        written = self._comment.written if self._comment else None
+        return PublishLog(
+            comment_url=written.html_url if written else "",
+            comment_id=str(written.id) if written else "",
             notes=tuple(self._notes.values()),
-            permissions=permissions(self._options, self._event) if self._forbidden else "",
+            permissions=required_permissions(self._options, self._event) if self._forbidden else "",
         )
 
     def close(self) -> None:
-        """Whatever ended the run before its report: nothing on GitHub says any more that it goes on."""
+        """Mark the comment and the status of a run that ended without a report, so that they do not look running."""
         if self._ended:
             return
         self._progress.end()
-        self._api.hurry(LAST_WORDS)
-        body = self._with_templates(
-            lambda templates: markdown.unfinished(run=self._run, templates=templates, **self._hidden)
-        )
-        if (comment := self._comment) and comment.shown:
-            self._try("comment", lambda: comment.show(lambda _: body, create=False))
+        self._api.retry_budget.end_within(SECONDS_AFTER_CANCELLATION)
+        body = self._rendered(lambda templates: markdown.unfinished(run=self._run, templates=templates, **self._hidden))
+        if (comment := self._comment) and comment.written:
+            self._attempt("comment", lambda: comment.write(lambda _: body, create=False))
         if status := self._status:
-            self._try("status", status.unfinished)
+            self._attempt("status", status.unfinished)
 
     def _body(self, report: RunReport, limit: int) -> str:
-        return self._with_templates(
+        return self._rendered(
             lambda templates: "".join(markdown.comment(report, templates=templates, limit=limit, **self._hidden))
         )
 
-    def _with_templates(self, rendered: Callable[[markdown.Templates | None], str]) -> str:
-        """With the user's report templates, or, when those do not work, with ours: who writes the files says so."""
+    def _rendered(self, render: Callable[[markdown.Templates | None], str]) -> str:
+        """Markdown of the user's templates, or of the packaged ones when those fail: ``publish`` reports the error."""
         try:
-            return self._redactor.text(rendered(self._templates))
+            return self._redactor.text(render(self._templates))
         except ConfigError:
-            return self._redactor.text(rendered(None))
+            return self._redactor.text(render(None))
 
-    def _wanted(self, report: RunReport) -> bool:
-        """Whether there is something to say where nothing has been said yet."""
+    def _creates_comment(self, report: RunReport) -> bool:
+        """Whether to create a comment if there is none yet."""
         if self._options.comment_when == "always":
             return True
         red = any(result.status in RED for result in report.results) or not (report.decision and report.decision.passed)
@@ -146,38 +146,38 @@ class Publisher:
             return report.comparison.changed
         return red
 
-    # --- doors ------------------------------------------------------------------------------------------
+    # --- what is written to, and what could not be ------------------------------------------------------
 
-    def _open(self) -> None:
-        """What could not be found out at the beginning is asked again at the end."""
-        if reason := self._event.read_only:
+    def _find_targets(self) -> None:
+        """Find the pull request, and prepare the comment and the status. What failed at the start is tried again."""
+        if reason := self._event.read_only_reason:
             self._give_up("token", Problem(message=f"nothing is written on GitHub: {reason}", remedy=TWO_PHASES))
             return
         repository, options = self._event.repository, self._options
         if self._pull is None:
-            self._try("pull request", self._find_pull_request)
+            self._attempt("pull request", self._find_pull_request)
         if self._pull and self._comment is None and options.comment != "off":
             issue = f"/repos/{repository}/issues/{self._pull.number}"
             marker, run = markdown.marker(options.comment_id), self._event.run_id
             self._comment = StickyComment(self._api, issue, marker=marker, mode=options.comment, run_id=run)
         sha = self._event.head.sha if self._event.head else self._pull.head_sha if self._pull else None
         if sha and self._status is None and _wants_status(options, self._event):
-            name = context(options.comment_id)
+            name = status_context(options.comment_id)
             status = self._status = CommitStatus(self._api, repository, sha, context=name, run=self._run)
-            self._try("status", status.pending)
+            self._attempt("status", status.pending)
 
     def _find_pull_request(self) -> None:
-        self._pull = pull_request(self._api, self._event)
+        self._pull = find_pull_request(self._api, self._event)
 
-    def _try(self, part: str, action: Callable[[], object]) -> None:
-        """Each part stands for itself, and its last try counts; what cannot be is not tried again."""
+    def _attempt(self, part: str, action: Callable[[], object]) -> None:
+        """Run ``action``; an error becomes the note of ``part``, until a later attempt. Some errors are final."""
         if part in self._given_up:
             return
         self._notes.pop(part, None)
         try:
             action()
         except NoPullRequestError as error:
-            if not error.surprising:
+            if not error.unexpected:
                 self._given_up.add(part)
                 return
             self._give_up(part, Problem(message=f"nothing is written on a pull request: {error}"))
@@ -187,22 +187,22 @@ class Publisher:
             self._notes[part] = note
             if error.is_read_only:
                 self._forbidden = True
-                self._give_up(part, note, permissions(self._options, self._event))
+                self._give_up(part, note, required_permissions(self._options, self._event))
 
     def _give_up(self, part: str, note: Problem, remedy: str = "") -> None:
-        """Told at once, since it may be before agents start and cost money."""
+        """Log the note at once, as agents may not have started yet; ``part`` is not attempted again."""
         if part not in self._given_up:
             self._given_up.add(part)
             self._notes[part] = note
-            self._say("\n".join(filter(None, (f"note: {plain(str(note))}", remedy))))
+            self._log("\n".join(filter(None, (f"note: {plain(str(note))}", remedy))))
 
 
 def _wants_status(options: PublisherOptions, event: GitHubEvent) -> bool:
     return options.status == "on" or (options.status == "auto" and event.detached)
 
 
-def permissions(options: PublisherOptions, event: GitHubEvent) -> str:
-    """What a job that reports in this way must be allowed, as YAML to copy into its workflow."""
+def required_permissions(options: PublisherOptions, event: GitHubEvent) -> str:
+    """Return the permissions that a job with these options needs, as YAML to copy into its workflow."""
     lines = ["permissions:", "  contents: read"]
     if event.detached:
         lines.append("  actions: read")

@@ -1,4 +1,4 @@
-"""Review comments: what is not green, said at the lines where the pull request changes its case."""
+"""Review comments on cases that are not green, at lines where the pull request changes the case."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.comment import JOBS_OWN
-from skillgym_action.github.replies import ChangedFile, ReviewComment, each, written_by
+from skillgym_action.github.api_objects import ChangedFile, ReviewComment, parse_pages
+from skillgym_action.github.comment import own_comments
+from skillgym_action.limits import MAX_REVIEW_COMMENTS
 from skillgym_action.reporters.review import review_text
 from skillgym_action.reporters.wording import RED
 
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
 
-MOST = 20
+_NO_LIMIT = 10**9  # a line after all others
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remark:
-    """What is to be said at a line; ``key`` finds it again in a later run."""
+    """A comment to write at a line. ``key`` identifies the case, also in later runs."""
 
     key: str
     path: str
@@ -36,31 +37,33 @@ class Remark:
 
 
 class Review:
-    """This tool's comments on the diff of one pull request. May raise GitHubError."""
+    """This tool's comments on the diff of one pull request. ``marker``: the first line of the run's sticky comment."""
 
     def __init__(self, api: GitHubApi, repository: str, pull: PullRequest, *, marker: str) -> None:
-        """``marker``: the hidden line of the comment whose run this is."""
         self._api, self._pull, self._marker = api, pull, marker.removesuffix(" -->")
         self._repository = f"/repos/{repository}/pulls"
         self._path = f"{self._repository}/{pull.number}"
 
-    def show(self, report: RunReport) -> int:
-        """Say what is to be said, once, and take back what does not hold any more; how many stand there then."""
-        # Where suites are those of another commit, their lines are not those of the pull request.
+    def update(self, report: RunReport) -> int:
+        """Write comments that are missing, delete those that no longer apply, and return how many there are then.
+
+        Raises GitHubError.
+        """
+        # Suites of another commit have other lines than the files of the pull request.
         red = [] if report.suites_from else [result for result in report.results if result.status in RED]
         before = [comment for comment in self._all() if self._key(comment)]
         if not red and not before:
             return 0
-        changed = changed_lines(each(ChangedFile, self._api.pages(f"{self._path}/files"))) if red else {}
+        changed = changed_lines(parse_pages(ChangedFile, self._api.pages(f"{self._path}/files"))) if red else {}
         wanted = {remark.key: remark for remark in self._remarks(report, changed)}
-        standing = self._reconciled(self._own(before), wanted)
-        new = [remark for key, remark in wanted.items() if key not in standing][: max(0, MOST - len(standing))]
+        kept = self._reconcile(own_comments(self._api, before), wanted)
+        new = [remark for key, remark in wanted.items() if key not in kept][: max(0, MAX_REVIEW_COMMENTS - len(kept))]
         if new:
             self._post(new)
-        return len(standing) + len(new)
+        return len(kept) + len(new)
 
-    def _remarks(self, report: RunReport, changed: dict[str, Lines]) -> Iterator[Remark]:
-        for results, span in _cases(report):
+    def _remarks(self, report: RunReport, changed: dict[str, DiffLines]) -> Iterator[Remark]:
+        for results, span in _failing_cases(report):
             first = results[0]
             path = first.location.path if first.location else first.suite.path
             line = changed[path].anchor(span) if path in changed else None
@@ -69,86 +72,85 @@ class Review:
                 body = f"{self._marker}:{digest} -->\n{review_text(results)}"
                 yield Remark(key=digest, path=path, line=line, body=body)
 
-    def _reconciled(self, before: list[ReviewComment], wanted: dict[str, Remark]) -> set[str]:
-        """Keys that stand already. What somebody answered stays, whatever has become of it."""
+    def _reconcile(self, before: list[ReviewComment], wanted: dict[str, Remark]) -> set[str]:
+        """Update and delete comments of earlier runs; return the keys of those that are kept.
+
+        A comment with replies is never deleted.
+        """
         answered = {comment.in_reply_to_id for comment in self._seen}
-        standing: set[str] = set()
+        kept: set[str] = set()
         for comment in before:
             key = self._key(comment) or ""
             remark = wanted.get(key)
-            if remark and key not in standing and (comment.path, comment.line) == (remark.path, remark.line):
-                standing.add(key)
+            if remark and key not in kept and (comment.path, comment.line) == (remark.path, remark.line):
+                kept.add(key)
                 if comment.body != remark.body:
                     self._api.patch(f"{self._repository}/comments/{comment.id}", {"body": remark.body})
             elif comment.id not in answered:
                 self._api.delete(f"{self._repository}/comments/{comment.id}")
-        return standing
+        return kept
 
     def _post(self, remarks: list[Remark]) -> None:
         comments = [
             {"path": remark.path, "line": remark.line, "side": "RIGHT", "body": remark.body} for remark in remarks
         ]
-        said = "One case this pull request changes is" if len(remarks) == 1 else "Cases this pull request changes are"
+        subject = (
+            "One case this pull request changes is" if len(remarks) == 1 else "Cases this pull request changes are"
+        )
         self._api.post(
             f"{self._path}/reviews",
             {
                 "commit_id": self._pull.head_sha,
                 "event": "COMMENT",
-                "body": f"{said} not green.",
+                "body": f"{subject} not green.",
                 "comments": comments,
             },
         )
 
     def _all(self) -> list[ReviewComment]:
-        self._seen = list(each(ReviewComment, self._api.pages(f"{self._path}/comments")))
+        self._seen = list(parse_pages(ReviewComment, self._api.pages(f"{self._path}/comments")))
         return self._seen
-
-    def _own(self, comments: list[ReviewComment]) -> list[ReviewComment]:
-        if not comments:
-            return []
-        me = self._api.viewer() or JOBS_OWN
-        return [comment for comment in comments if written_by(me, comment)]
 
     def _key(self, comment: ReviewComment) -> str | None:
         found = re.match(re.escape(self._marker) + r":([0-9a-f]{16}) -->", comment.body or "")
         return found[1] if found else None
 
 
-# --- where a case is written, and what of it has changed --------------------------------------------
+# --- lines of a case, and lines that the pull request changes----------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Lines:
-    """Lines of a file's new state: those in the diff, where comments can stand, and those that are new or different."""
+class DiffLines:
+    """Line numbers of a file's new version: those in the diff, where GitHub takes comments, and those that changed."""
 
-    shown: frozenset[int]
+    in_diff: frozenset[int]
     changed: tuple[int, ...]
 
     def anchor(self, span: range) -> int | None:
-        """Where to comment on a case that is written in ``span``: its first line if possible; None if unchanged."""
+        """The line for a comment on a case in the lines of ``span``: the first if possible; None if nothing changed."""
         inside = next((line for line in self.changed if line in span), None)
-        return inside if inside is None or span.start not in self.shown else span.start
+        return inside if inside is None or span.start not in self.in_diff else span.start
 
 
-def changed_lines(files: Iterable[ChangedFile]) -> dict[str, Lines]:
+def changed_lines(files: Iterable[ChangedFile]) -> dict[str, DiffLines]:
     """The lines of each changed file, by path."""
     return {file.filename: _lines(file.patch) for file in files if file.patch}
 
 
-def _lines(patch: str) -> Lines:
-    shown, changed, number = [], [], 0
+def _lines(patch: str) -> DiffLines:
+    in_diff, changed, number = [], [], 0
     for line in patch.split("\n"):
         if hunk := _HUNK.match(line):
             number = int(hunk[1])
         elif line.startswith(("+", " ")):
-            shown.append(number)
+            in_diff.append(number)
             changed += [number] if line[0] == "+" else []
             number += 1
-    return Lines(shown=frozenset(shown), changed=tuple(changed))
+    return DiffLines(in_diff=frozenset(in_diff), changed=tuple(changed))
 
 
-def _cases(report: RunReport) -> Iterator[tuple[list[Result], range]]:
-    """Cases that are not green on some runner, and the lines they are written in: up to the next one of their file."""
+def _failing_cases(report: RunReport) -> Iterator[tuple[list[Result], range]]:
+    """Cases that are not green on some runner, and their lines: up to the next case of the same file."""
     starts: dict[str, set[int]] = {}
     red: dict[tuple[str, str], list[Result]] = {}
     for result in report.results:
@@ -159,12 +161,9 @@ def _cases(report: RunReport) -> Iterator[tuple[list[Result], range]]:
     ends = {
         (path, line): following
         for path, lines in starts.items()
-        for line, following in pairwise([*sorted(lines), _LAST])
+        for line, following in pairwise([*sorted(lines), _NO_LIMIT])
     }
     for results in red.values():
         location = results[0].location
         if location and location.line:
             yield results, range(location.line, ends[location.path, location.line])
-
-
-_LAST = 10**9

@@ -1,7 +1,6 @@
-"""The door to the files in which a step of a GitHub job leaves its outputs and its summary.
+"""Files of a step of a GitHub job: its outputs, its summary, and the owner of what it leaves in the workspace.
 
-``GITHUB_ENV`` and ``GITHUB_PATH`` have no function here: what they hold reaches every later step, and our values come
-from models.
+There is no function for ``GITHUB_ENV`` and ``GITHUB_PATH``: they affect every later step, and values come from models.
 """
 
 from __future__ import annotations
@@ -12,26 +11,26 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from skillgym_action.filesystem.ownership import give_tree
+from skillgym_action.filesystem.ownership import chown_tree
+from skillgym_action.limits import MAX_SUMMARY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-SUMMARY_LIMIT = 1_048_576  # bytes a step; GitHub drops the whole summary when it is larger
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def append_outputs(path: Path, outputs: Mapping[str, str]) -> None:
-    """Add step outputs to the file ``GITHUB_OUTPUT`` names. Raises ValueError for a name no output can have, OSError.
+    """Append step outputs to the file that ``GITHUB_OUTPUT`` names. Raises OSError, ValueError for an invalid name.
 
-    No value can end its own entry or begin another: a random word that it does not hold stands before and after it.
+    A value cannot end its entry or begin another: the delimiter is random, and not part of the value.
     """
     _append(path, "".join(_entry(name, value) for name, value in outputs.items()).encode("utf-8", errors="replace"))
 
 
 def _append(path: Path, content: bytes) -> None:
-    """All of it, or nothing: half an entry would swallow the next one. Raises OSError."""
+    """Append all or nothing: half an entry would make the next one a part of its value. Raises OSError."""
     with path.open("ab", buffering=0) as file:
         size, left = file.tell(), memoryview(content)
         try:
@@ -52,29 +51,29 @@ def _entry(name: str, value: str) -> str:
 
 
 def append_summary(path: Path, markdown: str) -> bool:
-    """Add to the file ``GITHUB_STEP_SUMMARY`` names; False, and nothing written, when GitHub would not take it.
+    """Append to the file that ``GITHUB_STEP_SUMMARY`` names. Raises OSError.
 
-    Raises OSError.
+    Returns False, and writes nothing, when the summary would be larger than GitHub accepts.
     """
     content = markdown.encode("utf-8", errors="replace")
-    if path.exists() and path.stat().st_size + len(content) > SUMMARY_LIMIT:
+    if path.exists() and path.stat().st_size + len(content) > MAX_SUMMARY_BYTES:
         return False
     _append(path, content)
     return True
 
 
-def hand_over(paths: Iterable[Path], to: Path) -> None:
-    """Give ``paths`` to the owner of the directory ``to``, with all below them and the folders between. Only root does.
+def give_to_owner(paths: Iterable[Path], directory: Path) -> None:
+    """Change the owner of ``paths``, with all below them and the folders between, to the owner of ``directory``.
 
-    The container of an action runs as root; what it leaves in the workspace could not be deleted by the machine's own
-    user. Links are given away themselves, never what they point to; paths that are not there are passed over. Raises
-    OSError.
+    Does nothing unless the tool runs as root, as it does in the container of an action: the runner's user could not
+    delete files of root in the workspace. Symbolic links are changed themselves, never their targets. Paths that do
+    not exist are skipped. Raises OSError.
     """
     if os.geteuid() != 0:
         return
-    home, owner = to.resolve(), to.stat()
+    home, owner = directory.resolve(), directory.stat()
     for path in [path.resolve() for path in paths if path.exists()]:
         for folder in path.parents:
             if home in folder.parents:
                 os.chown(folder, owner.st_uid, owner.st_gid, follow_symlinks=False)
-        give_tree(path, owner.st_uid, owner.st_gid)
+        chown_tree(path, owner.st_uid, owner.st_gid)

@@ -1,6 +1,6 @@
-"""How services of models are asked for an answer of a given form: bodies out, replies in. Nothing is sent here.
+"""The protocols of model services: bodies of requests for an answer that fits a JSON Schema, and what replies contain.
 
-The form is told in words always, and in the protocol's own way where the service takes that.
+No I/O. The prompt always describes the schema in words; the protocols also send it in their own way.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
 
+from skillgym_action.limits import MAX_JUDGE_ANSWER_TOKENS
 from skillgym_action.model.session_report import Usage
 
 if TYPE_CHECKING:
@@ -17,13 +18,12 @@ if TYPE_CHECKING:
 
     from skillgym_action.transcripts.lenient_json import Loose
 
-NAME = "answer"
-MOST_TOKENS = 4096  # of an answer; more than some models have
+NAME = "answer"  # of the tool, or of the schema
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Talk:
-    """What was said so far: ``turns`` are ours and the model's alternately. ``schema`` None: the words must do."""
+class Conversation:
+    """``turns``: prompts and answers alternately, a prompt first. ``schema``: None where the service takes none."""
 
     model: str
     system: str
@@ -31,124 +31,127 @@ class Talk:
     schema: Mapping[str, object] | None = field(default=None)
 
     def messages(self) -> list[dict[str, str]]:
-        """The turns as both protocols write them."""
+        """The turns as both protocols send them."""
         roles = ("user", "assistant")
         return [{"role": roles[index % 2], "content": text} for index, text in enumerate(self.turns)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
-    """What a model said. ``cut``: it had more to say; ``model`` and ``usage`` as the service tells."""
+class ModelAnswer:
+    """What a model answered. ``truncated``: it reached the limit of tokens; ``model``: the service's name for it."""
 
     text: str
-    cut: bool = False
+    truncated: bool = False
     model: str | None = None
     usage: Usage = field(default_factory=Usage)
 
 
 class JudgeProtocol(Protocol):
-    """A way to ask. ``base_url`` and ``key`` are names of environment variables.
+    """``base_url_variable`` and ``key_variable``: names of environment variables.
 
-    ``home``: the base URL where none is set; ``path`` comes after it.
+    ``default_base_url``: where the variable is not set; ``path`` is appended to the base URL.
     """
 
-    base_url: str
-    key: str
-    home: str
+    base_url_variable: str
+    key_variable: str
+    default_base_url: str
     path: str
 
     def headers(self, key: str) -> dict[str, str]:
-        """With the key, if there is one."""
+        """Headers of a request, with the key unless it is empty."""
         ...
 
-    def body(self, talk: Talk) -> dict[str, object]:
-        """Of a request."""
+    def body(self, conversation: Conversation) -> dict[str, object]:
+        """JSON body of a request."""
         ...
 
-    def said(self, reply: Loose) -> Said:
-        """What a good reply says."""
+    def answer(self, reply: Loose) -> ModelAnswer:
+        """Content of a successful reply."""
         ...
 
 
 class AnthropicMessages:
-    """The answer is the input of a tool that has to be called. Input excludes what comes from and goes to caches."""
+    """Anthropic's messages: the answer is the input of a tool that the model has to call.
 
-    base_url, key = "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"
-    home, path = "https://api.anthropic.com", "/v1/messages"
+    The service counts tokens read from and written to caches apart from input tokens.
+    """
+
+    base_url_variable, key_variable = "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"
+    default_base_url, path = "https://api.anthropic.com", "/v1/messages"
 
     def headers(self, key: str) -> dict[str, str]:
-        """With the key."""
         return {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})}
 
-    def body(self, talk: Talk) -> dict[str, object]:
-        """Of the request."""
+    def body(self, conversation: Conversation) -> dict[str, object]:
         body: dict[str, object] = {
-            "model": talk.model,
-            "max_tokens": MOST_TOKENS,
-            "system": talk.system,
-            "messages": talk.messages(),
+            "model": conversation.model,
+            "max_tokens": MAX_JUDGE_ANSWER_TOKENS,
+            "system": conversation.system,
+            "messages": conversation.messages(),
         }
-        if talk.schema is None:
+        if conversation.schema is None:
             return body
-        tool = {"name": NAME, "description": "Give your answer.", "input_schema": talk.schema}
+        tool = {"name": NAME, "description": "Give your answer.", "input_schema": conversation.schema}
         return {**body, "tools": [tool], "tool_choice": {"type": "tool", "name": NAME}}
 
-    def said(self, reply: Loose) -> Said:
-        """The tool's input, or else the text."""
+    def answer(self, reply: Loose) -> ModelAnswer:
+        """Return the tool's input, or the text where the tool was not called."""
         blocks = reply.children("content")
         calls = [block for block in blocks if block.text("type") == "tool_use"]
         texts = (block.text("text") or "" for block in blocks if block.text("type") == "text")
-        return Said(
+        return ModelAnswer(
             text=json.dumps(calls[0].at("input")) if calls else "".join(texts),
-            cut=reply.text("stop_reason") == "max_tokens",
+            truncated=reply.text("stop_reason") == "max_tokens",
             model=reply.text("model"),
             usage=_anthropic_usage(reply.child("usage")),
         )
 
 
 class OpenAIChat:
-    """Chat completions, as many services offer them; input includes what comes from caches, output the reasoning."""
+    """OpenAI's chat completions, which many services offer.
 
-    base_url, key = "OPENAI_BASE_URL", "OPENAI_API_KEY"
-    home, path = "https://api.openai.com/v1", "/chat/completions"
+    Input tokens include those read from caches, output tokens include reasoning.
+    """
+
+    base_url_variable, key_variable = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+    default_base_url, path = "https://api.openai.com/v1", "/chat/completions"
 
     def headers(self, key: str) -> dict[str, str]:
-        """With the key."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, talk: Talk) -> dict[str, object]:
-        """Of the request. The schema is not strict: that would demand more of it than most forms fulfil."""
-        messages = [{"role": "system", "content": talk.system}, *talk.messages()]
-        body: dict[str, object] = {"model": talk.model, "messages": messages}
-        if talk.schema is None:
+    def body(self, conversation: Conversation) -> dict[str, object]:
+        """Not strict: a strict schema must require every field and allow no others, which most graders' do not."""
+        messages = [{"role": "system", "content": conversation.system}, *conversation.messages()]
+        body: dict[str, object] = {"model": conversation.model, "messages": messages}
+        if conversation.schema is None:
             return body
-        form = {"name": NAME, "schema": talk.schema, "strict": False}
+        form = {"name": NAME, "schema": conversation.schema, "strict": False}
         return {**body, "response_format": {"type": "json_schema", "json_schema": form}}
 
-    def said(self, reply: Loose) -> Said:
-        """The text of the first choice; a refusal stands in for it."""
+    def answer(self, reply: Loose) -> ModelAnswer:
+        """Return the text of the first choice, or its refusal."""
         choices = reply.children("choices")
         choice = choices[0] if choices else reply
         message = choice.child("message")
-        return Said(
+        return ModelAnswer(
             text=message.text("content") or message.text("refusal") or "",
-            cut=choice.text("finish_reason") == "length",
+            truncated=choice.text("finish_reason") == "length",
             model=reply.text("model"),
             usage=_openai_usage(reply.child("usage")),
         )
 
 
 PROTOCOLS: dict[str, JudgeProtocol] = {"anthropic": AnthropicMessages(), "openai": OpenAIChat()}
-"""By the name that ``run.judge.api`` gives it."""
+"""Keys are values of ``run.judge.api``."""
 
 
-def words_of(reply: Loose) -> str:
-    """A service's own words about an error; empty when it has none."""
+def error_message(reply: Loose) -> str:
+    """The service's message in the reply of a failed request; empty where there is none."""
     return reply.text("error", "message") or reply.text("message") or reply.text("error") or ""
 
 
-def may_pass(status: int, reply: Loose) -> bool:
-    """Whether the same request may succeed later. A quota that is used up is no limit that passes."""
+def is_transient(status: int, reply: Loose) -> bool:
+    """Whether the same request may succeed later. A used-up quota has the status of a rate limit, but stays."""
     if reply.text("error", "code") == "insufficient_quota":
         return False
     return status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS} or (
@@ -156,21 +159,21 @@ def may_pass(status: int, reply: Loose) -> bool:
     )
 
 
-def _anthropic_usage(told: Loose) -> Usage:
-    plain, output = told.count("input_tokens"), told.count("output_tokens")
-    read, written = told.count("cache_read_input_tokens"), told.count("cache_creation_input_tokens")
+def _anthropic_usage(usage: Loose) -> Usage:
+    uncached, output = usage.count("input_tokens"), usage.count("output_tokens")
+    read, written = usage.count("cache_read_input_tokens"), usage.count("cache_creation_input_tokens")
     return Usage(
-        input_tokens=None if plain is None else plain + (read or 0) + (written or 0),
+        input_tokens=None if uncached is None else uncached + (read or 0) + (written or 0),
         output_tokens=output,
         cache_tokens=read,
     )
 
 
-def _openai_usage(told: Loose) -> Usage:
-    output, reasoning = told.count("completion_tokens"), told.count("completion_tokens_details", "reasoning_tokens")
+def _openai_usage(usage: Loose) -> Usage:
+    output, reasoning = usage.count("completion_tokens"), usage.count("completion_tokens_details", "reasoning_tokens")
     return Usage(
-        input_tokens=told.count("prompt_tokens"),
+        input_tokens=usage.count("prompt_tokens"),
         output_tokens=None if output is None else max(0, output - (reasoning or 0)),
         reasoning_tokens=reasoning,
-        cache_tokens=told.count("prompt_tokens_details", "cached_tokens"),
+        cache_tokens=usage.count("prompt_tokens_details", "cached_tokens"),
     )

@@ -1,7 +1,7 @@
-"""How the judge is asked a question, and how its answer is read.
+"""Prompts of the judge, and the parser of its answers.
 
-What is judged is text of an agent's, hence hostile: it stands between markers that its author cannot know, and the
-judge is told that nothing between them is meant for it.
+Quoted text comes from agents and is untrusted: it stands between markers with a random part, and the system prompt
+says that nothing between them is an instruction.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_ANSWER_MISTAKES, MAX_QUOTED_CHARACTERS, MAX_SERVICE_MESSAGE_CHARACTERS
 from skillgym_action.text.escaping import clipped, one_line
 
 if TYPE_CHECKING:
     from skillgym_action.model.judge_question import Question, Quoted, T
 
-LARGEST = 200_000
-"""Characters of a quoted text; the middle of a longer one is left out."""
-
-_MISTAKES, _WORDS = 5, 500  # of an answer are told, in so many characters
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 _RULES = """{instructions}
 
@@ -30,31 +27,31 @@ Answer with one JSON object that fits this JSON Schema, and with nothing else:
 {schema}"""
 
 
-class UnfitError(ValueError):
-    """An answer that is not of the form that was asked for; says what is wrong with it."""
+class AnswerFormatError(ValueError):
+    """An answer does not fit the JSON Schema. The message lists the first mistakes."""
 
 
 def system_prompt(question: Question[T], marker: str) -> str:
-    """The instructions, the rules for quoted text, and the JSON Schema of the answer."""
+    """Return the instructions, the rules for quoted text, and the JSON Schema of the answer."""
     schema = json.dumps(answer_schema(question), ensure_ascii=False)
-    return _sound(_RULES.format(instructions=question.instructions, marker=marker, schema=schema))
+    return _encodable(_RULES.format(instructions=question.instructions, marker=marker, schema=schema))
 
 
 def user_prompt(question: Question[T], marker: str) -> str:
-    """The question itself. ``marker``: random, so that no quoted text can contain it."""
-    pieces = (part if isinstance(part, str) else _marked(part, marker) for part in question.prompt)
-    return _sound("\n\n".join(pieces))
+    """Return the question. ``marker``: random, so that no quoted text can contain it."""
+    pieces = (part if isinstance(part, str) else _between_markers(part, marker) for part in question.prompt)
+    return _encodable("\n\n".join(pieces))
 
 
 def answer_schema(question: Question[T]) -> dict[str, object]:
-    """The JSON Schema of an answer."""
+    """Return the JSON Schema of an answer."""
     return question.form.model_json_schema()
 
 
 def parsed_answer(question: Question[T], text: str) -> T:
-    """The answer in ``text``: JSON, fenced or not, and nothing else. Raises UnfitError.
+    """Return the answer in ``text``: JSON and nothing else, with or without a code fence. Raises AnswerFormatError.
 
-    JSON inside other text is not looked for: it may be a quotation of what is judged.
+    JSON inside other text is not accepted: it may be quoted from what is judged.
     """
     from pydantic import ValidationError
 
@@ -63,15 +60,18 @@ def parsed_answer(question: Question[T], text: str) -> T:
         return question.form.model_validate_json(fenced[1] if fenced else text)
     except ValidationError as error:
         mistakes = error.errors(include_url=False, include_context=False, include_input=False)
-    shown = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}".removeprefix(": ") for one in mistakes[:_MISTAKES])
-    raise UnfitError(clipped(one_line("; ".join(shown)), _WORDS)) from None
+    described = (
+        f"{'.'.join(map(str, mistake['loc']))}: {mistake['msg']}".removeprefix(": ")
+        for mistake in mistakes[:MAX_ANSWER_MISTAKES]
+    )
+    raise AnswerFormatError(clipped(one_line("; ".join(described)), MAX_SERVICE_MESSAGE_CHARACTERS)) from None
 
 
-def _marked(quoted: Quoted, marker: str) -> str:
+def _between_markers(quoted: Quoted, marker: str) -> str:
     name = one_line(quoted.name)
-    return f"BEGIN {name} {marker}\n{clipped(quoted.text, LARGEST)}\nEND {name} {marker}"
+    return f"BEGIN {name} {marker}\n{clipped(quoted.text, MAX_QUOTED_CHARACTERS)}\nEND {name} {marker}"
 
 
-def _sound(text: str) -> str:
-    """What can be sent: a lone surrogate is no text."""
+def _encodable(text: str) -> str:
+    """``text`` with "?" for lone surrogates, which cannot be sent as UTF-8."""
     return text.encode("utf-8", "replace").decode()

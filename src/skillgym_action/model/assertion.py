@@ -1,4 +1,4 @@
-"""Assertions as the rest of the tool sees them, and the context they are evaluated in."""
+"""The contract of assertions, and of the context they are evaluated in."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ if TYPE_CHECKING:
 
 
 class Files(Protocol):
-    """The workspace after the agent, and before it. Paths are relative; a trailing ``/`` means a directory."""
+    """The workspace as the agent left it, and as it was before. Paths are relative to the workspace root.
+
+    A path with a trailing ``/`` is that of a directory.
+    """
 
     def kind(self, path: str) -> str | None:
         """``file``, ``directory``, ``symlink`` (dangling), ``outside`` (leads out), ``other``, or None."""
         ...
 
     def text(self, path: str, limit: int) -> str | None:
-        """UTF-8 text, errors replaced, CRLF as LF; None when it has more than ``limit`` bytes or cannot be read."""
+        """UTF-8 text, errors replaced, CRLF as LF; None for more than ``limit`` bytes, or an unreadable file."""
         ...
 
     def existed(self, path: str) -> bool:
@@ -30,7 +33,10 @@ class Files(Protocol):
         ...
 
     def changed(self, path: str) -> bool:
-        """Whether the content is not what it was; created counts, deleted does not; for a directory, any file below."""
+        """Whether the content differs from before. A created file counts, a deleted one does not.
+
+        For a directory: whether any file below it changed.
+        """
         ...
 
     def glob(self, pattern: str) -> tuple[str, ...]:
@@ -39,7 +45,11 @@ class Files(Protocol):
 
 
 class CommandResult(Protocol):
-    """What came of a command run in the workspace. ``exit_code`` None: ended by the time limit or a signal."""
+    """The result of a command run in the workspace.
+
+    ``exit_code`` is None when the time limit or a signal ended the command; ``seconds`` is its duration; ``tail`` is
+    the end of stdout, followed by the end of stderr.
+    """
 
     @property
     def exit_code(self) -> int | None: ...
@@ -52,19 +62,19 @@ class CommandResult(Protocol):
 
 
 class Classifier(Protocol):
-    """Who may give a failure a class of its own."""
+    """Classifies failures: the classifier of a suite program."""
 
     def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
-        """What the suite program's classifier says of a session that did not pass."""
+        """The failure class of a judgement that is not passed; None: keep the one it has."""
         ...
 
 
 class AssertionContext(Classifier, Protocol):
-    """What an assertion may look at."""
+    """What an assertion may use: the session report, the workspace, commands, the judge."""
 
     @property
     def report(self) -> SessionReport | None:
-        """None when the session gave none."""
+        """None when the session has no report."""
         ...
 
     @property
@@ -76,32 +86,45 @@ class AssertionContext(Classifier, Protocol):
         ...
 
     def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
-        """The first match of a suite's pattern. Raises SearchError when the time for searches is used up."""
+        """The first match of a pattern of the suite.
+
+        Raises SearchError when the time limit for all searches of the session is exceeded.
+        """
         ...
 
     def run(self, command: str, timeout: float) -> CommandResult:
-        """``sh -c command`` at the workspace root: no secrets, no stdin, whole tree ended at the limit."""
+        """Run ``sh -c command`` in the workspace root, without secrets and without stdin.
+
+        After ``timeout`` seconds all of its processes are ended.
+        """
         ...
 
     def execute(self, invocation: Invocation) -> Capture:
-        """A program with its own stdin and place: no secrets, a new home, whole tree ended at the limit."""
+        """Run a program without secrets and with an empty home directory.
+
+        After ``invocation.timeout`` seconds all of its processes are ended.
+        """
         ...
 
     def file_changes(self) -> str | None:
-        """What the agent changed in the workspace, as a unified diff; None where nobody remembers what was there."""
+        """The agent's changes of the workspace, as a unified diff; None if its earlier state was not recorded."""
         ...
 
     def ask_judge(self, question: Question[T]) -> Answer[T] | None:
-        """What the judge answers; None: no judge is configured."""
+        """The judge's answer; None: no judge is configured."""
         ...
 
     def check(self, case_id: str) -> tuple[Outcome, ...]:
-        """The suite program's own verdict on the session."""
+        """The outcomes of the case's check function, which runs in the suite program."""
         ...
 
 
 class Assertion(Protocol):
-    """A rule. ``diagnostic``: worth evaluating on a session that had trouble; the others are skipped then."""
+    """A rule about what happened in a session.
+
+    ``name`` is unique in its case; ``type`` is the class that reports show. ``diagnostic``: also evaluated after
+    trouble, when other assertions are skipped.
+    """
 
     @property
     def name(self) -> str: ...
@@ -111,9 +134,9 @@ class Assertion(Protocol):
     def diagnostic(self) -> bool: ...
     @property
     def fail_fast(self) -> bool:
-        """Whether the assertions after it are not evaluated once it has failed."""
+        """Whether later assertions are skipped once this one has failed."""
         ...
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
-        """One outcome, or for a check one per collected failure."""
+        """Evaluate the assertion. One outcome; for a check one per collected failure."""
         ...

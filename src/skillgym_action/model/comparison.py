@@ -1,4 +1,4 @@
-"""A run compared with a baseline: which results changed, and by how much the rate did."""
+"""A run compared with a baseline: which results changed, and by how much the pass rate changed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
 
 
-MARGIN = 0.02  # a drop that is smaller is no regression, however sure one is of it
-
-
-SIGNIFICANT = 0.05
+MIN_RELEVANT_DROP = 0.02  # share; a smaller drop of the rate is no regression, even if it is significant
+SIGNIFICANCE_LEVEL = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pair:
-    """One execution, then and now."""
+    """The results of one execution in the baseline and in this run."""
 
     before: Result
     after: Result
@@ -25,10 +23,10 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RateChange:
-    """The share that did not fail of what was judged both times, as the mean over ``cases``.
+    """The change of the pass rate, over the ``cases`` that were judged both times.
 
-    ``p`` is the chance of such a drop, or of a larger one, if nothing has changed; ``drop_at_most`` the largest drop
-    that cannot be excluded with 95 % confidence.
+    ``before`` and ``after`` are means over cases, from 0 to 1. ``p`` is the probability of such a drop, or of a larger
+    one, if nothing has changed; ``drop_at_most`` is the upper bound of the drop with 95 % confidence.
     """
 
     cases: int
@@ -39,32 +37,33 @@ class RateChange:
 
     @property
     def drop(self) -> float:
-        """How much lower the rate is now; negative when it has risen."""
+        """How much lower the rate is than in the baseline; negative when it has risen."""
         return self.before - self.after
 
     @property
     def significant(self) -> bool:
-        """Whether the drop is neither chance nor too small to matter."""
-        return self.p < SIGNIFICANT and self.drop > MARGIN
+        """Whether the drop is statistically significant and large enough to be relevant."""
+        return self.p < SIGNIFICANCE_LEVEL and self.drop > MIN_RELEVANT_DROP
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
     """What changed since the baseline.
 
-    ``broken`` did not fail then and do now, ``mended`` the other way round; what passes unexpectedly does not fail.
-    ``unclear`` were judged then and cannot be now. ``altered`` have another prompt or other assertions, hence pair with
-    nothing, like ``added`` and ``removed``. ``collapsed``, a part of ``broken``, never failed then and always do now.
-    ``rate`` is None when nothing was judged both times.
+    ``newly_failing`` failed in this run only, ``fixed`` in the baseline only; an unexpected pass is not a failure.
+    ``no_longer_judged`` were judged in the baseline and errored in this run. ``redefined`` have another prompt or other
+    assertions, so their results are not compared; nor are those of ``added`` and ``removed`` executions.
+    ``collapsed``: those of ``newly_failing`` in which every session passed in the baseline and every session fails
+    now. ``paired`` is the number of compared executions. ``rate`` is None when no case was judged both times.
     """
 
     base_id: str
     base_commit: str | None
     paired: int
-    broken: tuple[Pair, ...] = ()
-    mended: tuple[Pair, ...] = ()
-    unclear: tuple[Pair, ...] = ()
-    altered: tuple[Pair, ...] = ()
+    newly_failing: tuple[Pair, ...] = ()
+    fixed: tuple[Pair, ...] = ()
+    no_longer_judged: tuple[Pair, ...] = ()
+    redefined: tuple[Pair, ...] = ()
     added: tuple[Result, ...] = ()
     removed: tuple[Result, ...] = ()
     collapsed: tuple[Pair, ...] = ()
@@ -72,10 +71,10 @@ class Comparison:
 
     @property
     def changed(self) -> bool:
-        """Whether anything is not as it was."""
-        return any((self.broken, self.mended, self.unclear, self.altered, self.added, self.removed))
+        """Whether any execution was added, removed or redefined, or has another result."""
+        return any((self.newly_failing, self.fixed, self.no_longer_judged, self.redefined, self.added, self.removed))
 
     @property
     def regressed(self) -> bool:
-        """Whether it got worse, and not by chance."""
+        """Whether this run is worse than the baseline, beyond what chance explains."""
         return bool(self.collapsed) or (self.rate is not None and self.rate.significant)

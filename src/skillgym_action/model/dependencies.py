@@ -1,4 +1,4 @@
-"""Cases that depend on others: what belongs together, in which order, and what is not to be done."""
+"""Cases that depend on other cases: groups, order, and the judgement where a dependency is not met."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import Case
 
 
-def chains(cases: Iterable[Case]) -> dict[str, str]:
-    """For each case the first one that it hangs together with, itself where it stands alone."""
+def dependency_groups(cases: Iterable[Case]) -> dict[str, str]:
+    """Case id -> id of the first case of its group: cases that depend on each other, directly or not, are one group."""
     cases = tuple(cases)
     leaders = {case.id: case.id for case in cases}
 
     def leader(case_id: str) -> str:
         while leaders[case_id] != case_id:
-            leaders[case_id] = leaders[leaders[case_id]]  # or a long chain would take the square of its length
+            leaders[case_id] = leaders[leaders[case_id]]  # halves the path: long chains would take quadratic time
             case_id = leaders[case_id]
         return case_id
 
-    order = {case.id: place for place, case in enumerate(cases)}
+    order = {case.id: position for position, case in enumerate(cases)}
     for case in cases:
         for other in case.depends_on:
             if other in leaders:
@@ -36,23 +36,28 @@ def chains(cases: Iterable[Case]) -> dict[str, str]:
     return {case_id: leader(case_id) for case_id in leaders}
 
 
-def in_order(executions: Iterable[Execution]) -> tuple[Execution, ...]:
-    """Executions of one suite on one runner, each after those it depends on."""
+def dependency_order(executions: Iterable[Execution]) -> tuple[Execution, ...]:
+    """The executions of one suite on one runner, each after those it depends on. Raises graphlib.CycleError."""
     by_id = {execution.case.id: execution for execution in executions}
     if not any(execution.case.depends_on for execution in by_id.values()):
         return tuple(by_id.values())
-    graph = {name: [other for other in one.case.depends_on if other in by_id] for name, one in by_id.items()}
+    graph = {
+        name: [other for other in execution.case.depends_on if other in by_id] for name, execution in by_id.items()
+    }
     return tuple(by_id[name] for name in TopologicalSorter(graph).static_order())
 
 
-def unmet(execution: Execution, done: Mapping[str, Result]) -> Judgement | None:
-    """The judgement on an execution that depends on one that is not green; one that was not selected does not count."""
+def unmet_dependency(execution: Execution, done: Mapping[str, Result]) -> Judgement | None:
+    """The judgement on an execution whose dependency is not green; None: it may start.
+
+    ``done``: case id -> result, on the same runner. Dependencies that were not selected are ignored.
+    """
     case = execution.case
-    red = next((name for name in case.depends_on if name in done and done[name].status not in GREEN), None)
-    if red is None or case.unmet == "run":
+    failed = next((name for name in case.depends_on if name in done and done[name].status not in GREEN), None)
+    if failed is None or case.on_dependency_failure == "run":
         return None
-    reason = f"it depends on {red}, which is {done[red].status}"
-    if case.unmet == "skip":
+    reason = f"it depends on {failed}, which is {done[failed].status}"
+    if case.on_dependency_failure == "skip":
         return Judgement(status=Status.SKIPPED, origin="dependency", reason=reason)
     failure = Failure(name="DependencyFailed", message=reason, location=case.location)
     return Judgement(

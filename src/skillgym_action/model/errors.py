@@ -1,15 +1,14 @@
-"""Every error a user can meet, and the exit code it becomes.
+"""Errors that users can meet, with their exit codes.
 
-    SkillgymError                 70  a bug of ours, unless a subclass says otherwise
-    ├── UsageError                 2  a flag, an input or an environment variable
-    ├── ConfigError                2  a configuration file
-    ├── SuiteError                 2  a suite file or a case in it
-    ├── InstallError               3  an agent's CLI cannot be installed; in a run it is trouble of that agent's runners
-    ├── OutputError                3  the run directory or a report cannot be written
-    └── GitHubError               70  GitHub did not do what it was asked for; becomes a note, no verdict depends on it
+    SkillgymError                 INTERNAL_ERROR, unless a subclass says otherwise
+    ├── UsageError                INVALID_INPUT: an option, an action input or an environment variable
+    ├── ConfigError               INVALID_INPUT: the configuration file
+    ├── SuiteError                INVALID_INPUT: a suite file or a case in it
+    ├── InstallError              INCONCLUSIVE: an agent's CLI cannot be installed; in a run it is trouble of a session
+    ├── OutputError               INCONCLUSIVE: the run directory or a report cannot be written
+    └── GitHubError               becomes a warning: no verdict depends on GitHub's API
 
-SIGINT and SIGTERM are no error: a cancelled run ends with a decision, whose exit code is 130.
-Trouble of an agent is never raised: it travels as a value (``session.Trouble``).
+Trouble of an agent or of the infrastructure is not raised: it is a value, ``session_report.Trouble``.
 """
 
 from __future__ import annotations
@@ -18,23 +17,21 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
+from skillgym_action.limits import (
+    MAX_CORRECTED_WORD_CHARS,
+    MAX_CORRECTION_CANDIDATES,
+    MAX_MESSAGE_CHARS,
+    MAX_REMEDY_CHARS,
+)
+from skillgym_action.model.exit_codes import ExitCode
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-LONGEST_MESSAGE, LONGEST_PLACE = 5_000, 1_000
-"""Characters; what is longer came out of a file that means no good, and is cut."""
-LONGEST_ID = 1_000
-"""Characters of a case's id."""
-LONGEST_WORD = 100
-"""Characters of what can be a typing error."""
-MOST_KNOWN = 1_000
-"""Words that a typing error is compared with."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Location:
-    """A place in a file. ``path`` is relative to the repository root; ``line`` and ``column`` count from 1."""
+    """A position in a file. ``path`` is relative to the repository root; ``line`` and ``column`` count from 1."""
 
     path: str
     line: int | None = None
@@ -47,7 +44,10 @@ class Location:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """Something wrong in a file a user wrote: what, where, and what to do about it."""
+    """A mistake in a file or an option: what, where, and what to do about it.
+
+    ``key_path``: such as ``cases[0].expect``. Texts that are too long are cut, since they may quote users' files.
+    """
 
     message: str
     location: Location | None = None
@@ -55,8 +55,11 @@ class Problem:
     remedy: str | None = None
 
     def __post_init__(self) -> None:
-        """Nothing in it is endless, wherever it came from."""
-        for name, longest in (("message", LONGEST_MESSAGE), ("remedy", LONGEST_PLACE), ("key_path", LONGEST_PLACE)):
+        for name, longest in (
+            ("message", MAX_MESSAGE_CHARS),
+            ("remedy", MAX_REMEDY_CHARS),
+            ("key_path", MAX_REMEDY_CHARS),
+        ):
             text: str | None = getattr(self, name)
             if text is not None and len(text) > longest:
                 object.__setattr__(self, name, f"{text[:longest]}…")
@@ -68,12 +71,12 @@ class Problem:
 
 
 class SkillgymError(Exception):
-    """The base of all errors; carries one or more problems."""
+    """The base of all errors, with one or more problems."""
 
-    exit_code: ClassVar[int] = 70
+    exit_code: ClassVar[ExitCode] = ExitCode.INTERNAL_ERROR
 
     def __init__(self, message: str, *, remedy: str | None = None, problems: tuple[Problem, ...] = ()) -> None:
-        """``problems`` replaces the single problem made of ``message`` and ``remedy``."""
+        """``problems``: instead of the single one that ``message`` and ``remedy`` make."""
         self.problems = problems or (Problem(message=message, remedy=remedy),)
         super().__init__(message)
 
@@ -90,45 +93,45 @@ class SkillgymError(Exception):
 class UsageError(SkillgymError):
     """A flag, an action input or an environment variable is wrong."""
 
-    exit_code = 2
+    exit_code = ExitCode.INVALID_INPUT
 
 
 class ConfigError(SkillgymError):
     """The configuration file is wrong."""
 
-    exit_code = 2
+    exit_code = ExitCode.INVALID_INPUT
 
 
 class SuiteError(SkillgymError):
     """A suite file is wrong."""
 
-    exit_code = 2
+    exit_code = ExitCode.INVALID_INPUT
 
 
 class InstallError(SkillgymError):
     """An agent's CLI cannot be installed."""
 
-    exit_code = 3
+    exit_code = ExitCode.INCONCLUSIVE
 
 
 class OutputError(SkillgymError):
-    """A result cannot be written where it should go."""
+    """A result cannot be written to its destination."""
 
-    exit_code = 3
+    exit_code = ExitCode.INCONCLUSIVE
 
 
-def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """The known word that is meant, if ``word`` looks like a typing error; ``likeness`` is from 0 to 1."""
+def closest_match(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The known word that is most similar to ``word``; None: no similarity reaches ``likeness`` (0 to 1)."""
     from difflib import get_close_matches
 
-    if len(word) > LONGEST_WORD:
+    if len(word) > MAX_CORRECTED_WORD_CHARS:
         return None
-    likely = sorted(one for one in islice(known, MOST_KNOWN) if len(one) <= LONGEST_WORD)
-    return next(iter(get_close_matches(word, likely, n=1, cutoff=likeness)), None)
+    candidates = sorted(one for one in islice(known, MAX_CORRECTION_CANDIDATES) if len(one) <= MAX_CORRECTED_WORD_CHARS)
+    return next(iter(get_close_matches(word, candidates, n=1, cutoff=likeness)), None)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A remedy that names the closest known word, or all of them."""
+    """A remedy that names the closest known word, or all known words."""
     choices = sorted(known)
-    meant = closest(word, choices)
+    meant = closest_match(word, choices)
     return f"did you mean {meant!r}?" if meant else f"known: {', '.join(choices)}"

@@ -1,4 +1,4 @@
-"""What a plan consists of: runners, and cases on runners."""
+"""The plan: runners, executions (a case on a runner), and what cannot be executed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Runner:
-    """A configured agent. ``path_key``: its id as one path segment; ``problem``: why it cannot be used.
+    """A configured agent; promptfoo calls it a provider, AgentV a target.
 
-    ``trouble``: what its executions end in because its program is not there.
+    ``path_key``: its id as one path segment. ``problem``: why it cannot be used. ``trouble``: why its CLI is missing;
+    its executions end with it.
     """
 
     id: str
@@ -32,7 +33,11 @@ class Runner:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Execution:
-    """One case on one runner. ``directory``: its folder in the run directory; ``limits``: those of its sessions."""
+    """One case on one runner, with all of its sessions.
+
+    ``index``: its position in the plan. ``directory``: its folder, relative to the run directory. ``timeout``: seconds
+    per session; ``budget``: US dollars per session; ``limits``: resources per session.
+    """
 
     index: int
     suite: Suite
@@ -47,7 +52,7 @@ class Execution:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unrunnable:
-    """An entry of the plan that becomes a result without an agent: an invalid case or suite."""
+    """An entry of the plan for an invalid case or suite: it becomes an errored result, without an agent."""
 
     index: int
     suite: Suite
@@ -56,7 +61,7 @@ class Unrunnable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """What will run, and what cannot."""
+    """What will run, and what cannot. Entries are numbered by ``index`` in the order in which reports show them."""
 
     suites: tuple[Suite, ...]
     runners: tuple[Runner, ...]

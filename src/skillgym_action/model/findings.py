@@ -1,26 +1,31 @@
-"""What was found in a session that nobody had asked for, and that somebody should know of."""
+"""Findings: what reports mention beside the judgement. Today: API keys in what an agent wrote."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_FINDINGS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LEAK = "leak-detected"
-MOST = 20  # of one execution: more would say nothing new
+LEAK_DETECTED = "leak-detected"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """A key of that ``kind`` is in what the agent wrote: in a file of its artifacts, which has ``***`` in its place."""
+    """An API key in what the agent wrote.
+
+    ``kind``: the service that the key belongs to, or the variable that it is the value of. ``where``: path of the
+    artifact, in which ``***`` replaces the key. ``id``: what results.json calls this finding.
+    """
 
     kind: str
     where: str
-    id: str = LEAK
+    id: str = LEAK_DETECTED
 
 
-def together(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Each once, as many as are told."""
-    return tuple(dict.fromkeys(findings))[:MOST]
+def unique_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings without duplicates, at most ``MAX_FINDINGS``."""
+    return tuple(dict.fromkeys(findings))[:MAX_FINDINGS]

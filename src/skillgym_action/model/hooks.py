@@ -1,4 +1,4 @@
-"""Commands around sessions, as data."""
+"""Hooks: commands that run before and after sessions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class Hook:
     """A command. ``timeout`` is in seconds; ``cwd`` None: the workspace.
 
-    ``{{workspace_path}}``, ``{{test_id}}``, ``{{eval_run_id}}``, ``{{case_input}}`` and ``{{case_metadata}}`` in its
-    words stand for those of the session.
+    In ``argv`` these placeholders are replaced by the values of the session: ``{{workspace_path}}``, ``{{test_id}}``,
+    ``{{eval_run_id}}``, ``{{case_input}}`` and ``{{case_metadata}}``.
     """
 
     argv: tuple[str, ...]
@@ -24,15 +24,15 @@ class Hook:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hooks:
-    """``all``: once for a workspace; ``each``: for a session. Before the agent, and after the judgement."""
+    """Hooks of a suite or a runner: ``all`` run once per workspace, ``each`` once per session."""
 
     before_all: tuple[Hook, ...] = ()
     before_each: tuple[Hook, ...] = ()
     after_each: tuple[Hook, ...] = ()
     after_all: tuple[Hook, ...] = ()
 
-    def around(self, inner: Hooks) -> Hooks:
-        """Both; what comes first of these before the agent comes last after it."""
+    def enclosing(self, inner: Hooks) -> Hooks:
+        """Both sets of hooks: these run first before the agent and last after it."""
         return Hooks(
             before_all=self.before_all + inner.before_all,
             before_each=self.before_each + inner.before_each,

@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-# What annotations may name although their module imports it for type checkers only.
-NAMES = {"Mapping": Mapping}
+# Names that annotations use although their modules import them for type checkers only.
+ANNOTATION_NAMES = {"Mapping": Mapping}
 LEAVES = frozenset({str, int, float, bool})
 
 
-def camel(name: str) -> str:
+def camel_case(name: str) -> str:
     """``input_tokens`` -> ``inputTokens``."""
     head, *rest = name.split("_")
     return head + "".join(map(str.capitalize, rest))
 
 
 def to_json(value: DataclassInstance) -> dict[str, Any]:
-    """What ``json.dumps`` takes. Fields that are None are left out; what is inside mappings stays as it is."""
-    found = {}
+    """A dict for ``json.dumps``. Fields that are None are left out; the content of mappings is not converted."""
+    document = {}
     for name, key in _keys(type(value)):
         if (field := getattr(value, name)) is not None:
-            found[key] = _plain(field)
-    return found
+            document[key] = _plain(field)
+    return document
 
 
 def from_json(cls: type[T], value: Mapping[str, Any]) -> T:
@@ -55,17 +55,17 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _keys(cls: type[DataclassInstance]) -> tuple[tuple[str, str], ...]:
-    return tuple((field.name, camel(field.name)) for field in fields(cls))
+    return tuple((field.name, camel_case(field.name)) for field in fields(cls))
 
 
 @cache
 def _readers(cls: Any) -> tuple[tuple[str, str, Callable[[Any], Any]], ...]:
-    hints = get_type_hints(cls, localns=NAMES)
+    hints = get_type_hints(cls, localns=ANNOTATION_NAMES)
     return tuple((name, key, _reader(hints[name])) for name, key in _keys(cls))
 
 
 def _reader(hint: Any) -> Callable[[Any], Any]:
-    """How a value of that type is read: nested dataclasses, tuples of them, unions told apart by ``type``."""
+    """The function that reads a value of that type: nested dataclasses, tuples of them, unions tagged by ``type``."""
     arguments = [argument for argument in get_args(hint) if argument not in (NoneType, Ellipsis)]
     if isinstance(hint, type) and is_dataclass(hint):
         return lambda value: from_json(hint, value)
@@ -84,7 +84,7 @@ def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def _tagged(classes: list[Any]) -> Callable[[Any], Any]:
     by_type = {field.default: cls for cls in classes for field in fields(cls) if field.name == "type"}
     if MISSING in by_type or len(by_type) < len(classes):
-        raise TypeError(f"only classes with a `type` of their own can be told apart: {classes}")
+        raise TypeError(f"a union needs classes with a distinct `type` each: {classes}")
 
     def read(value: Mapping[str, Any]) -> Any:
         if (cls := by_type.get(value.get("type"))) is None:

@@ -1,4 +1,4 @@
-"""A question to the judge, the model that graders ask, and the answer."""
+"""The judge, the model that graders ask: its configuration, questions to it, and its answers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ T = TypeVar("T", bound="BaseModel")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeConfig:
-    """The judge as it is configured. ``env`` holds resolved values, hence is never printed.
+    """Configuration of the judge. ``env`` contains secrets and is excluded from ``repr``.
 
-    ``api``: a key of ``protocols.PROTOCOLS``; ``problem``: why it cannot be asked; ``prices``: by model.
+    ``api``: a key of ``protocols.PROTOCOLS``; ``problem``: why the judge cannot be used; ``prices``: by model name.
     """
 
     api: str
@@ -34,7 +34,7 @@ class JudgeConfig:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """Text that is judged. ``name`` is what the question calls it, such as ``final answer``."""
+    """Untrusted text to judge. ``name`` is what the question calls it, such as ``final answer``."""
 
     name: str
     text: str
@@ -42,10 +42,11 @@ class Quoted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question(Generic[T]):
-    """``instructions`` and the texts of ``prompt`` are the suite's and ours; all else in the prompt is quoted.
+    """A question to the judge.
 
-    The pieces of a prompt are paragraphs. ``form``: the pydantic model of the answer; the judge is told all of its
-    schema, descriptions of fields as well, and what is wrong with an answer that does not fit.
+    ``instructions``: the system prompt. ``prompt``: paragraphs; plain strings come from the suite or from skillgym,
+    everything else is ``Quoted``. ``form``: the pydantic model of the answer. The judge gets its JSON schema with the
+    descriptions of fields, and the validation errors of an answer that does not match.
     """
 
     instructions: str
@@ -55,9 +56,9 @@ class Question(Generic[T]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer(Generic[T]):
-    """Either ``content`` or ``trouble`` is there.
+    """The judge's answer: either ``content`` or ``trouble`` is set.
 
-    ``cost_usd``, in US dollars, and ``usage`` are those of all that was asked; None: not known.
+    ``cost_usd`` (US dollars; None: unknown) and ``usage`` include repeated questions.
     """
 
     content: T | None = None

@@ -1,4 +1,4 @@
-"""Resource limits of a session: how users write them, and the value that comes of it. Standard library only."""
+"""Resource limits of a session, and their notation in files and options. Standard library only."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal
 
+from skillgym_action.limits import (
+    MAX_PROCESS_LIMIT,
+    MAX_QUOTED_LIMIT_CHARS,
+    MAX_RESOURCE_LIMIT_BYTES,
+    MIN_RESOURCE_LIMIT_BYTES,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NO_LIMIT: Final = "none"
-KEYS = {"memory": "memory", "disk": "disk", "processes": "processes", "fileSize": "file_size"}
-"""Key of a file or option -> field of ``ResourceLimits``."""
-SMALLEST, LARGEST = 4096, 2**60
-"""Bytes. A limit below the smallest is most likely a number whose unit was forgotten."""
-MOST_PROCESSES = 4_194_304  # as many process ids as Linux has at most
+LIMIT_FIELDS = {"memory": "memory", "disk": "disk", "processes": "processes", "fileSize": "file_size"}
+"""Key in files and options -> field of ``ResourceLimits``."""
 Limit = int | Literal["none"]
 _POWERS = "KMGT"
 _UNITS = (
@@ -30,19 +34,18 @@ _PAIR = re.compile(r"""["']?(\w+)["']?\s*[=:]\s*["']?([^"']*?)["']?\s*""")
 
 
 class LimitError(ValueError):
-    """A limit that cannot be used. ``key`` is the one that is wrong, as users write it; empty: none in particular."""
+    """An invalid limit. ``key``: its name in files, which ``message`` does not contain; empty: no specific limit."""
 
     def __init__(self, message: str, key: str = "") -> None:
-        """``message`` without the key."""
         super().__init__(f"{key}: {message}" if key else message)
         self.message, self.key = message, key
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResourceLimits:
-    """What one session may use at most; None: no limit.
+    """Upper limits of one session; None: no limit.
 
-    ``memory``: bytes that are resident, of all of its processes together. ``disk``: bytes that its folders occupy.
+    ``memory``: resident bytes of all of its processes together. ``disk``: bytes that its folders occupy.
     ``processes``: processes and threads at one time. ``file_size``: bytes of a single file.
     """
 
@@ -51,13 +54,13 @@ class ResourceLimits:
     processes: int | None = None
     file_size: int | None = None
 
-    def tighter(self, other: ResourceLimits | None) -> ResourceLimits:
-        """The smaller one of each two limits."""
+    def tightest(self, other: ResourceLimits | None) -> ResourceLimits:
+        """The smaller value of each limit."""
         both = {name: [one for one in (limit, getattr(other, name, None)) if one is not None] for name, limit in self}
-        return ResourceLimits(**{name: min(found) for name, found in both.items() if found})
+        return ResourceLimits(**{name: min(values) for name, values in both.items() if values})
 
-    def over(self, other: ResourceLimits | None) -> ResourceLimits:
-        """These limits; where there is none, the other's."""
+    def with_defaults(self, other: ResourceLimits | None) -> ResourceLimits:
+        """These limits; ``other``'s where a limit is not set."""
         return ResourceLimits(**{name: getattr(other, name, None) if limit is None else limit for name, limit in self})
 
     def __iter__(self) -> Iterator[tuple[str, int | None]]:
@@ -67,8 +70,8 @@ class ResourceLimits:
         return any(limit is not None for _, limit in self)
 
 
-def size(value: object) -> Limit:
-    """Bytes of a size such as ``512MiB``, ``4 GiB``, ``2GB`` or a whole number, or ``none``. Raises LimitError."""
+def parse_size(value: object) -> Limit:
+    """The bytes of ``512MiB``, ``4 GiB``, ``2GB`` or a whole number; ``none`` stays. Raises LimitError."""
     if value == NO_LIMIT:
         return NO_LIMIT
     whole = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -77,55 +80,56 @@ def size(value: object) -> Limit:
     if written is None or unit is None:
         raise LimitError(f"{_shown(value)} is not a size; {_EXAMPLE}")
     number: int = round(float(written[1]) * unit) if "." in written[1] else int(written[1]) * unit
-    if number < SMALLEST:
-        raise LimitError(f"{_shown(value)} is less than {SMALLEST:,} bytes; {_EXAMPLE}")
-    if number > LARGEST:
+    if number < MIN_RESOURCE_LIMIT_BYTES:
+        raise LimitError(f"{_shown(value)} is less than {MIN_RESOURCE_LIMIT_BYTES:,} bytes; {_EXAMPLE}")
+    if number > MAX_RESOURCE_LIMIT_BYTES:
         raise LimitError(f"{_shown(value)} is more than any machine has; {_EXAMPLE}")
     return number
 
 
-def count(value: object) -> Limit:
-    """A whole number of processes, or ``none``. Raises LimitError."""
+def parse_process_count(value: object) -> Limit:
+    """A whole number of processes; ``none`` stays. Raises LimitError."""
     if value == NO_LIMIT:
         return NO_LIMIT
     text: str = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
-    if not re.fullmatch(r"\d{1,9}", text) or not 1 <= int(text) <= MOST_PROCESSES:
+    if not re.fullmatch(r"\d{1,9}", text) or not 1 <= int(text) <= MAX_PROCESS_LIMIT:
         raise LimitError(f"{_shown(value)} is not a number of processes; write a whole number, 1 or more")
     return int(text)
 
 
-def limits_given(value: object) -> dict[str, int | None]:
-    """Field -> limit, for those that are given; None stands for ``none``. Raises LimitError.
+def parse_limits(value: object) -> dict[str, int | None]:
+    """Field of ``ResourceLimits`` -> limit, for the limits that ``value`` sets; None for ``none``.
 
     ``value`` is a mapping, or text: ``memory=4GiB,disk=2GiB``, or the same as a YAML mapping of one level.
+    Raises LimitError.
     """
     pairs = _pairs(value) if isinstance(value, str) else list(value.items()) if isinstance(value, Mapping) else None
     if pairs is None:
-        raise LimitError(f"{_shown(value)} is not a mapping of limits; known: {', '.join(KEYS)}")
-    found: dict[str, int | None] = {}
+        raise LimitError(f"{_shown(value)} is not a mapping of limits; known: {', '.join(LIMIT_FIELDS)}")
+    limits: dict[str, int | None] = {}
     for key, written in pairs:
-        name = KEYS.get(key)
+        name = LIMIT_FIELDS.get(key)
         if name is None:
-            raise LimitError(f"unknown limit {_shown(key)}; known: {', '.join(KEYS)}")
-        if name in found:
+            raise LimitError(f"unknown limit {_shown(key)}; known: {', '.join(LIMIT_FIELDS)}")
+        if name in limits:
             raise LimitError("is given twice", key)
         if written is None:
             continue
         try:
-            limit = (count if name == "processes" else size)(written)
+            limit = (parse_process_count if name == "processes" else parse_size)(written)
         except LimitError as error:
             raise LimitError(error.message, key) from None
-        found[name] = limit if isinstance(limit, int) else None
-    return found
+        limits[name] = limit if isinstance(limit, int) else None
+    return limits
 
 
-def suites_limits(value: object) -> ResourceLimits | None:
-    """The limits of a suite's workspace; None where nothing is limited. Raises LimitError."""
-    return (ResourceLimits(**limits_given(value)) or None) if value is not None else None
+def parse_workspace_limits(value: object) -> ResourceLimits | None:
+    """The limits of a suite's workspace; None if nothing is limited. Raises LimitError."""
+    return (ResourceLimits(**parse_limits(value)) or None) if value is not None else None
 
 
-def size_text(number: int) -> str:
-    """``512 MiB``, ``5.2 GiB``: three digits at most, in the largest unit that fits."""
+def format_size(number: int) -> str:
+    """``512 MiB``, ``5.2 GiB``: at most three digits, in the largest unit that fits."""
     shown, unit = float(number), "bytes"
     for letter in _POWERS:
         if shown < 1024:  # noqa: PLR2004 -- binary units
@@ -151,4 +155,4 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 def _shown(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004 -- characters of a message
+    return text if len(text) <= MAX_QUOTED_LIMIT_CHARS else f"{text[:MAX_QUOTED_LIMIT_CHARS]}…"

@@ -1,4 +1,4 @@
-"""What becomes of a session and of an execution: outcomes, judgement, attempts, result."""
+"""Results: outcomes of assertions, the judgement on a session, the result of an execution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FollowUp:
-    """What the agent can be asked about a failure. ``source`` is where the suite asks it."""
+    """A question that `explain` asks the agent after a failure. ``source``: where the suite defines it."""
 
     question: str
     source: Location | None = None
@@ -26,10 +26,11 @@ class FollowUp:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """One assertion's answer on one session. ``passed`` None: it could not tell (then ``trouble`` says which class).
+    """One assertion's answer on one session.
 
-    ``score`` is from 0 to 1, and counts ``weight`` in its case's. ``required``: below that score, or with True below
-    the case's threshold, the case scores 0.
+    ``passed`` None: it could not be evaluated; ``trouble`` is then a key of ``verdicts.TROUBLES``. ``explanation``:
+    one sentence for people; ``evidence``: quoted output, or None. ``score``: from 0 to 1; ``weight``: its weight in the
+    mean of the case. ``required``: the score below which the whole case scores 0; True: the case's threshold.
     """
 
     assertion: str
@@ -48,7 +49,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """Why an execution did not simply pass. ``name`` is the error's type, ``message`` one paragraph for people."""
+    """Why an execution is not ``passed``. ``name``: type of the error; ``message``: one paragraph for people."""
 
     name: str
     message: str
@@ -57,9 +58,11 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """Status and reasons of one session. ``score`` and ``threshold``: where its case has one, and it was judged.
+    """Status of one session or execution, with the reasons.
 
-    ``cost_usd``: of the judge's answers, in US dollars; None: not known.
+    ``score`` and ``threshold`` (0 to 1) are set for judged sessions of cases with a threshold. ``origin``: where a
+    failure came from. ``reason``: why the execution was skipped. ``cost_usd``: of the judge's answers, in US dollars;
+    None: unknown.
     """
 
     status: Status
@@ -75,7 +78,11 @@ class Judgement:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attempt:
-    """One session of an execution."""
+    """One session of an execution, as results list it.
+
+    ``repetition`` counts from 1; ``session`` counts the sessions of the repetition from 1: 2 is its first retry.
+    ``directory``: folder of its artifacts, relative to the run directory.
+    """
 
     repetition: int
     session: int
@@ -88,7 +95,11 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """An execution's status, reasons, cost. Tokens and time are repetitions' averages; invalid cases have no runner."""
+    """The result of an execution.
+
+    ``usage`` and ``duration_ms`` are averages over the repetitions that succeeded, ``cost`` is the sum over all
+    sessions. ``runner`` is None for an invalid case or suite. ``session_id``: the agent's id of the last session.
+    """
 
     index: int
     suite: Suite
@@ -112,20 +123,19 @@ class Result:
 
     @property
     def status(self) -> Status:
-        """The judgement's status."""
         return self.judgement.status
 
     @property
     def score(self) -> float | None:
-        """The judgement's score."""
         return self.judgement.score
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionResult:
-    """What one session came to. ``result`` is that of its execution, if no other session follows.
+    """The result of one session.
 
-    ``agent_cost`` is the agent's part of its cost. ``trouble`` stands beside it, since retries depend on it.
+    ``result``: the result of the execution if no other session follows. ``agent_cost``: the cost without the judge's.
+    ``trouble``: kept beside the judgement, since retries depend on it.
     """
 
     result: Result
@@ -134,10 +144,8 @@ class SessionResult:
 
     @property
     def attempt(self) -> Attempt:
-        """The session, as results list it."""
         return self.result.attempts[-1]
 
     @property
     def judgement(self) -> Judgement:
-        """On this session."""
         return self.result.judgement

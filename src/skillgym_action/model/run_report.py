@@ -1,10 +1,11 @@
-"""A whole run, and the decision about it. Totals are methods, never stored twice."""
+"""The report of a run, and the decision on it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.totals import totals
 
 if TYPE_CHECKING:
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SuitesFrom:
-    """The folder that suites and the configuration of a run were read from, where that is not the checkout itself.
+    """The folder of ``--suites-from``, from which the suites and the configuration were read.
 
-    ``folder`` as the user calls it; ``commit``: where it is known. Suites of the checkout by path: ``added`` are not in
-    the folder and were not run; of ``changed`` and ``removed`` the folder's were run.
+    ``folder`` as the user wrote it; ``commit``: its commit, if known. Paths of suites, compared with the checkout:
+    ``added`` exist in the checkout only and were not run; of ``changed`` ones the folder's version was run; ``removed``
+    exist in the folder only and were run.
     """
 
     folder: str
@@ -37,7 +39,11 @@ class SuitesFrom:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunReport:
-    """A whole run, in plan order. Times are ISO 8601 in UTC; ``incomplete`` says what should be in it and is not."""
+    """A whole run; ``results`` are in the order of the plan.
+
+    ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``. Times are ISO 8601 in UTC. ``incomplete``:
+    why results are missing, a sentence per reason. ``decision`` is None until the gate has decided.
+    """
 
     id: str
     version: str
@@ -65,7 +71,7 @@ class RunReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """Green or red, and why in words. One decision feeds console, reports, step outputs and exit code."""
+    """The verdict on a run, with the reasons in words; shared by the terminal, reports, outputs and the exit code."""
 
     verdict: Literal["passed", "failed", "inconclusive"]
     exit_code: int
@@ -74,4 +80,4 @@ class Decision:
     @property
     def passed(self) -> bool:
         """Whether the job is green."""
-        return self.exit_code == 0
+        return self.exit_code == ExitCode.PASSED

@@ -1,4 +1,4 @@
-"""The score of a case that has a threshold, out of the outcomes of its assertions."""
+"""The score of a case with a threshold, computed from the outcomes of its assertions. Scores are from 0 to 1."""
 
 from __future__ import annotations
 
@@ -9,47 +9,52 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.result import Outcome
 
-DIGITS = 4
-_NOISE = 1e-9
-"""Sums of fractions are off by less than this, which never decides."""
+SCORE_DIGITS = 4
+_NOISE = 1e-9  # rounding errors of sums are smaller; they must not decide
 
 
 def case_score(outcomes: tuple[Outcome, ...], threshold: float, *, undecided: float = 0.0) -> float:
-    """The weighted mean; 0 when a required assertion misses what it needs. ``undecided``: what others count as."""
+    """The weighted mean of the outcomes' scores; 0 when a required assertion misses its requirement.
+
+    ``undecided``: the score of outcomes whose ``passed`` is None.
+    """
     scored = [(_score(outcome, undecided), outcome) for outcome in outcomes]
-    if any(misses(score, outcome, threshold) for score, outcome in scored):
+    if any(misses_requirement(score, outcome, threshold) for score, outcome in scored):
         return 0.0
     return weighted_mean((score, outcome.weight) for score, outcome in scored)
 
 
-def reaches(score: float, threshold: float) -> bool:
+def reaches_threshold(score: float, threshold: float) -> bool:
     """Whether a score is at least the threshold."""
     return score >= threshold - _NOISE
 
 
-def misses(score: float, outcome: Outcome, threshold: float) -> bool:
-    """Whether a required assertion's score is below its own line, or else the case's."""
+def misses_requirement(score: float, outcome: Outcome, threshold: float) -> bool:
+    """Whether a required assertion scores less than it must: its own limit, or else the threshold of the case."""
     if outcome.required is False:
         return False
-    return not reaches(score, threshold if outcome.required is True else outcome.required)
+    return not reaches_threshold(score, threshold if outcome.required is True else outcome.required)
 
 
-def why_below(outcomes: tuple[Outcome, ...], threshold: float) -> tuple[str, Outcome | None]:
-    """Why a case has failed, and the assertion to blame: a required one, one that does not hold, or the lowest."""
+def reason_for_low_score(outcomes: tuple[Outcome, ...], threshold: float) -> tuple[str, Outcome | None]:
+    """Why a case is below its threshold, and the outcome to blame.
+
+    That is a required one that misses its requirement, else the first that failed, else the one with the lowest score.
+    """
     for outcome in outcomes:
-        if outcome.passed is not None and misses(score := _score(outcome, 0.0), outcome, threshold):
+        if outcome.passed is not None and misses_requirement(score := _score(outcome, 0.0), outcome, threshold):
             needed = threshold if outcome.required is True else outcome.required
-            needs = f"is required to score {shown(needed)} and scored {shown(score)}"
+            needs = f"is required to score {format_score(needed)} and scored {format_score(score)}"
             return f"{outcome.assertion} {needs}: {outcome.explanation}", outcome
-    told = [outcome for outcome in outcomes if outcome.passed is not None]
-    blamed = next((outcome for outcome in told if outcome.passed is False), None)
-    blamed = blamed or min(told, key=lambda outcome: _score(outcome, 0.0), default=None)
+    judged = [outcome for outcome in outcomes if outcome.passed is not None]
+    blamed = next((outcome for outcome in judged if outcome.passed is False), None)
+    blamed = blamed or min(judged, key=lambda outcome: _score(outcome, 0.0), default=None)
     return (f"{blamed.assertion}: {blamed.explanation}" if blamed else "no assertion says that it passed"), blamed
 
 
-def shown(score: float) -> str:
-    """A score for people: at most four digits."""
-    return f"{round(score, DIGITS):g}"
+def format_score(score: float) -> str:
+    """A score in messages: at most four digits."""
+    return f"{round(score, SCORE_DIGITS):g}"
 
 
 def _score(outcome: Outcome, undecided: float) -> float:
@@ -59,7 +64,10 @@ def _score(outcome: Outcome, undecided: float) -> float:
 
 
 def weighted_mean(scored: Iterable[tuple[float, float]]) -> float:
-    """The mean of (score, weight); 0 without any weight. Added up one by one, so that every digit is AgentV's."""
+    """The mean of (score, weight); 0 without any weight.
+
+    Added up in order, not with ``fsum``: every digit has to equal AgentV's.
+    """
     total = whole = 0.0
     for score, weight in scored:
         whole += weight

@@ -1,4 +1,4 @@
-"""What passes between us and an agent: what we want started, and what came of it."""
+"""A session with an agent: what is started (config, session, invocation), and what is seen of it (capture)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ if TYPE_CHECKING:
     from skillgym_action.model.session_report import Price, Trouble, Usage
 
 
-# --- what we want -----------------------------------------------------------------------------------
+# --- what is started --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentConfig:
-    """One agent as a runner configures it. ``env`` holds resolved values, hence is never printed.
+    """The agent of a runner, as configured. ``env`` contains secrets and is excluded from ``repr``.
 
-    ``cwd``: where it works if nobody says otherwise; ``timeout`` in seconds; ``settings`` only its adapter knows.
-    ``version``: the one of its CLI that is wanted; None: the one that is found, or else the verified one.
+    ``version``: required version of its CLI; None: the installed one, or else the verified one. ``command``: replaces
+    the agent's executable, run by a shell if ``shell``; ``command_args``: appended to its arguments. ``output``: what a
+    `command` agent prints. ``budget``: US dollars per session; ``timeout``: seconds. ``sessions``: the recordings that
+    `replay` plays. ``cwd``: where it works unless the suite says otherwise. ``settings``: known to its adapter only.
     """
 
     type: str
@@ -42,10 +44,11 @@ class AgentConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Session:
-    """One conversation we want to have with an agent. Paths are absolute.
+    """One conversation with an agent, before it starts. Paths are absolute.
 
-    ``key`` names the repetition in artifacts: (suite, case, runner, repetition).
-    ``budget`` is in US dollars, ``timeout`` in seconds; ``files`` go with the prompt; ``prices`` are the user's own.
+    ``key``: path segments of the repetition's artifacts (suite, case, runner, repetition). ``home``: the agent's
+    private home directory; ``scratch``: its temporary directory. ``timeout`` is in seconds, ``budget`` in US dollars.
+    ``files``: attached to the prompt. ``prices``: configured by the user, by model name.
     """
 
     agent: AgentConfig
@@ -64,9 +67,10 @@ class Session:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Identity:
-    """The user that a program runs as. ``is_own``: nothing else on the machine has this user id.
+    """The user that a program runs as.
 
-    Then all processes of the user are ended before and after each program.
+    ``is_own``: nothing else on the machine uses this user id, so all of its processes are ended before and after each
+    program.
     """
 
     uid: int
@@ -77,12 +81,13 @@ class Identity:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Invocation:
-    """A process we want started; data, not yet an effect.
+    """A process to start; data only.
 
-    Without ``argv`` nothing is started, and all is well. ``env`` is added to the allow-listed environment. ``files``
-    are written before the start (absolute path -> text). ``collect`` are glob patterns below the private home; what
-    matches is kept as the raw session export. ``identity``: the user it runs as; None: the caller.
-    ``limits``: what it and all that it starts may use of the machine; ``folders``: what of the disk is its own.
+    With an empty ``argv`` nothing is started, and the exit code is 0. ``timeout`` is in seconds. ``env`` is added to
+    the allow-listed environment. ``files`` are written before the start (absolute path -> text). ``collect``: glob
+    patterns below the private home; files that match are kept as the agent's own records of the session.
+    ``identity``: the user it runs as; None: the current user. ``limits`` include its child processes; ``folders``: what
+    counts for the limit of the disk.
     """
 
     argv: tuple[str, ...]
@@ -98,16 +103,16 @@ class Invocation:
 
 
 class Watcher(Protocol):
-    """Sees each line of a program's output while it runs."""
+    """Gets each line of a program's output while it runs."""
 
     @property
     def finished(self) -> bool:
-        """Whether the program has told its result, hence has nothing left to do."""
+        """Whether the program has printed its result, hence is expected to exit."""
         ...
 
     @property
     def may_stop(self) -> bool:
-        """Whether a line can be a reason to stop the program; if not, nobody has to look at one that has ended."""
+        """Whether a line can be a reason to stop the program; if not, output after its exit need not be read."""
         ...
 
     def __call__(self, line: str) -> Trouble | None:
@@ -115,14 +120,14 @@ class Watcher(Protocol):
         ...
 
 
-# --- what came of it --------------------------------------------------------------------------------
+# --- what is seen of it -----------------------------------------------------------------------------
 
 
 class Ending(StrEnum):
     """How a process ended.
 
-    Not started: no such program; refused: not with these arguments; lingered: it told its result and did not exit;
-    lost: what looked after it was killed, so nothing is known of its end.
+    STOPPED: by a watcher. LINGERED: it printed its result and did not exit. NOT_STARTED: there is no such program.
+    REFUSED: the system did not start it with these arguments. LOST: the supervisor was killed, so its end is unknown.
     """
 
     EXITED = "exited"
@@ -137,10 +142,10 @@ class Ending(StrEnum):
 
 
 class Output(Protocol):
-    """What a process wrote to a file: read lazily, never held as a whole."""
+    """The output of a process, in a file: read lazily, never as a whole."""
 
     def lines(self) -> Iterator[str]:
-        """Lines without their ends; bytes that are not UTF-8 replaced; over-long lines cut."""
+        """Lines without line ends; bytes that are not UTF-8 replaced; lines that are too long cut."""
         ...
 
     def tail(self, size: int) -> str:
@@ -152,7 +157,8 @@ class Output(Protocol):
 class Capture:
     """What the operating system saw of a process.
 
-    ``stopped_for`` is why we ended it ourselves, ``error`` why it did not start.
+    ``exit_code``: the negative signal number where a signal ended it. ``collected``: files that match
+    ``Invocation.collect``. ``stopped_for``: why a watcher stopped it. ``error``: why it did not start.
     """
 
     ending: Ending
@@ -167,7 +173,11 @@ class Capture:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """What one line of output says while an agent runs: the model round it belongs to, tokens so far in that round."""
+    """What one line of output says while an agent runs.
+
+    ``step``: id of the model round that it belongs to. ``usage``: tokens of that round so far. ``finished``: the agent
+    has printed its result.
+    """
 
     step: str | None = None
     usage: Usage | None = None

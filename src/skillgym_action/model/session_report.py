@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
-    """Something said. ``phase`` is None for the user."""
+    """A message. ``phase`` is None for messages of the user; ``at``: ISO 8601, here and in all events."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -26,7 +26,7 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
-    """A tool the agent called, under the agent's own name for it."""
+    """A call of a tool; ``tool`` is the agent's own name for it."""
 
     tool: str
     args: Any = None
@@ -37,7 +37,7 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolResult:
-    """What a tool answered."""
+    """The output of a tool."""
 
     output: str
     tool: str | None = None
@@ -47,7 +47,7 @@ class ToolResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
-    """A shell command the agent ran. ``exit_code`` is None where the agent does not tell."""
+    """A shell command that the agent ran. ``exit_code`` is None if the agent does not report it."""
 
     command: str
     exit_code: int | None = None
@@ -75,7 +75,7 @@ class FileWrite:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillSignal:
-    """A skill the agent loaded explicitly; ``signal`` says how."""
+    """A skill that the agent loaded explicitly; ``signal``: how."""
 
     skill: str
     signal: str
@@ -85,7 +85,7 @@ class SkillSignal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Raw:
-    """A line no adapter knows: kept, never fatal."""
+    """A line that the agent's adapter does not know: kept, never an error."""
 
     line: str
     type: Literal["raw"] = "raw"
@@ -99,7 +99,7 @@ Source = Literal["provider", "chars"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UsageSource:
-    """Where figures come from: the provider counted tokens, or there are characters alone."""
+    """Where the numbers of a ``Usage`` come from: tokens counted by the provider, or characters only."""
 
     input: Source
     output: Source
@@ -108,10 +108,10 @@ class UsageSource:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """Tokens on one scale for all agents. Unknown is None, not zero.
+    """Tokens, with the same definitions for all agents. Unknown is None, not zero.
 
-    Input is gross, cached included; output excludes reasoning; cache is cached input reused;
-    total = input + output + reasoning - cache.
+    Input includes cached input; output excludes reasoning; cache is the reused part of the input;
+    total = input + output + reasoning - cache. Characters are always known.
     """
 
     input_tokens: int | None = None
@@ -136,7 +136,7 @@ def _source(tokens: int | None) -> Source:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cost:
-    """US dollars. ``source``: reported by the agent, or computed by us from tokens and a price table."""
+    """US dollars. ``source``: reported by the agent, or computed from tokens and prices."""
 
     usd: float | None = None
     source: Literal["reported", "computed", "unknown"] = "unknown"
@@ -144,7 +144,7 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Price:
-    """US dollars for a million tokens; ``cached``: of input that comes from a cache, None: as other input."""
+    """US dollars per million tokens. ``cached``: of input from a cache; None: the price of other input."""
 
     input: float
     output: float
@@ -153,7 +153,10 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trouble:
-    """Why a session cannot be judged. ``kind`` is a key of ``verdicts.TROUBLES``; ``retry_after`` is in seconds."""
+    """Why a session could not be judged: an infrastructure failure, or a limit that the agent exceeded.
+
+    ``kind`` is a key of ``verdicts.TROUBLES``; ``retry_after``: seconds that the service asked to wait.
+    """
 
     kind: str
     message: str
@@ -162,9 +165,9 @@ class Trouble:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Transcript:
-    """What an adapter could read out of a capture; ``normalise`` makes a ``SessionReport`` of it.
+    """What an agent's adapter read from its output; ``normalise`` makes a ``SessionReport`` of it.
 
-    ``duration_ms`` is what the agent itself says.
+    ``duration_ms`` as the agent reports it; ``turns``: model rounds; ``skills``: names of all skills the agent had.
     """
 
     events: tuple[Event, ...] = ()
@@ -182,7 +185,7 @@ class Transcript:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillDetection:
-    """A skill the session used, how sure we are, and what shows it."""
+    """A skill that the session used, with confidence and evidence."""
 
     skill: str
     confidence: Literal["explicit", "strong", "medium", "weak"]
@@ -191,7 +194,7 @@ class SkillDetection:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ObservedFiles:
-    """Absolute paths of files read, by a tool or by a shell command."""
+    """Absolute paths of files that the agent read, with a tool or a shell command."""
 
     observed_reads: tuple[str, ...] = ()
     observed_skill_reads: tuple[str, ...] = ()
@@ -199,7 +202,7 @@ class ObservedFiles:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentRef:
-    """Which agent ran."""
+    """The agent of a session."""
 
     type: str
     model: str | None = None
@@ -207,7 +210,7 @@ class AgentRef:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunnerRef:
-    """Which runner ran; ``path_key`` is its folder in the artifacts."""
+    """The runner of a session; ``path_key``: its folder in the artifacts."""
 
     id: str
     path_key: str
@@ -216,9 +219,10 @@ class RunnerRef:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionReport:
-    """What the agent did, in one form for all agents; with the workspace, the only thing assertions see.
+    """What the agent did, in one form for all agents. Assertions see it and the workspace, nothing else.
 
-    Times are ISO 8601 in UTC; ``cwd`` is the absolute path of the workspace.
+    Times are ISO 8601 in UTC; ``cwd``: absolute path of the workspace; ``raw_artifacts``: name -> file beside the
+    report; ``exit_code``: of the agent's process.
     """
 
     runner: RunnerRef

@@ -1,4 +1,4 @@
-"""Suites and their cases, as formats read them: frozen, keyword-only; sequences are tuples."""
+"""Suites and their cases, as formats read them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bootstrap:
-    """A command run in a workspace before the agent starts. ``timeout`` is in seconds."""
+    """A command that prepares a workspace before the agent starts. ``timeout`` is in seconds."""
 
     argv: tuple[str, ...]
     timeout: float = 300.0
@@ -29,10 +29,10 @@ class Bootstrap:
 class WorkspaceSpec:
     """Where the agents of a suite work.
 
-    mode ``none``: in ``cwd``; ``shared``: one directory per suite; ``isolated``: a fresh one per session.
-    ``source`` ``repository`` copies the checkout, ``template`` copies ``template``, ``directory`` copies ``cwd`` or
-    else the checkout's folder with all that is in it, ``empty`` starts empty.
-    ``judged_last``: assertions see what ``after_each`` left, not what the agent did. ``limits`` lower the run's.
+    ``mode`` ``none``: in ``cwd`` itself; ``shared``: one directory per suite; ``isolated``: a new one per session.
+    ``source`` ``repository``: a copy of the files of the checkout that git knows; ``template``: a copy of ``template``;
+    ``directory``: a copy of ``cwd``, or else of the checkout's folder with everything in it; ``empty``: nothing.
+    ``judge_after_hooks``: assertions are evaluated after ``after_each``, not before. ``limits`` lower those of the run.
     """
 
     mode: Literal["none", "shared", "isolated"] = "isolated"
@@ -41,17 +41,19 @@ class WorkspaceSpec:
     cwd: Path | None = None
     bootstrap: Bootstrap | None = None
     hooks: Hooks = NO_HOOKS
-    judged_last: bool = False
+    judge_after_hooks: bool = False
     limits: ResourceLimits | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """A prompt, its assertions, its own settings. ``timeout`` in seconds, ``budget`` in US dollars; None: not given.
+    """A prompt, its assertions, and its own settings. None: not set.
 
-    ``files`` go with the prompt; ``workspace`` replaces the suite's; ``retries`` are sessions after a failure.
-    ``depends_on``: ids of cases that have to be green before, else it is done as ``unmet`` says.
-    ``threshold``: the score it needs, from 0 to 1; None: every assertion has to hold.
+    ``timeout``: seconds per session; ``budget``: US dollars per session. ``classify``: the suite program classifies
+    failures. ``runners``: patterns of the runners that it runs on; (): all. ``files``: attached to the prompt.
+    ``workspace`` replaces the suite's. ``retries``: sessions after a failed one. ``depends_on``: ids of cases that must
+    be green before; ``on_dependency_failure``: what happens otherwise. ``threshold``: the score that it needs, from 0
+    to 1; None: every assertion has to pass.
     """
 
     id: str
@@ -70,30 +72,31 @@ class Case:
     workspace: WorkspaceSpec | None = None
     retries: int = 0
     depends_on: tuple[str, ...] = ()
-    unmet: Literal["skip", "fail", "run"] = "skip"
+    on_dependency_failure: Literal["skip", "fail", "run"] = "skip"
     threshold: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Invalid:
-    """A case, or a whole suite where ``case_id`` is None, that cannot be used: reported as errored, never dropped."""
+    """An invalid case, or an invalid suite if ``case_id`` is None: reported as errored, never dropped."""
 
     problem: Problem
     case_id: str | None = None
 
 
 SuiteChange = Literal["differs", "added", "unidentified", "not-compared"]
-"""Why a suite of stored results is not one of the base commit: another digest, no such suite there, no digest in the
+"""How a suite of stored results differs from the base commit: another digest, no such suite there, no digest in the
 results, or no base commit to compare with."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suite:
-    """Cases plus what they share. ``path`` is relative to the repository root; ``file`` absolute.
+    """Cases, and what they share. ``path`` is relative to the repository root; ``file`` is absolute.
 
-    ``runners`` are its own, in place of the run's; ``budget``: US dollars its sessions on one runner may spend.
-    ``hidden``: what else is left out of copies of the repository. ``digest``: of ``file`` and what is hidden.
-    ``changed``: set where stored results were compared with the suites of a base commit.
+    ``invalid``: cases that cannot be used. ``runners``: its own, instead of the configured ones. ``budget``: US dollars
+    that all sessions on one runner may cost. ``hidden``: paths that, like the suite file, agents must not see.
+    ``digest``: SHA-256 over ``file`` and the hidden paths. ``changed``: set when stored results were compared with the
+    suites of a base commit.
     """
 
     path: str
@@ -113,8 +116,8 @@ class Suite:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
-    """A suite file. ``path`` is relative to the repository root with ``/``, or absolute outside of it."""
+class FoundSuite:
+    """A suite file that was found. ``path``: relative to the repository root, or absolute outside of it."""
 
     path: str
     file: Path

@@ -1,4 +1,4 @@
-"""Snapshots: how many tokens an execution used when somebody was content with it, and whether that still holds."""
+"""Token snapshots: the recorded token usage of executions, and the tolerance for a higher one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session_report import Usage
 
 Metric = Literal["totalTokens", "inputTokens", "outputTokens", "reasoningTokens", "cacheTokens"]
-FIELDS: dict[Metric, str] = {
+METRIC_FIELDS: dict[Metric, str] = {
     "totalTokens": "total_tokens",
     "inputTokens": "input_tokens",
     "outputTokens": "output_tokens",
@@ -24,7 +24,7 @@ FIELDS: dict[Metric, str] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Snapshot:
-    """One entry of the file: what was used, on what, and when (ISO 8601, UTC)."""
+    """One entry of the snapshot file. ``value``: tokens of ``metric``; ``updated_at``: ISO 8601, UTC."""
 
     case_id: str
     runner_id: str
@@ -36,19 +36,19 @@ class Snapshot:
 
     @property
     def key(self) -> str:
-        """Its name in the file."""
+        """The name of the entry in the file."""
         return f"{self.case_id}::{self.runner_id}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tolerance:
-    """How much more than the snapshot is allowed, in tokens and in percent; where both are given, both limit."""
+    """How much more than the snapshot is allowed, in tokens and in percent. If both are set, the smaller one counts."""
 
     absolute: float | None = None
     percent: float | None = None
 
     def allowed(self, baseline: float) -> float:
-        """The most that may be used."""
+        """The tokens that may be used."""
         limits = [
             *([] if self.absolute is None else [baseline + self.absolute]),
             *([] if self.percent is None else [baseline * (1 + self.percent / 100)]),
@@ -58,30 +58,30 @@ class Tolerance:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SnapshotConfig:
-    """What executions may use, by the file at ``path``, which messages call ``named``.
+    """Configuration of token snapshots. ``path``: the snapshot file; ``display_path``: its path in messages.
 
-    ``update``: all of them give new snapshots; ``create``: those do that have none.
+    ``update``: replace the snapshots of all executions; ``create``: add those that are missing.
     """
 
     path: Path
-    named: str
+    display_path: str
     metric: Metric
     tolerance: Tolerance
     update: bool = False
     create: bool = True
 
 
-def used(usage: Usage, metric: Metric) -> int | None:
-    """The tokens that the metric counts; None: not known."""
-    value: int | None = getattr(usage, FIELDS[metric])
+def used_tokens(usage: Usage, metric: Metric) -> int | None:
+    """The tokens of the metric; None: unknown."""
+    value: int | None = getattr(usage, METRIC_FIELDS[metric])
     return value
 
 
-def check(snapshot: Snapshot, actual: int, metric: Metric, tolerance: Tolerance) -> Trouble | None:
-    """What is wrong with ``actual`` tokens of ``metric``, if anything."""
+def snapshot_trouble(snapshot: Snapshot, actual: int, metric: Metric, tolerance: Tolerance) -> Trouble | None:
+    """The trouble with ``actual`` tokens of ``metric``; None: within the tolerance."""
     if snapshot.metric != metric:
-        told = f"the snapshot is about {snapshot.metric}, the configuration about {metric}; use --update-snapshots"
-        return Trouble(kind="snapshot", message=told)
+        message = f"the snapshot is of {snapshot.metric}, the configuration of {metric}; use --update-snapshots"
+        return Trouble(kind="snapshot", message=message)
     baseline, allowed = snapshot.value, tolerance.allowed(snapshot.value)
     if actual <= allowed:
         return None
@@ -94,7 +94,7 @@ def check(snapshot: Snapshot, actual: int, metric: Metric, tolerance: Tolerance)
     )
 
 
-def unknown(metric: Metric) -> Trouble:
-    """The trouble with an agent that does not tell."""
-    message = f"the agent does not tell its {metric}, which the snapshot is about"
+def unknown_usage_trouble(metric: Metric) -> Trouble:
+    """The trouble with an agent that does not report the metric."""
+    message = f"the agent does not report {metric}, which the snapshot is of"
     return Trouble(kind="snapshot", message=message)

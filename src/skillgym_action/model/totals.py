@@ -1,4 +1,4 @@
-"""What results add up to."""
+"""Totals: counts, cost, tokens and time over several results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Totals:
-    """Sums over results. ``cost_usd`` is the known part; ``cost_complete`` tells whether that is all of it."""
+    """Sums over results.
+
+    ``cost_usd``: sum of the known costs, None if none is known; ``cost_complete``: whether all costs are known.
+    ``retries``: sessions beyond the first of a repetition.
+    """
 
     executions: int
     counts: Counter[Status]
@@ -29,22 +33,22 @@ class Totals:
 
     @property
     def judged(self) -> int:
-        """Executions with a verdict: infrastructure failures and skipped ones never enter a rate."""
+        """The number of executions with a verdict; errored and skipped ones do not count in rates."""
         return sum(self.counts[status] for status in JUDGED)
 
     @property
     def green(self) -> int:
-        """Passed and expected-failed ones."""
+        """The number of executions that passed or failed as expected."""
         return sum(self.counts[status] for status in GREEN)
 
     @property
     def pass_rate(self) -> float | None:
-        """Green share of the judged; None when nothing was judged."""
+        """The green share of the judged executions, from 0 to 1; None when nothing was judged."""
         return self.green / self.judged if self.judged else None
 
 
 def totals(results: Iterable[Result]) -> Totals:
-    """Sums over ``results``."""
+    """The totals of ``results``."""
     counts: Counter[Status] = Counter()
     sums: Counter[str] = Counter()
     known: list[float] = []

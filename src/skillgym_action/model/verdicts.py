@@ -1,4 +1,4 @@
-"""The words a run can end in: statuses, classes of failure, and what follows from each."""
+"""Statuses, kinds of trouble, and failure classes, with what follows from each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 
 class Status(StrEnum):
-    """What became of an execution. *failed* means the agent did wrong, *errored* that nobody can tell."""
+    """Status of a session or an execution. FAILED: the agent did it wrong. ERRORED: it could not be judged."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -21,16 +21,17 @@ class Status(StrEnum):
 JUDGED = frozenset({Status.PASSED, Status.FAILED, Status.EXPECTED_FAILED, Status.UNEXPECTED_PASSED})
 GREEN = frozenset({Status.PASSED, Status.EXPECTED_FAILED})
 LIMIT = "limit"
-"""Origin of sessions that failed because the agent passed a limit; their assertions were evaluated for diagnosis."""
+"""Origin of sessions that failed because the agent exceeded a resource limit."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TroubleKind:
-    """What follows from one class of trouble of a session.
+    """What follows from one kind of trouble.
 
-    ``origin`` is skillgym's word for it; ``retries`` how often the session is tried again;
-    ``stops_runner``: the runner's other executions are errored at once. ``status``: that of the session. It is failed
-    where the agent passed a limit, which ``expectedFail`` does not cover; otherwise errored: an infrastructure failure.
+    ``label``: its name in reports. ``origin``: the failure origin in results. ``remedy``: what to do about it.
+    ``status``: of the session; FAILED where the agent exceeded a limit (``expectedFail`` does not apply to it), else
+    ERRORED: an infrastructure failure. ``retries``: how often the session is retried. ``stops_runner``: the other
+    executions of the runner are errored without a session.
     """
 
     label: str
@@ -104,21 +105,23 @@ TROUBLES: dict[str, TroubleKind] = {
         label="Snapshot verification", origin="snapshot", remedy="update the snapshots, or spend less"
     ),
     "assert-hook": TroubleKind(
-        label="Assert hook crash", origin="assert-hook", remedy="mend the suite: its check raised an error"
+        label="Assert hook crash", origin="assert-hook", remedy="fix the suite: its check raised an error"
     ),
-    "grader": TroubleKind(label="Grader error", origin="grader", remedy="mend the grader: it could not say yes or no"),
+    "grader": TroubleKind(
+        label="Grader error", origin="grader", remedy="fix the grader: it gave neither pass nor fail"
+    ),
     "suite-invalid": TroubleKind(label="Invalid suite", origin="suite", remedy="run `skillgym-action check`"),
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FailureClass:
-    """A stable id that groups failures with one cause."""
+    """A group of failures with one cause. ``id`` is stable, ``label`` is for people."""
 
     id: str
     label: str
 
 
 ASSERTION_FAILURE = FailureClass(id="assertion", label="Assertion failure")
-UNKNOWN_COST = FailureClass(id="unknown-cost", label="Unknown cost")  # why executions were skipped
+UNKNOWN_COST = FailureClass(id="unknown-cost", label="Unknown cost")  # of skipped executions
 UNEXPECTED_PASS = FailureClass(id="unexpected-passed", label="Unexpected pass")

@@ -137,7 +137,7 @@ class Processes:
                     with suppress(ProcessLookupError):
                         os.killpg(child.pid, signal.SIGKILL)
                     child.communicate()
-                    self.cancelled.heed()
+                    self.cancelled.raise_if_cancelled()
 
     def connected(
         self, argv: tuple[str, ...], *, identity: Identity | None, cwd: Path, stderr: int, memory: int

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.resource_limits import size_text
+from skillgym_action.model.resource_limits import format_size
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.processes.disk_usage import disk_used
 
@@ -127,11 +127,11 @@ class ResourceWatch:
             return None
         trouble = None
         if limit is not None and disk_used(self._folders, enough=limit) > limit:
-            message = f"its folders hold more than {size_text(limit)}; the limit is that (limits.disk)"
+            message = f"its folders hold more than {format_size(limit)}; the limit is that (limits.disk)"
             trouble = Trouble(kind=KIND, message=message)
         if not trouble and self._reserve and (used := self._reserve.claimed_from(self._folders)):
             left = "the file system for temporary files is nearly full, and no other session uses as much of it"
-            trouble = Trouble(kind=KIND, message=f"{left}: {size_text(used)}")
+            trouble = Trouble(kind=KIND, message=f"{left}: {format_size(used)}")
         ended = time.monotonic()
         self._next_disk_look = ended + DISK_SHARE * (ended - began)
         return trouble
@@ -139,8 +139,8 @@ class ResourceWatch:
 
 def too_much_memory(used: int | None, limit: int) -> Trouble:
     """The trouble of a session that used that many bytes; None: more than it may, and nobody measured how much."""
-    what = f"used {size_text(used)} of memory" if used else "used more memory than it may"
-    return Trouble(kind=KIND, message=f"{what}; the limit is {size_text(limit)} (limits.memory)")
+    what = f"used {format_size(used)} of memory" if used else "used more memory than it may"
+    return Trouble(kind=KIND, message=f"{what}; the limit is {format_size(limit)} (limits.memory)")
 
 
 def too_many_processes(ran: int | None, limit: int) -> Trouble:

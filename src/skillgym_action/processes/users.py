@@ -7,7 +7,6 @@ user is who works where sessions have no folder of their own: in the checkout it
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import grp
 import os
@@ -22,11 +21,12 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.session import Identity
+from skillgym_action.supervisor.prctl import PR_GET_SECUREBITS, prctl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PR_GET_SECUREBITS, SECBIT_NO_SETUID_FIXUP = 27, 4
+SECBIT_NO_SETUID_FIXUP = 4
 IMAGES_OWN = "agent"  # the user that the action's image has for this; it has entries of that name for IDS, too
 IDS = range(50_000, 60_000)  # free for such purposes by Debian's rules; every user namespace knows them
 LOCK_FOLDERS = ("/run/skillgym-action", "/var/lib/skillgym-action")
@@ -164,8 +164,7 @@ def agent_user(name: str) -> AgentUser:
 
 def _keeps_rights() -> bool:
     """Whether who stops being root keeps its capabilities, and its signals with them reach everybody."""
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)  # Linux only
-    return bool(prctl and prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) & SECBIT_NO_SETUID_FIXUP)
+    return bool(prctl(PR_GET_SECUREBITS) & SECBIT_NO_SETUID_FIXUP)
 
 
 def images_own_user() -> str | None:

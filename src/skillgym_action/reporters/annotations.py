@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.links import in_repository
+from skillgym_action.model.links import is_in_repository
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import RED, cause, counted, leaks, place, runner_id
 from skillgym_action.text.escaping import clipped, one_line, workflow_message, workflow_property
@@ -59,7 +59,7 @@ def _warning(problem: Problem) -> str:
 
 def _command(kind: str, location: Location | None, title: str, message: str) -> str:
     places: dict[str, object] = {}
-    if location and in_repository(location):  # GitHub knows no other files
+    if location and is_in_repository(location):  # GitHub knows no other files
         places = {"file": location.path, "line": location.line, "col": location.column}
     given = {**places, "title": clipped(one_line(title), TITLE)}
     properties = ",".join(

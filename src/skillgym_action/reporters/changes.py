@@ -51,10 +51,10 @@ def changes_of(comparison: Comparison | None, rows: Rows, room: Room) -> Changes
 
 def _kinds(comparison: Comparison, rows: Rows, room: Room) -> Iterator[Kind]:
     kinds = (
-        ("broken", [pair.after for pair in comparison.broken]),
-        ("mended", [pair.after for pair in comparison.mended]),
-        ("judged then, not now", [pair.after for pair in comparison.unclear]),
-        ("with another prompt or other assertions", [pair.after for pair in comparison.altered]),
+        ("broken", [pair.after for pair in comparison.newly_failing]),
+        ("mended", [pair.after for pair in comparison.fixed]),
+        ("judged then, not now", [pair.after for pair in comparison.no_longer_judged]),
+        ("with another prompt or other assertions", [pair.after for pair in comparison.redefined]),
         ("added", comparison.added),
         ("not in this run", comparison.removed),
     )
@@ -80,7 +80,9 @@ def _names(results: Sequence[Result], rows: Rows, room: Room) -> Markup:
 
 def _rate(comparison: Comparison, rows: Rows) -> Markup:
     base, links = comparison.base_commit, rows.links
-    commit = linked(code(base[:COMMIT]), links.of_commit(base) if links else None) if base else code(comparison.base_id)
+    commit = (
+        linked(code(base[:COMMIT]), links.commit_address(base) if links else None) if base else code(comparison.base_id)
+    )
     change = comparison.rate
     if change is None:
         return ours("No case was judged both at ") + commit + ours(" and now.")
@@ -91,13 +93,14 @@ def _rate(comparison: Comparison, rows: Rows) -> Markup:
 
 def _drop(change: RateChange) -> str:
     """What that proves."""
-    from skillgym_action.comparison.comparison import points, probability  # most runs have no baseline
-    from skillgym_action.model.comparison import MARGIN, SIGNIFICANT  # most runs have no baseline
+    from skillgym_action.comparison.comparison import format_points, format_probability  # most runs have no baseline
+    from skillgym_action.model.comparison import MIN_RELEVANT_DROP, SIGNIFICANCE_LEVEL  # most runs have no baseline
 
     if change.significant:
-        return f"the pass rate dropped by {points(change.drop)} ({probability(change.p)})"
-    if change.p < SIGNIFICANT:
-        return f"a drop of {points(change.drop)} ({probability(change.p)}), which is within {points(MARGIN)}"
+        return f"the pass rate dropped by {format_points(change.drop)} ({format_probability(change.p)})"
+    if change.p < SIGNIFICANCE_LEVEL:
+        margin = format_points(MIN_RELEVANT_DROP)
+        return f"a drop of {format_points(change.drop)} ({format_probability(change.p)}), which is within {margin}"
     if change.drop_at_most == 0:
-        return f"the pass rate rose by {points(-change.drop)}"
-    return f"cannot exclude a drop of up to {points(change.drop_at_most)}"
+        return f"the pass rate rose by {format_points(-change.drop)}"
+    return f"cannot exclude a drop of up to {format_points(change.drop_at_most)}"

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.comparison.statistics import wilson
+from skillgym_action.comparison.statistics import wilson_interval
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import Status
@@ -95,7 +95,7 @@ class Figures:
         if totals.retries:
             yield counted(totals.retries, "retry", "retries")
         if comparison:
-            counts = ((len(comparison.broken), "broken"), (len(comparison.mended), "mended"))
+            counts = ((len(comparison.newly_failing), "broken"), (len(comparison.fixed), "mended"))
             yield f"{', '.join(f'{n:,} {word}' for n, word in counts if n) or 'none broken'} since the baseline"
 
     def reasons(self) -> Iterator[Markup]:
@@ -156,7 +156,7 @@ class Figures:
         if digest := _digest(report):
             yield ours("suites ") + code(digest)
         if report.commit:
-            address = links.of_commit(report.commit) if links else None
+            address = links.commit_address(report.commit) if links else None
             yield ours("commit ") + linked(code(report.commit[:COMMIT]), address)
         yield ours("run ") + linked(code(report.id), links.run if links else None)
 
@@ -178,7 +178,7 @@ def _sums(name: Markup, totals: Totals, columns: list[Status]) -> tuple[Markup, 
 
 def _rate(totals: Totals) -> str:
     """The rate of the judged with its 95 % interval: ``90 % [77, 96]``."""
-    interval = wilson(totals.green, totals.judged)
+    interval = wilson_interval(totals.green, totals.judged)
     if interval is None or totals.pass_rate is None:
         return "—"
     low, high = (round(100 * bound) for bound in interval)

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from junit_xml import TestCase, TestSuite
 
-from skillgym_action.model.scores import shown
+from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import GREEN, LIMIT, Status
 from skillgym_action.reporters.wording import cause, leaked, score
 from skillgym_action.text.escaping import clipped, tail, xml_text
@@ -132,9 +132,9 @@ def _complete(element: Element, result: Result) -> None:
 
 def _properties(result: Result) -> Iterator[tuple[str, object]]:
     yield "status", result.status
-    yield "score", None if result.score is None else shown(result.score)
+    yield "score", None if result.score is None else format_score(result.score)
     threshold = result.judgement.threshold
-    yield "threshold", None if threshold is None else shown(threshold)
+    yield "threshold", None if threshold is None else format_score(threshold)
     yield "cost_usd", result.cost.usd
     usage = result.usage
     yield "tokens.input", usage.input_tokens

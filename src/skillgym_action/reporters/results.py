@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.scores import DIGITS
+from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.totals import totals
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.text.escaping import tail
@@ -189,7 +189,7 @@ def _outcome(outcome: Outcome) -> dict[str, object]:
 
 
 def _score(score: float | None) -> float | None:
-    return round(score, DIGITS) if score is not None and math.isfinite(score) else None
+    return round(score, SCORE_DIGITS) if score is not None and math.isfinite(score) else None
 
 
 def _attempt(attempt: Attempt) -> dict[str, object]:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from skillgym_action.model.scores import shown
+from skillgym_action.model.scores import format_score
 from skillgym_action.reporters.wording import amount, cause, cost, counted, duration, place, retries, runner_id
 from skillgym_action.text.escaping import clipped, code_fence, code_span, markdown_inline
 
@@ -63,7 +63,7 @@ class Rows:
     @classmethod
     def of(cls, report: RunReport) -> Rows:
         """For the rows of this report."""
-        broken = report.comparison.broken if report.comparison else ()
+        broken = report.comparison.newly_failing if report.comparison else ()
         return cls(
             several=len(report.suites) > 1, links=report.links, broken=frozenset(pair.after.index for pair in broken)
         )
@@ -76,7 +76,7 @@ class Rows:
             time=ours(duration(result.duration_ms)),
             cost=ours(cost(result)),
             tokens=ours(amount(result.usage.total_tokens)),
-            score=ours("" if result.score is None else shown(result.score)),
+            score=ours("" if result.score is None else format_score(result.score)),
             retries=_retries(result),
         )
 
@@ -132,7 +132,7 @@ class Rows:
 
     def place(self, location: Location) -> Markup:
         """A place in a file, as a link if it is in the commit."""
-        return linked(code(str(location)), self.links.of(location) if self.links else None)
+        return linked(code(str(location)), self.links.line_address(location) if self.links else None)
 
 
 def _rest(result: Result) -> str:

@@ -176,7 +176,7 @@ def suites_from_of(report: RunReport, room: Room) -> Block:
     told = report.suites_from
     if told is None:
         return NO_LINES
-    address = report.links.of_commit(told.commit) if told.commit and report.links else None
+    address = report.links.commit_address(told.commit) if told.commit and report.links else None
     commit = ours(", commit ") + linked(code(told.commit[:COMMIT]), address) if told.commit else NOTHING
     title = ours("Suites and configuration are those of ") + code(clipped(told.folder, NAME)) + commit
     sentences = tuple(suites_from(told))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem
-from skillgym_action.model.scores import shown
+from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, LIMIT, Status
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ def score(judgement: Judgement) -> str:
     """``score 0.5 of 0.8``, the latter being the threshold; empty without a score."""
     if judgement.score is None:
         return ""
-    of = "" if judgement.threshold is None else f" of {shown(judgement.threshold)}"
-    return f"score {shown(judgement.score)}{of}"
+    of = "" if judgement.threshold is None else f" of {format_score(judgement.threshold)}"
+    return f"score {format_score(judgement.score)}{of}"
 
 
 def place(result: Result) -> Location:

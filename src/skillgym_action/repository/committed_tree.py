@@ -12,10 +12,11 @@ import subprocess
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
-from skillgym_action.filesystem.bundle import LONGEST_TARGET, BundleEntry
-from skillgym_action.filesystem.descriptor_walk import FOLDER
+from skillgym_action.filesystem.bundle import BundleEntry
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.unpacking import unpack
+from skillgym_action.limits import MAX_BUNDLE_LINK_BYTES
 from skillgym_action.repository.repository import SAFE_GIT_OPTIONS
 from skillgym_action.repository.walk import GIT
 
@@ -62,7 +63,7 @@ class CommittedTree:
             wanted.seek(0)
             self._git("cat-file", "--batch", stdin=wanted, stdout=contents)
             contents.seek(0)
-            folder = os.open(target, FOLDER | os.O_CLOEXEC)
+            folder = os.open(target, FOLDER_FLAGS)
             try:
                 unpack(Folder(folder), _filled(entries, contents))
             finally:
@@ -115,10 +116,10 @@ def _filled(entries: list[tuple[BundleEntry, bytes]], contents: IO[bytes]) -> It
         size = int(head[2])
         end = contents.tell() + size + 1  # a line feed follows each object
         if entry.kind == "link":
-            entry.target = _target(contents.read(size) if size <= LONGEST_TARGET else b"", entry.path)
+            entry.target = _target(contents.read(size) if size <= MAX_BUNDLE_LINK_BYTES else b"", entry.path)
             yield entry
         else:
-            yield entry.holding(size, lambda size=size: _chunks(contents, size))  # type: ignore[misc]
+            yield entry.with_content(size, lambda size=size: _chunks(contents, size))  # type: ignore[misc]
         contents.seek(end)
 
 

@@ -129,7 +129,7 @@ class Repository:
         With ``exclusions``, entries that cannot be read are left out; otherwise they are errors.
         """
         for name in names:
-            self._processes.cancelled.heed()
+            self._processes.cancelled.raise_if_cancelled()
             if exclusions and exclusions.has(name):
                 continue
             with _path_in_errors(name), suppress(FileNotFoundError, *([PermissionError] if exclusions else [])):

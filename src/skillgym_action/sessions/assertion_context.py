@@ -8,6 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.javascript.regex import Patience
+from skillgym_action.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Usage
@@ -26,11 +27,9 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import Workspace, WorkspaceFiles
 
-TAIL = 8 * 1024
-
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandRun:
     """A command that was run; fulfils ``assertions.CommandResult``."""
 
     capture: Capture
@@ -53,7 +52,7 @@ class Ran:
     @property
     def tail(self) -> str:
         """The end of its output: stdout, then stderr."""
-        return self.capture.stdout.tail(TAIL) + self.capture.stderr.tail(TAIL)
+        return self.capture.stdout.tail(COMMAND_TAIL_BYTES) + self.capture.stderr.tail(COMMAND_TAIL_BYTES)
 
 
 class SuiteClassifier:
@@ -117,10 +116,12 @@ class SessionAssertionContext(SuiteClassifier):
         """The execution's time limit in seconds."""
         return self._execution.timeout
 
-    def run(self, command: str, timeout: float) -> Ran:
+    def run(self, command: str, timeout: float) -> CommandRun:
         """A shell command at the workspace root."""
         argv, identity = ("sh", "-c", command), self._workspace.identity
-        return Ran(self._run(Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, identity=identity)))
+        return CommandRun(
+            self._run(Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, identity=identity))
+        )
 
     def execute(self, invocation: Invocation) -> Capture:
         """Any program of the suite, with a home of its own and no secrets."""
@@ -170,7 +171,7 @@ class SessionAssertionContext(SuiteClassifier):
         return self._services.hosts.judge(self._execution.suite.file, case_id, self.report)
 
 
-def runner_reference(execution: Execution) -> RunnerRef:
+def runner_ref(execution: Execution) -> RunnerRef:
     """The runner as session reports name it."""
     runner = execution.runner
     agent = AgentRef(type=runner.agent.type, model=execution.model)
@@ -180,7 +181,7 @@ def runner_reference(execution: Execution) -> RunnerRef:
 def _nothing_reported(execution: Execution) -> SessionReport:
     prompt = execution.case.prompt
     usage = Usage(input_chars=len(prompt))
-    return SessionReport(runner=runner_reference(execution), prompt=prompt, cwd="", usage=usage)
+    return SessionReport(runner=runner_ref(execution), prompt=prompt, cwd="", usage=usage)
 
 
 def _publisher(question: Question[T], answer: Answer[T]) -> dict[str, object]:

@@ -22,7 +22,7 @@ HOME = "session-home"
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class FollowUpRecord:
     """What belongs to the questions: the session, the agent's own ``records``, where its workspace is ``kept``.
 
     ``records`` lie below ``folder`` as they did below the agent's home.
@@ -40,7 +40,9 @@ def follow_ups(judgement: Judgement) -> tuple[FollowUp, ...]:
     return tuple(question for outcome in judgement.outcomes for question in outcome.follow_ups)
 
 
-def remember(services: Services, execution: Execution, workspace: Workspace, folder: Path, told: Remembered) -> None:
+def store_follow_up(
+    services: Services, execution: Execution, workspace: Workspace, folder: Path, told: FollowUpRecord
+) -> None:
     """Write the questions, and what of the agent's home its resuming needs.
 
     A session finds its records by the path of its workspace, hence the paths.

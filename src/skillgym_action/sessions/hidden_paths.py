@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.sessions.hooks import place_of
+from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.workspaces.closed_paths import closed_but_to
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def withheld(services: Services, executions: tuple[Execution, ...]) -> Iterator[None]:
+def hide_suites(services: Services, executions: tuple[Execution, ...]) -> Iterator[None]:
     """Suites are closed to their agents as long as the context lasts. Raises UsageError where that cannot be."""
     user, root = services.processes.user, services.repository.root
     roots = {root, services.suites.root}
@@ -48,7 +48,7 @@ def _needed(services: Services, executions: Iterable[Execution]) -> Iterator[tup
     """Who needs what, by absolute paths."""
     yield "every agent", services.workspaces.root
     for execution in executions:
-        agent, spec = execution.runner.agent, place_of(execution)
+        agent, spec = execution.runner.agent, workspace_spec(execution)
         if AGENTS[agent.type].plays:
             continue
         who = f"{execution.case.id} [{execution.runner.id}]"

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.limits import HOOK_TAIL_BYTES
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import WorkspaceSpec
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import Workspace
 
-TAIL = 500
-
 
 class NotPreparedError(Exception):
     """A workspace could not be made ready."""
@@ -38,7 +37,7 @@ class NotPreparedError(Exception):
         self.workspace = workspace
 
 
-def place_of(execution: Execution) -> WorkspaceSpec:
+def workspace_spec(execution: Execution) -> WorkspaceSpec:
     """Where the session takes place. An agent with a place of its own stays there, unless somebody names another.
 
     What an agent once changed in a directory of the user's is played in a copy: the user has gone on since.
@@ -52,16 +51,16 @@ def place_of(execution: Execution) -> WorkspaceSpec:
     return said
 
 
-def common_place(execution: Execution, *, one_user: bool) -> str | None:
+def shared_workspace_name(execution: Execution, *, one_user: bool) -> str | None:
     """The name of the directory that the session has in common with others, which wait for each other; None: its own.
 
     ``one_user``: sessions in directories that the tool did not make all run as one user, and each ends what it runs.
     """
-    spec = place_of(execution)
+    spec = workspace_spec(execution)
     if spec.mode == "none" and one_user:
         return ""
     lasts = spec.mode == "shared" or (
-        spec.mode == "none" and bool(spec.hooks.around(execution.runner.hooks).before_all)
+        spec.mode == "none" and bool(spec.hooks.enclosing(execution.runner.hooks).before_all)
     )
     return _name(execution) if lasts else None
 
@@ -72,9 +71,9 @@ def _name(execution: Execution) -> str:
     return f"{execution.suite.path}{own}"
 
 
-def prepared(services: Services, execution: Execution, folder: Path) -> Workspace:
+def prepare_workspace(services: Services, execution: Execution, folder: Path) -> Workspace:
     """A workspace that is ready for the agent; ``folder`` takes logs. Raises NotPreparedError."""
-    around = _Around(services, execution, folder)
+    around = _SessionHooks(services, execution, folder)
     try:
         if around.spec.mode == "none":
             place = around.spec.cwd or services.repository.root
@@ -96,25 +95,25 @@ def prepared(services: Services, execution: Execution, folder: Path) -> Workspac
     return workspace
 
 
-def after_agent(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
+def run_hooks_after_agent(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
     """After the agent and before the judgement: nothing, unless it is to come last."""
-    around = _Around(services, execution, folder)
-    if around.spec.judged_last:
+    around = _SessionHooks(services, execution, folder)
+    if around.spec.judge_after_hooks:
         around.after("after_each", around.hooks.after_each, workspace)
 
 
-def finished(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
+def run_hooks_after_session(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
     """After the judgement."""
-    around = _Around(services, execution, folder)
-    if not around.spec.judged_last:
+    around = _SessionHooks(services, execution, folder)
+    if not around.spec.judge_after_hooks:
         around.after("after_each", around.hooks.after_each, workspace)
     if not around.lasts:
         around.after("after_all", around.hooks.after_all, workspace)
 
 
-def all_finished(services: Services, execution: Execution) -> None:
+def run_hooks_after_all(services: Services, execution: Execution) -> None:
     """After the last session in a workspace that several shared."""
-    around = _Around(services, execution, services.directory.place / execution.directory / "after-all")
+    around = _SessionHooks(services, execution, services.directory.place / execution.directory / "after-all")
     if around.lasts and around.hooks.after_all and services.workspaces.has_shared(around.name):
         around.folder = services.directory.folder(f"{execution.directory}/after-all")
         workspace = services.workspaces.shared(around.name, around.spec, lambda _: None)
@@ -122,13 +121,13 @@ def all_finished(services: Services, execution: Execution) -> None:
         services.workspaces.discard(workspace)
 
 
-class _Around:
+class _SessionHooks:
     """The commands around one session."""
 
     def __init__(self, services: Services, execution: Execution, folder: Path) -> None:
         self.services, self.execution, self.folder = services, execution, folder
-        self.spec = place_of(execution)
-        self.hooks: Hooks = self.spec.hooks.around(execution.runner.hooks)
+        self.spec = workspace_spec(execution)
+        self.hooks: Hooks = self.spec.hooks.enclosing(execution.runner.hooks)
 
     @property
     def name(self) -> str:
@@ -138,7 +137,7 @@ class _Around:
     @property
     def lasts(self) -> bool:
         """Whether the directory is that of other sessions, too."""
-        return common_place(self.execution, one_user=False) is not None
+        return shared_workspace_name(self.execution, one_user=False) is not None
 
     def reach(self, workspace: Workspace) -> None:
         """Raises NotPreparedError where the agent's user cannot work in the directory; says so where it cannot write.
@@ -269,5 +268,5 @@ def _failure(invocation: Invocation, capture: Capture) -> str | None:
         Ending.EXITED: f"exit code {capture.exit_code}",
         Ending.TIMED_OUT: f"no end after {invocation.timeout:g} s",
     }.get(capture.ending, capture.ending)
-    tail = capture.stderr.tail(TAIL).strip()
+    tail = capture.stderr.tail(HOOK_TAIL_BYTES).strip()
     return (capture.error or f"{invocation.argv[0]}: {how}") + (f"\n{tail}" if tail else "")

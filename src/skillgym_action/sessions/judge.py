@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.result import Failure, Judgement, Outcome
-from skillgym_action.model.scores import case_score, reaches, shown, why_below
+from skillgym_action.model.scores import case_score, format_score, reaches_threshold, reason_for_low_score
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.assertion import AssertionContext, Classifier
     from skillgym_action.model.suite import Case
 
-CANCELLED = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
+CANCELLED_JUDGEMENT = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
 
 
 def judge(case: Case, context: AssertionContext, trouble: Trouble | None) -> Judgement:
@@ -24,7 +24,7 @@ def judge(case: Case, context: AssertionContext, trouble: Trouble | None) -> Jud
     outcomes = tuple(_outcomes(case, context, diagnosis=trouble is not None))
     trouble = trouble or _undecided(case, outcomes)
     if trouble:
-        return classified(case, context, errored(trouble, outcomes))
+        return with_suite_class(case, context, trouble_judgement(trouble, outcomes))
     if case.threshold is None:
         return _decided(case, context, outcomes, None)
     score = case_score(outcomes, case.threshold)
@@ -34,14 +34,14 @@ def judge(case: Case, context: AssertionContext, trouble: Trouble | None) -> Jud
 def _decided(case: Case, context: AssertionContext, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
     """The judgement of a case that all assertions that matter could tell of."""
     if _has_failed(case, outcomes):
-        judgement = classified(case, context, _failed(case, outcomes))
+        judgement = with_suite_class(case, context, _failed(case, outcomes))
         return replace(judgement, status=Status.EXPECTED_FAILED) if case.expected_fail else judgement
     if case.expected_fail:
         return _unexpectedly_passed(case, outcomes, score)
     return Judgement(status=Status.PASSED, outcomes=outcomes)
 
 
-def errored(trouble: Trouble, outcomes: tuple[Outcome, ...] = ()) -> Judgement:
+def trouble_judgement(trouble: Trouble, outcomes: tuple[Outcome, ...] = ()) -> Judgement:
     """The judgement on a session with trouble: errored, or failed where the agent passed a limit."""
     kind = TROUBLES[trouble.kind]
     undecided = (outcome for outcome in outcomes if outcome.passed is None)
@@ -70,7 +70,7 @@ def _has_failed(case: Case, outcomes: tuple[Outcome, ...]) -> bool:
     """Whether the case has failed whatever those would say that could not tell."""
     if case.threshold is None:
         return any(outcome.passed is False for outcome in outcomes)
-    return not reaches(case_score(outcomes, case.threshold, undecided=1.0), case.threshold)
+    return not reaches_threshold(case_score(outcomes, case.threshold, undecided=1.0), case.threshold)
 
 
 def _undecided(case: Case, outcomes: tuple[Outcome, ...]) -> Trouble | None:
@@ -86,7 +86,7 @@ def _failed(case: Case, outcomes: tuple[Outcome, ...]) -> Judgement:
     blamed = next((outcome for outcome in outcomes if outcome.passed is False), None)
     message = blamed.explanation if blamed else ""
     if case.threshold is not None:
-        message, blamed = why_below(outcomes, case.threshold)
+        message, blamed = reason_for_low_score(outcomes, case.threshold)
     location = (blamed.location if blamed else None) or case.location
     return Judgement(
         status=Status.FAILED,
@@ -98,7 +98,7 @@ def _failed(case: Case, outcomes: tuple[Outcome, ...]) -> Judgement:
 
 
 def _unexpectedly_passed(case: Case, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
-    held = "every assertion holds" if score is None else f"the score is {shown(score)}"
+    held = "every assertion holds" if score is None else f"the score is {format_score(score)}"
     message = f"{held} although the case expects a failure: the expectation is stale or the agent improved"
     return Judgement(
         status=Status.UNEXPECTED_PASSED,
@@ -108,7 +108,7 @@ def _unexpectedly_passed(case: Case, outcomes: tuple[Outcome, ...], score: float
     )
 
 
-def classified(case: Case, context: Classifier, judgement: Judgement) -> Judgement:
+def with_suite_class(case: Case, context: Classifier, judgement: Judgement) -> Judgement:
     """The suite's own classifier has the last word on the class of what did not pass, never on the status."""
     if not case.classify or judgement.failure is None:
         return judgement

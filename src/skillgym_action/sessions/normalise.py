@@ -9,6 +9,7 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_EVIDENCE_COMMAND_CHARS
 from skillgym_action.model.session_report import (
     Command,
     Cost,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session_report import Price, RunnerRef
 
 
-def session_report(
+def normalise(
     transcript: Transcript,
     capture: Capture,
     session: Session,
@@ -98,7 +99,7 @@ def _reads(events: Iterable[Event], cwd: str, home: str) -> dict[str, str]:
             reads.setdefault(event.path, f"read: {_from_folder(event.path, cwd, home)}")
         elif isinstance(event, Command) and not event.exit_code:
             for path in files_read(event.command):
-                reads.setdefault(_absolute(path, cwd, home), f"command: {event.command[:200]}")
+                reads.setdefault(_absolute(path, cwd, home), f"command: {event.command[:MAX_EVIDENCE_COMMAND_CHARS]}")
     return reads
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.findings import together
+from skillgym_action.model.findings import unique_findings
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import ExecuteOptions
 
 
-def upcoming(execution: Execution, held: Sequence[SessionResult], options: ExecuteOptions) -> tuple[int, int] | None:
+def next_session(
+    execution: Execution, held: Sequence[SessionResult], options: ExecuteOptions
+) -> tuple[int, int] | None:
     """Repetition and session that come next, both counted from 1; None: the execution has come to its end.
 
     A repetition that succeeds is followed by the next one; one that does not is tried again, as often as allowed.
@@ -35,16 +37,16 @@ def upcoming(execution: Execution, held: Sequence[SessionResult], options: Execu
         tried = sum(one.trouble is None for one in own)
     else:  # a recording ends as it did
         again = 0 if execution.runner.agent.type == "replay" else TROUBLES[last.trouble.kind].retries
-        tried = troubled(held)
+        tried = count_troubled(held)
     return (repetition, last.attempt.session + 1) if tried <= again else None
 
 
-def troubled(held: Sequence[SessionResult]) -> int:
+def count_troubled(held: Sequence[SessionResult]) -> int:
     """How many sessions of the last repetition had trouble."""
     return sum(one.trouble is not None for one in held if one.attempt.repetition == held[-1].attempt.repetition)
 
 
-def combined(held: Sequence[SessionResult], judgement: Judgement) -> Result:
+def combined_result(held: Sequence[SessionResult], judgement: Judgement) -> Result:
     """The result of an execution with these sessions: averages over those that succeeded, the cost of all."""
     if len(held) == 1 and held[0].judgement is judgement:
         return held[0].result
@@ -56,7 +58,7 @@ def combined(held: Sequence[SessionResult], judgement: Judgement) -> Result:
         usage=_mean_usage([one.usage for one in counted]),
         cost=_sum([one.result.cost for one in held]),
         attempts=tuple(one.attempt for one in held),
-        findings=together(finding for one in held for finding in one.result.findings),
+        findings=unique_findings(finding for one in held for finding in one.result.findings),
     )
 
 

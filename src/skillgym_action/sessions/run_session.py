@@ -11,8 +11,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS, agent_named
-from skillgym_action.clock import iso
-from skillgym_action.filesystem.cleanup import remove
+from skillgym_action.clock import iso_timestamp
+from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
@@ -21,12 +21,12 @@ from skillgym_action.model.session_report import Cost, SessionReport, Trouble, U
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.processes.outputs import OutputFile
 from skillgym_action.sessions import hooks
-from skillgym_action.sessions.assertion_context import SessionAssertionContext, SuiteClassifier, runner_reference
-from skillgym_action.sessions.follow_up import Remembered, follow_ups, remember
-from skillgym_action.sessions.judge import CANCELLED, classified, errored, judge
-from skillgym_action.sessions.limits import Limits
-from skillgym_action.sessions.normalise import session_report
-from skillgym_action.sessions.secret_scan import Leaks
+from skillgym_action.sessions.assertion_context import SessionAssertionContext, SuiteClassifier, runner_ref
+from skillgym_action.sessions.follow_up import FollowUpRecord, follow_ups, store_follow_up
+from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_judgement, with_suite_class
+from skillgym_action.sessions.normalise import normalise
+from skillgym_action.sessions.secret_scan import SecretScan
+from skillgym_action.sessions.session_limits import SessionLimits
 from skillgym_action.text.escaping import plain
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
 from skillgym_action.workspaces.archive import SavedChanges, save_changes, save_workspace
@@ -48,7 +48,7 @@ LOST = "the process that looks after the session's programs was killed, hence no
 NOTHING = Cost(usd=0.0, source="computed")
 
 
-def attempt(
+def run_session(
     services: Services,
     execution: Execution,
     repetition: int,
@@ -64,29 +64,31 @@ def attempt(
     kept = f"workspaces/{execution.directory}/repeat-{repetition}" + (f"-session-{number}" if number > 1 else "")
     folder = services.directory.folder(directory)
     services.directory.clear(kept)
-    leaks = Leaks(services.directory, folder, execution.case.prompt)
+    leaks = SecretScan(services.directory, folder, execution.case.prompt)
     began = services.clock.seconds()
     report, cost = None, NOTHING
     try:
-        workspace = hooks.prepared(services, execution, folder)
+        workspace = hooks.prepare_workspace(services, execution, folder)
     except hooks.NotPreparedError as error:
         if error.workspace:
             _cleaned_up(services, error.workspace, kept if options.keep == "all" else None)
         trouble: Trouble | None = error.trouble
-        judgement = errored(error.trouble)
-        told = classified(execution.case, SuiteClassifier(services, execution), judgement)
-        judgement = CANCELLED if services.cancelled else told
+        judgement = trouble_judgement(error.trouble)
+        told = with_suite_class(execution.case, SuiteClassifier(services, execution), judgement)
+        judgement = CANCELLED_JUDGEMENT if services.cancelled else told
     else:
         home = services.workspaces.new_records_folder()
         report, trouble, records = _held(services, execution, workspace, leaks, (repetition, options.max_steps, home))
         cost = report.cost if report else Cost()
         judgement = _judged(services, execution, workspace, leaks, (report, trouble, options.keep), begins)
-        hooks.finished(services, execution, workspace, folder)
+        hooks.run_hooks_after_session(services, execution, workspace, folder)
         questions = follow_ups(judgement) if report else ()
         if report and questions:
-            remember(services, execution, workspace, folder, Remembered(questions, report, home, records, kept))
+            store_follow_up(
+                services, execution, workspace, folder, FollowUpRecord(questions, report, home, records, kept)
+            )
         if records:
-            remove(home)
+            remove_path(home)
         _cleaned_up(services, workspace, kept if _is_kept(options.keep, judgement, asked=bool(questions)) else None)
     if judgement.failure:
         leaks.write("error.json", json.dumps(to_json(judgement.failure)))
@@ -94,7 +96,7 @@ def attempt(
     took = round((services.clock.seconds() - began) * 1000) if took is None else took
     one = _as_listed((repetition, number), judgement, took, directory)
     result = replace(
-        result_of(execution, judgement, report),
+        execution_result(execution, judgement, report),
         duration_ms=one.duration_ms,
         cost=_together(cost, judgement.cost_usd),
         attempts=(one,),
@@ -123,7 +125,7 @@ def _is_kept(keep: str, judgement: Judgement, *, asked: bool) -> bool:
     return keep != "none" and (asked or (keep == "all" and judgement.status not in GREEN))
 
 
-def result_of(execution: Execution, judgement: Judgement, report: SessionReport | None = None) -> Result:
+def execution_result(execution: Execution, judgement: Judgement, report: SessionReport | None = None) -> Result:
     """The result of an execution: without a session, or what the report of its only one says."""
     return Result(
         index=execution.index,
@@ -166,7 +168,11 @@ def _cleaned_up(services: Services, workspace: Workspace, kept: str | None) -> N
 
 
 def _held(
-    services: Services, execution: Execution, workspace: Workspace, leaks: Leaks, settings: tuple[int, int | None, Path]
+    services: Services,
+    execution: Execution,
+    workspace: Workspace,
+    leaks: SecretScan,
+    settings: tuple[int, int | None, Path],
 ) -> tuple[SessionReport | None, Trouble | None, tuple[Path, ...]]:
     """The session: what the agent did, why that cannot be judged, if so, and copies of the agent's records of it.
 
@@ -183,7 +189,7 @@ def _held(
         folders=workspace.folders,
     )
     watched = AGENTS[runner.agent.type].streams or runner.agent.output == "events"
-    limits = Limits(agent, session) if watched else None
+    limits = SessionLimits(agent, session) if watched else None
     began = services.clock.now()
     try:
         workspace.write(invocation.files)
@@ -201,8 +207,13 @@ def _held(
             if collected:
                 capture = replace(capture, collected=tuple(map(OutputFile, collected)))
             transcript = agent.transcript(capture, session)
-            report = session_report(
-                transcript, capture, session, runner_reference(execution), started_at=iso(began), ended_at=iso(ended)
+            report = normalise(
+                transcript,
+                capture,
+                session,
+                runner_ref(execution),
+                started_at=iso_timestamp(began),
+                ended_at=iso_timestamp(ended),
             )
         finally:  # before anything of it is quoted: half a key could not be recognised any more
             leaks.in_output(path for path in collected if path.suffix == ".jsonl")
@@ -266,18 +277,18 @@ def _judged(
     services: Services,
     execution: Execution,
     workspace: Workspace,
-    leaks: Leaks,
+    leaks: SecretScan,
     held: tuple[SessionReport | None, Trouble | None, str],
     begins: Step,
 ) -> Judgement:
     report, trouble, keep = held
     if services.cancelled:
-        return CANCELLED
+        return CANCELLED_JUDGEMENT
     folder = leaks.folder
     try:
         changes = workspace.changes()
     except OSError as error:
-        return errored(Trouble(kind="workspace", message=f"the workspace cannot be read: {error}"))
+        return trouble_judgement(Trouble(kind="workspace", message=f"the workspace cannot be read: {error}"))
     saved = save_changes(workspace, changes, folder / "changes") if keep != "none" else SavedChanges(complete=False)
     complete = saved.complete and leaks.in_changes(changes, workspace)
     links = {"links": dict(saved.links)} if saved.links else {}
@@ -287,12 +298,12 @@ def _judged(
         leaks.in_artifact("report.json", json.dumps(to_json(report)))
     context = SessionAssertionContext(services, execution, workspace, folder, begins)
     context.report = report
-    if hooks.place_of(execution).judged_last:
+    if hooks.workspace_spec(execution).judge_after_hooks:
         context.file_changes()  # of the agent alone
-        hooks.after_agent(services, execution, workspace, folder)
+        hooks.run_hooks_after_agent(services, execution, workspace, folder)
     try:
         judgement = judge(execution.case, context, trouble)
     except OSError as error:
-        judgement = errored(Trouble(kind="workspace", message=f"the session could not be judged: {error}"))
-    judgement = CANCELLED if services.cancelled else judgement
+        judgement = trouble_judgement(Trouble(kind="workspace", message=f"the session could not be judged: {error}"))
+    judgement = CANCELLED_JUDGEMENT if services.cancelled else judgement
     return judgement if judgement.cost_usd == context.cost_usd else replace(judgement, cost_usd=context.cost_usd)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.findings import Finding, together
+from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARS, MAX_ORIGINAL_FILE_BYTES
+from skillgym_action.model.findings import Finding, unique_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,12 +22,10 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.changes import Changes
     from skillgym_action.workspaces.workspace import Workspace
 
-CHANGES = "changes"
-FINAL_OUTPUT = 4000  # characters
-LARGEST_BEFORE = 16 * 1024 * 1024  # bytes of a file as the agent found it
+CHANGES_FOLDER = "changes"
 
 
-class Leaks:
+class SecretScan:
     """Those of one session, whose artifacts are in ``folder``."""
 
     def __init__(self, directory: RunDirectory, folder: Path, prompt: str) -> None:
@@ -41,7 +40,7 @@ class Leaks:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What was found, in the order in which it was looked for."""
-        return together(self._findings)
+        return unique_findings(self._findings)
 
     def hidden_in(self, result: Result) -> Result:
         """The result as everybody may know it, its final output as long as it is told.
@@ -50,7 +49,11 @@ class Leaks:
         """
         hidden = self._redactor.within(result, but=("suite", "runner"))
         said = hidden.final_output
-        return replace(hidden, final_output=said[-FINAL_OUTPUT:]) if said and len(said) > FINAL_OUTPUT else hidden
+        return (
+            replace(hidden, final_output=said[-MAX_FINAL_OUTPUT_CHARS:])
+            if said and len(said) > MAX_FINAL_OUTPUT_CHARS
+            else hidden
+        )
 
     def in_output(self, records: Iterable[Path]) -> None:
         """Clean what the agent printed; keep its own ``records`` of the session, clean."""
@@ -60,13 +63,13 @@ class Leaks:
 
     def in_changes(self, changes: Changes, workspace: Workspace) -> bool:
         """Clean what was saved of the workspace. Whether all of it is still there."""
-        saved = self.folder / CHANGES
+        saved = self.folder / CHANGES_FOLDER
         found = self._directory.clean(saved, (*changes.created, *changes.modified))
         for path, leaks in found.items():
             template = workspace.template_of(path) if path in changes.modified else None
-            content = template.folder.read(path, LARGEST_BEFORE) if template and template.folder else None
+            content = template.folder.read(path, MAX_ORIGINAL_FILE_BYTES) if template and template.folder else None
             before = self._directory.look(content) if content else frozenset()
-            self._tell({f"{CHANGES}/{path}": leaks}, self._asked | before)
+            self._tell({f"{CHANGES_FOLDER}/{path}": leaks}, self._asked | before)
         return all((saved / path).is_symlink() or (saved / path).exists() for path in found)
 
     def in_artifact(self, name: str, text: str) -> None:

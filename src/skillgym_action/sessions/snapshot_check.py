@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.clock import iso
-from skillgym_action.model.token_snapshots import Snapshot, check, unknown, used
+from skillgym_action.clock import iso_timestamp
+from skillgym_action.model.token_snapshots import Snapshot, snapshot_trouble, unknown_usage_trouble, used_tokens
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.sessions.assertion_context import SuiteClassifier
-from skillgym_action.sessions.judge import classified, errored
+from skillgym_action.sessions.judge import trouble_judgement, with_suite_class
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
 
 
-def compared(services: Services, execution: Execution, result: Result, config: SnapshotConfig | None) -> Result:
+def check_snapshot(services: Services, execution: Execution, result: Result, config: SnapshotConfig | None) -> Result:
     """A green result, held to its snapshot; where there is none, it becomes one, or that is remembered."""
     file, runner = services.snapshots, result.runner
     if config is None or file is None or runner is None or result.status not in GREEN:
         return result
-    actual = used(result.usage, config.metric)
+    actual = used_tokens(result.usage, config.metric)
     if actual is None:
-        return _errored(services, execution, result, unknown(config.metric))
+        return _errored(services, execution, result, unknown_usage_trouble(config.metric))
     taken = Snapshot(
         case_id=result.case_id,
         runner_id=runner.id,
         metric=config.metric,
         value=actual,
         agent_type=runner.agent.type,
-        updated_at=iso(services.clock.now()),
+        updated_at=iso_timestamp(services.clock.now()),
         model=result.model,
     )
     known = file.snapshot(taken.key, result.suite.path)
@@ -41,7 +41,7 @@ def compared(services: Services, execution: Execution, result: Result, config: S
         file.take(taken)
     elif known is None:
         file.miss(taken.key)
-    elif trouble := check(known, actual, config.metric, config.tolerance):
+    elif trouble := snapshot_trouble(known, actual, config.metric, config.tolerance):
         return _errored(services, execution, result, trouble)
     return result
 
@@ -49,5 +49,7 @@ def compared(services: Services, execution: Execution, result: Result, config: S
 def _errored(services: Services, execution: Execution, result: Result, trouble: Trouble) -> Result:
     """Green no more; its sessions stay as they were judged."""
     before = result.judgement
-    after = classified(execution.case, SuiteClassifier(services, execution), errored(trouble, before.outcomes))
+    after = with_suite_class(
+        execution.case, SuiteClassifier(services, execution), trouble_judgement(trouble, before.outcomes)
+    )
     return replace(result, judgement=replace(after, score=before.score, cost_usd=before.cost_usd))

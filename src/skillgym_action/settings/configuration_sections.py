@@ -21,7 +21,7 @@ from skillgym_action.agents import AGENTS, EXACT_VERSION
 from skillgym_action.documents.option_values import Count, Size
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.model.errors import did_you_mean
-from skillgym_action.model.json_codec import camel
+from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
 from skillgym_action.settings.options import FailOn, Keep, Schedule
 
@@ -34,7 +34,7 @@ class _Model(BaseModel):
         extra="forbid",
         frozen=True,
         allow_inf_nan=False,
-        alias_generator=camel,
+        alias_generator=camel_case,
         populate_by_name=True,
         defer_build=True,
     )

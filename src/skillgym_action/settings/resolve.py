@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from skillgym_action.github.event import WITH_SECRETS
+from skillgym_action.github.event import EVENTS_WITH_SECRETS
 from skillgym_action.github.publish_options import PublisherOptions
 from skillgym_action.model.errors import ConfigError, UsageError
-from skillgym_action.model.resource_limits import ResourceLimits, limits_given
+from skillgym_action.model.resource_limits import ResourceLimits, parse_limits
 from skillgym_action.model.session_report import Price
 from skillgym_action.model.suite import Bootstrap, WorkspaceSpec
 from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
@@ -126,7 +126,7 @@ def _execute_options(settings: Settings, config: Config, context: Context, runne
 def _limits(settings: Settings, config: Config, *, in_action: bool) -> ResourceLimits:
     """Key by key: what is given, else what the configuration says, else the default."""
     told = config.file.run.limits
-    configured = limits_given(told.model_dump(by_alias=True)) if told else {}
+    configured = parse_limits(told.model_dump(by_alias=True)) if told else {}
     return replace(default_limits(in_action=in_action), **{**configured, **dict(settings.limits)})
 
 
@@ -165,7 +165,7 @@ def _snapshot_options(settings: Settings, config: Config, context: Context) -> S
     path = (config.folder or context.cwd) / (told.path or SNAPSHOTS)
     return SnapshotConfig(
         path=path,
-        named=os.path.relpath(path, suite_source.cwd),
+        display_path=os.path.relpath(path, suite_source.cwd),
         metric=told.metric,
         tolerance=Tolerance(absolute=told.tolerance.absolute, percent=told.tolerance.percent),
         update=settings.update_snapshots,
@@ -189,7 +189,7 @@ def _suite_comparison(settings: Settings, context: Context) -> SuiteComparison:
     untrusted = event is not None and event.untrusted
     without: Literal["changed", "warning", "nothing"] = "changed"
     if context.job and not untrusted:
-        without = "warning" if event and event.name in WITH_SECRETS else "nothing"
+        without = "warning" if event and event.name in EVENTS_WITH_SECRETS else "nothing"
     return SuiteComparison(all_expected=untrusted or bool(settings.paths), without_checkout=without)
 
 
@@ -227,7 +227,9 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
     from skillgym_action.model.judge_question import JudgeConfig
 
     protocol = PROTOCOLS[told.api]
-    known = {name: environment[name] for name in (protocol.key, protocol.base_url) if environment.get(name)}
+    known = {
+        name: environment[name] for name in (protocol.key_variable, protocol.base_url_variable) if environment.get(name)
+    }
     try:
         env = {**known, **resolved_env(told.env, environment, "run.judge.env")}
         return JudgeConfig(api=told.api, model=told.model, env=env, prices=_prices(config))

@@ -8,8 +8,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.formats import format_named
+from skillgym_action.limits import SUITE_HEAD_BYTES
 from skillgym_action.model.errors import UsageError
-from skillgym_action.model.suite import Found
+from skillgym_action.model.suite import FoundSuite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from skillgym_action.repository.repository import Repository
     from skillgym_action.settings.options import DiscoverOptions
 
-HEAD = 64 * 1024
 EXTENSIONS = {
     ".json": ("x-bench", "agentv"),
     ".py": ("python",),
@@ -26,11 +26,11 @@ EXTENSIONS = {
 }
 
 
-def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tuple[Found, ...]:
+def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tuple[FoundSuite, ...]:
     """The suite files below ``options.paths``, sorted, without doubles. Raises UsageError for a path not there."""
     wanted = [path for path in options.paths if not path.startswith("!")]
     unwanted = [path.removeprefix("!") for path in options.paths if path.startswith("!")]
-    found: dict[str, Found] = {}
+    found: dict[str, FoundSuite] = {}
     for path in wanted or [os.fspath(repository.root if not options.paths else cwd)]:
         try:
             for suite in _below(repository, cwd, path, options):
@@ -47,7 +47,7 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
     return tuple(found[path] for path in sorted(found) if not any(_matches(path, pattern) for pattern in unwanted))
 
 
-def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOptions) -> Iterator[Found]:
+def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOptions) -> Iterator[FoundSuite]:
     target = repository.checkout.under_root(cwd / path)
     if target.is_dir():
         yield from _searched(repository, repository.files(_folder(repository, path, target)), options)
@@ -74,7 +74,7 @@ def _folder(repository: Repository, path: str, target: Path) -> Path:
     return repository.root / target.resolve().relative_to(repository.root.resolve())
 
 
-def _named(repository: Repository, file: Path, options: DiscoverOptions) -> Found:
+def _named(repository: Repository, file: Path, options: DiscoverOptions) -> FoundSuite:
     path = _relative(repository, file)
     formats = options.formats or EXTENSIONS.get(file.suffix.lower(), ())
     if not formats:
@@ -89,10 +89,10 @@ def _named(repository: Repository, file: Path, options: DiscoverOptions) -> Foun
         except OSError:  # which `load` reports
             likely = (name for name in formats if format_named(name).named(path))
         formats = (*likely, *formats)
-    return Found(path=path, file=file, format=formats[0])
+    return FoundSuite(path=path, file=file, format=formats[0])
 
 
-def _searched(repository: Repository, paths: Iterable[str], options: DiscoverOptions) -> Iterator[Found]:
+def _searched(repository: Repository, paths: Iterable[str], options: DiscoverOptions) -> Iterator[FoundSuite]:
     """Files that are suites; what is called like one and cannot be read is taken too, for `load` to report."""
     for path in paths:
         names = EXTENSIONS.get(PurePosixPath(path).suffix.lower(), ())
@@ -109,13 +109,13 @@ def _searched(repository: Repository, paths: Iterable[str], options: DiscoverOpt
         except OSError:
             pass
         for name in likely[:1]:
-            yield Found(path=path, file=file, format=name)
+            yield FoundSuite(path=path, file=file, format=name)
 
 
 def _head(repository: Repository, file: Path) -> str:
     """The beginning. Raises OSError, also for what is no regular file and for links that lead out of the checkout."""
     with open(file, "rb", opener=repository.checkout.opener(file)) as opened:
-        return opened.read(HEAD).decode("utf-8", "replace")
+        return opened.read(SUITE_HEAD_BYTES).decode("utf-8", "replace")
 
 
 def _relative(repository: Repository, target: Path) -> str:

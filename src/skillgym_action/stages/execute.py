@@ -9,17 +9,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.dependencies import chains, in_order, unmet
+from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
+from skillgym_action.model.dependencies import dependency_groups, dependency_order, unmet_dependency
 from skillgym_action.model.result import Failure, Judgement, Result, SessionResult
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
 from skillgym_action.sessions.assertion_context import SuiteClassifier
 from skillgym_action.sessions.budget import Budget
-from skillgym_action.sessions.hidden_paths import withheld
-from skillgym_action.sessions.hooks import all_finished, common_place
-from skillgym_action.sessions.judge import CANCELLED, classified, errored
-from skillgym_action.sessions.repetitions import combined, troubled, upcoming
-from skillgym_action.sessions.run_session import attempt, result_of
-from skillgym_action.sessions.snapshot_check import compared
+from skillgym_action.sessions.hidden_paths import hide_suites
+from skillgym_action.sessions.hooks import run_hooks_after_all, shared_workspace_name
+from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_class
+from skillgym_action.sessions.repetitions import combined_result, count_troubled, next_session
+from skillgym_action.sessions.run_session import execution_result, run_session
+from skillgym_action.sessions.snapshot_check import check_snapshot
 from skillgym_action.storage.journal import event_line, session_line
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.storage.journal import Journal
 
-LONGEST_WAIT = 60.0
-
 
 def execute(services: Services, plan: Plan, options: ExecuteOptions, journal: Journal) -> tuple[Result, ...]:
     """All results of the plan, in its order, whatever finishes first; sessions that ``journal`` knows are not held."""
@@ -41,7 +40,7 @@ def execute(services: Services, plan: Plan, options: ExecuteOptions, journal: Jo
     line = _Line(services, plan, options, journal)
     lanes = deque(_lanes(plan, options, one_user=services.processes.user is not None))
     with (
-        withheld(services, plan.executions),
+        hide_suites(services, plan.executions),
         ThreadPoolExecutor(max_workers=options.jobs, thread_name_prefix="execution") as pool,
     ):
         try:
@@ -52,7 +51,7 @@ def execute(services: Services, plan: Plan, options: ExecuteOptions, journal: Jo
             services.cancelled.set()  # nothing more is started, and what runs ends soon
             raise
     for execution in {(one.suite.path, one.runner.id): one for one in plan.executions}.values():
-        all_finished(services, execution)
+        run_hooks_after_all(services, execution)
     if services.snapshots:
         services.snapshots.save()
     return tuple(results[index] for index in sorted(results))
@@ -63,14 +62,16 @@ def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple
 
     An execution and those it depends on; whatever works in one directory; if asked for, everything of one runner.
     """
-    leaders = {suite.path: chains(suite.cases) for suite in plan.suites}
+    leaders = {suite.path: dependency_groups(suite.cases) for suite in plan.suites}
     together: dict[tuple[str, ...], list[Execution]] = {}
     for one in plan.executions:
         own: tuple[str, ...] = (one.suite.path, leaders[one.suite.path][one.case.id], one.runner.id)
         together.setdefault(own, []).append(one)
     lanes: dict[tuple[str, ...], list[Execution]] = {}
     for own, executions in together.items():
-        places = sorted({place for one in executions if (place := common_place(one, one_user=one_user)) is not None})
+        places = sorted(
+            {place for one in executions if (place := shared_workspace_name(one, one_user=one_user)) is not None}
+        )
         keys: list[tuple[str, ...]] = [("place", place) for place in places]
         if options.schedule == "isolated-by-runner":
             keys.append(("runner", executions[0].runner.id))
@@ -78,7 +79,7 @@ def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple
         for other in others:
             lane += other
             lanes = {key: lane if one is other else one for key, one in lanes.items()}
-        lane += in_order(executions)
+        lane += dependency_order(executions)
         lanes |= dict.fromkeys(keys or [own], lane)
     return [tuple(lane) for lane in {id(lane): lane for lane in lanes.values()}.values()]
 
@@ -135,14 +136,16 @@ class _Line:
         with self._lock:
             trouble = execution.runner.trouble or self._stopped.get(_runner(execution))
         if self.services.cancelled:
-            return result_of(execution, CANCELLED)
-        if pointless := unmet(execution, done):
-            return result_of(execution, pointless)
+            return execution_result(execution, CANCELLED_JUDGEMENT)
+        if pointless := unmet_dependency(execution, done):
+            return execution_result(execution, pointless)
         if trouble:
-            told = classified(execution.case, SuiteClassifier(self.services, execution), errored(trouble))
-            return result_of(execution, told)
+            told = with_suite_class(
+                execution.case, SuiteClassifier(self.services, execution), trouble_judgement(trouble)
+            )
+            return execution_result(execution, told)
         refusal = self._refusal(execution)
-        return result_of(execution, refusal) if refusal else None
+        return execution_result(execution, refusal) if refusal else None
 
     def _refusal(self, execution: Execution) -> Judgement | None:
         """Why no budget is left for another session, if so."""
@@ -159,7 +162,7 @@ class _Line:
             for folder in (execution.directory, f"workspaces/{execution.directory}"):
                 self.services.directory.clear(folder)
         judgement, before = None, len(held)
-        while place := upcoming(execution, held, self.options):
+        while place := next_session(execution, held, self.options):
             if held and (judgement := self._halt(execution, held, place, before)):
                 break
             if len(held) == before:
@@ -169,8 +172,8 @@ class _Line:
             for last in {one.attempt.repetition: one.attempt for one in held}.values():
                 target = self.options.record / execution.directory / f"repeat-{last.repetition}"
                 self.services.directory.record(last.directory, target)
-        result = combined(held, judgement or held[-1].judgement)
-        return compared(self.services, execution, result, self.options.snapshots)
+        result = combined_result(held, judgement or held[-1].judgement)
+        return check_snapshot(self.services, execution, result, self.options.snapshots)
 
     def _halt(
         self, execution: Execution, held: list[SessionResult], place: tuple[int, int], before: int
@@ -181,15 +184,15 @@ class _Line:
             return last.judgement if is_retry else refusal
         if last.trouble and is_retry and len(held) > before:
             with self.services.processes.turns.waiting():
-                self.services.clock.pause(_wait(last.trouble, troubled(held)), self.services.cancelled)
-        return CANCELLED if self.services.cancelled else None
+                self.services.clock.pause(_wait(last.trouble, count_troubled(held)), self.services.cancelled)
+        return CANCELLED_JUDGEMENT if self.services.cancelled else None
 
     def _session(self, execution: Execution, place: tuple[int, int]) -> SessionResult:
         """A session that has ended, has been paid, and is in the journal."""
         note, digest = self.services.directory.note, self._journal.digests[execution.index]
         judging = partial(note, event_line("judging", digest, place))
         note(event_line("started", digest, place))
-        attempted = attempt(self.services, execution, *place, self.options, judging)
+        attempted = run_session(self.services, execution, *place, self.options, judging)
         trouble = attempted.trouble
         note(session_line(digest, attempted))
         with self._lock:
@@ -218,7 +221,7 @@ def _runner(execution: Execution) -> tuple[str, str]:
 
 def _wait(trouble: Trouble, tried: int) -> float:
     """Seconds until the next try: what the service asks for, else growing with jitter by the clock door."""
-    return min(trouble.retry_after if trouble.retry_after is not None else 2.0**tried, LONGEST_WAIT)
+    return min(trouble.retry_after if trouble.retry_after is not None else 2.0**tried, MAX_RETRY_WAIT_SECONDS)
 
 
 def _invalid(entry: Unrunnable) -> Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.run_report import Decision
 from skillgym_action.model.verdicts import UNKNOWN_COST, Status
 from skillgym_action.reporters.wording import changed_suites, counted
@@ -34,15 +35,19 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
     totals = report.totals()
     red = tuple(_red(whole, totals, options))  # also keys that leaked in suites that do not count
     if report.cancelled:
-        return Decision(verdict="inconclusive", exit_code=130, reasons=("the run was cancelled", *red, *others))
+        return Decision(
+            verdict="inconclusive", exit_code=ExitCode.CANCELLED, reasons=("the run was cancelled", *red, *others)
+        )
     red = (*red, *_rates(totals, options))
     unclear = (*others, *_unclear(report, totals, options, silent=bool(changed)))
     if red:
-        return Decision(verdict="failed", exit_code=1, reasons=(*red, *unclear))
+        return Decision(verdict="failed", exit_code=ExitCode.FAILED, reasons=(*red, *unclear))
     if not unclear:
-        return Decision(verdict="passed", exit_code=0, reasons=tuple(_spent(report)))
+        return Decision(verdict="passed", exit_code=ExitCode.PASSED, reasons=tuple(_spent(report)))
     mistaken = (not totals.executions and not changed) or any(_invalid(report))
-    return Decision(verdict="inconclusive", exit_code=2 if mistaken else 3, reasons=unclear)
+    return Decision(
+        verdict="inconclusive", exit_code=ExitCode.INVALID_INPUT if mistaken else ExitCode.INCONCLUSIVE, reasons=unclear
+    )
 
 
 def _red(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:

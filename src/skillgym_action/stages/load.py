@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.documents.user_files import LARGEST_PYTHON, LARGEST_SCRIPT, decoded, read_bytes, resolved
 from skillgym_action.formats import format_named
+from skillgym_action.limits import MAX_SUITE_PROGRAMS_AT_ONCE
 from skillgym_action.model.errors import Location, SuiteError
 from skillgym_action.model.suite import Invalid, Suite, WorkspaceSpec
 from skillgym_action.settings.runners import usable
@@ -21,17 +22,16 @@ if TYPE_CHECKING:
     from skillgym_action.documents.user_files import Opener
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Runner
-    from skillgym_action.model.suite import Found
+    from skillgym_action.model.suite import FoundSuite
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.settings.options import LoadOptions
     from skillgym_action.suite_hosts.suite_host import SuiteHosts
 
-PROGRAMS = frozenset({"python", "typescript"})  # formats whose suites run in processes of their own
-AT_ONCE = 4
+PROGRAM_FORMATS = frozenset({"python", "typescript"})  # formats whose suites run in processes of their own
 
 
 @dataclass(frozen=True)
-class Source:
+class SuiteSource:
     """A suite file as formats see it; fulfils ``formats.SuiteFile``."""
 
     path: str
@@ -84,7 +84,7 @@ class Source:
 
 
 def load(
-    found: Iterable[Found],
+    found: Iterable[FoundSuite],
     hosts: SuiteHosts,
     options: LoadOptions,
     checkout: Checkout | None = None,
@@ -99,10 +99,10 @@ def load(
     """
     environment, compat = options.environment, options.agentv_compat
 
-    def loaded(one: Found) -> Suite | None:
+    def loaded(one: FoundSuite) -> Suite | None:
         if hosts.cancelled:
             return None
-        source = Source(one.path, one.file, hosts, environment, compat, checkout)
+        source = SuiteSource(one.path, one.file, hosts, environment, compat, checkout)
         suite = _suite(one, source)
         return None if hosts.cancelled else suite
 
@@ -111,14 +111,16 @@ def load(
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
 
 
-def digests(
-    found: Iterable[Found], hosts: SuiteHosts, options: LoadOptions, checkout: Checkout | None = None
+def load_digests(
+    found: Iterable[FoundSuite], hosts: SuiteHosts, options: LoadOptions, checkout: Checkout | None = None
 ) -> tuple[Suite, ...]:
     """Suites to compute digests of; no suite program is loaded, hence those that are programs have no cases."""
     found = tuple(found)
-    read = (one for one in found if one.format not in PROGRAMS)
+    read = (one for one in found if one.format not in PROGRAM_FORMATS)
     loaded = {suite.path: suite for suite in load(read, hosts, options, checkout)}
-    sources = (Source(path=one.path, file=one.file, hosts=hosts, environment={}, checkout=checkout) for one in found)
+    sources = (
+        SuiteSource(path=one.path, file=one.file, hosts=hosts, environment={}, checkout=checkout) for one in found
+    )
     return tuple(
         loaded.get(source.path)
         or Suite(path=source.path, file=source.file, name=source.path, format="", digest=source.digest())
@@ -126,18 +128,18 @@ def digests(
     )
 
 
-def _each(loaded: Callable[[Found], Suite | None], found: tuple[Found, ...]) -> Iterator[Suite | None]:
+def _each(loaded: Callable[[FoundSuite], Suite | None], found: tuple[FoundSuite, ...]) -> Iterator[Suite | None]:
     """What becomes of each, in order. Programs are waited for together: one that hangs holds up few others."""
-    if sum(one.format in PROGRAMS for one in found) <= 1:
+    if sum(one.format in PROGRAM_FORMATS for one in found) <= 1:
         yield from map(loaded, found)
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="load") as pool:
+    with ThreadPoolExecutor(MAX_SUITE_PROGRAMS_AT_ONCE, thread_name_prefix="load") as pool:
         yield from pool.map(loaded, found)
 
 
-def _suite(found: Found, source: Source) -> Suite:
+def _suite(found: FoundSuite, source: SuiteSource) -> Suite:
     try:
         suite = format_named(found.format).suite(source)
         invalid = tuple(replace(one, problem=_placed(one.problem, found)) for one in suite.invalid)
@@ -154,7 +156,7 @@ def _suite(found: Found, source: Source) -> Suite:
         )
 
 
-def _placed(problem: Problem, found: Found) -> Problem:
+def _placed(problem: Problem, found: FoundSuite) -> Problem:
     return problem if problem.location else replace(problem, location=Location(path=found.path))
 
 

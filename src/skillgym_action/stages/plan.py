@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING
 
-from skillgym_action.filesystem.globs import LONGEST
-from skillgym_action.model.dependencies import chains
+from skillgym_action.limits import MAX_PATTERN_CHARACTERS
+from skillgym_action.model.dependencies import dependency_groups
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
 from skillgym_action.model.suite import Case, Invalid
 from skillgym_action.settings.runners import no_runner, unknown_runner
@@ -26,7 +26,7 @@ def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOp
 
     Raises UsageError for a runner that nobody has.
     """
-    known((*runners, *(runner for suite in suites for runner in suite.runners)), options)
+    check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options)
     if not runners and any(suite.cases and not suite.runners for suite in suites):
         raise no_runner()
     numbers = count()
@@ -41,7 +41,7 @@ def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOp
             if entry.index % shards == shard - 1 and _selected(invalid.case_id or "*", (), options):
                 unrunnable.append(entry)
         places: dict[tuple[str, str], int] = {}
-        leaders = chains(suite.cases)
+        leaders = dependency_groups(suite.cases)
         for case, runner in _pairs(suite, own, options):
             execution = _execution(next(numbers), suite, case, runner, options)
             # What depends on each other is for the same shard.
@@ -56,7 +56,7 @@ def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOp
     )
 
 
-def known(runners: Iterable[Runner], options: PlanOptions) -> None:
+def check_runner_selectors(runners: Iterable[Runner], options: PlanOptions) -> None:
     """Raises UsageError for a selector that selects none of them, the suites' own among them."""
     ids = dict.fromkeys(runner.id for runner in runners)
     for selector in options.runners:
@@ -88,7 +88,7 @@ def _selected(case_id: str, tags: tuple[str, ...], options: PlanOptions) -> bool
 
 def _any(name: str, patterns: tuple[str, ...]) -> bool:
     """Suites write patterns, too, and a pattern takes time that grows with its length."""
-    return any(name == one or (len(one) <= LONGEST and fnmatchcase(name, one)) for one in patterns)
+    return any(name == one or (len(one) <= MAX_PATTERN_CHARACTERS and fnmatchcase(name, one)) for one in patterns)
 
 
 def _execution(index: int, suite: Suite, case: Case, runner: Runner, options: PlanOptions) -> Execution:
@@ -103,5 +103,5 @@ def _execution(index: int, suite: Suite, case: Case, runner: Runner, options: Pl
         ),
         budget=case.budget if case.budget is not None else runner.agent.budget,
         model=options.model or case.model or runner.agent.model,
-        limits=options.limits.tighter((case.workspace or suite.workspace).limits) or None,
+        limits=options.limits.tightest((case.workspace or suite.workspace).limits) or None,
     )

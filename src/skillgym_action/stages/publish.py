@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.publish_log import Told
+from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.step_files import append_outputs, append_summary
 from skillgym_action.model.errors import ConfigError, OutputError, Problem
 from skillgym_action.model.verdicts import Status
@@ -52,34 +52,34 @@ def publish(
             for piece in reporter_named("annotations")(report):
                 observer.say(directory.redactor.text(piece).rstrip("\n"))
     _summarize(directory, report, options, problems)
-    told = publisher.tell(report) if publisher else Told()
+    log = publisher.publish(report) if publisher else PublishLog()
     if (ended := as_it_ended(report)) is not report:
         report = ended
         _write_files(directory, report, options, problems)
         _summarize(directory, report, options, problems)
-    _tell(replace(told, notes=(*notes, *told.notes)), directory, options, observer, problems)
+    _report_notes(replace(log, notes=(*notes, *log.notes)), directory, options, observer, problems)
     if options.step_outputs:
         with _collecting(problems, options.step_outputs):
             undelivered = UNDELIVERED if problems and report.decision and report.decision.passed else {}
-            ours = outputs(report, directory, options)
-            append_outputs(options.step_outputs, {**ours, **undelivered, **told.outputs()})
+            outputs = action_outputs(report, directory, options)
+            append_outputs(options.step_outputs, {**outputs, **undelivered, **log.outputs()})
     if problems:
         raise OutputError.of(*problems)
     return report
 
 
-def _tell(
-    told: Told, directory: RunDirectory, options: PublishOptions, observer: Observer, problems: list[Problem]
+def _report_notes(
+    log: PublishLog, directory: RunDirectory, options: PublishOptions, observer: Observer, problems: list[Problem]
 ) -> None:
     """What did not go well, to whoever may have to do something about it."""
-    for note in told.notes:
+    for note in log.notes:
         observer.progress(f"note: {plain(str(note))}")
         if options.annotations:
             with _collecting(problems, STANDARD_OUTPUT):
-                observer.say(directory.redactor.text(told.notice(note)))
-    if options.step_summary and told.notes:
+                observer.say(directory.redactor.text(log.notice(note)))
+    if options.step_summary and log.notes:
         with _collecting(problems, options.step_summary):
-            append_summary(options.step_summary, directory.redactor.text(told.markdown()))
+            append_summary(options.step_summary, directory.redactor.text(log.markdown()))
 
 
 def _write_files(
@@ -90,14 +90,14 @@ def _write_files(
     for kind, path in (*((kind, directory.path / name) for kind, name in ALWAYS), *options.reports):
         with _collecting(problems, path):
             try:
-                directory.write_whole(path, rendered(kind, report, options))
+                directory.write_whole(path, render(kind, report, options))
             except ConfigError as error:
                 notes += [problem for problem in error.problems if problem not in notes]
-                directory.write_whole(path, rendered(kind, report, replace(options, templates=None)))
+                directory.write_whole(path, render(kind, report, replace(options, templates=None)))
     return notes
 
 
-def rendered(kind: str, report: RunReport, options: PublishOptions) -> Iterator[str]:
+def render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[str]:
     """A report of that kind, in pieces. Raises ConfigError for a template of the user's that does not work."""
     if kind == "summary":
         from skillgym_action.reporters.markdown import summary
@@ -130,13 +130,13 @@ def _summarize(directory: RunDirectory, report: RunReport, options: PublishOptio
         try:
             pieces = [(directory.path / "summary.md").read_text(encoding="utf-8")]
         except FileNotFoundError:
-            pieces = list(rendered("summary", report, replace(options, templates=None)))
+            pieces = list(render("summary", report, replace(options, templates=None)))
         if not append_summary(options.step_summary, directory.redactor.text("".join(pieces))):
             full = f"The job summary is full; this run's is in {directory.path.name}/summary.md.\n"
             append_summary(options.step_summary, full)
 
 
-def outputs(report: RunReport, directory: RunDirectory, options: PublishOptions) -> dict[str, str]:
+def action_outputs(report: RunReport, directory: RunDirectory, options: PublishOptions) -> dict[str, str]:
     """The action's outputs: numbers, words of ours and paths, never an agent's text. Unknown is empty.
 
     Paths are relative to the working directory, since later steps know it by another name.

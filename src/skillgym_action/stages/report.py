@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
-from skillgym_action.clock import iso
+from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.run_report import RunReport
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skillgym_action.storage.journal import Journal
 
 
-def run_report(
+def report_run(
     services: Services, plan: Plan, results: tuple[Result, ...], journal: Journal, *, command: str, shard: str | None
 ) -> RunReport:
     """What is known of the run, before the gate has decided on it. It does not end before it began, say clocks or not.
@@ -31,8 +31,8 @@ def run_report(
         id=services.directory.path.name,
         version=__version__,
         command=command,
-        started_at=iso(began),
-        ended_at=iso(ended),
+        started_at=iso_timestamp(began),
+        ended_at=iso_timestamp(ended),
         duration_ms=round((ended - began).total_seconds() * 1000),
         results=results,
         suites=plan.suites,
@@ -49,7 +49,7 @@ def run_report(
     )
 
 
-def told_again(services: Services, report: RunReport) -> RunReport:
+def report_stored_run(services: Services, report: RunReport) -> RunReport:
     """A stored run as it may be told here: with our addresses, and without our secrets, whoever wrote it."""
     within = services.directory.redactor.within
     results = (within(result, but=("suite", "runner")) for result in report.results)
@@ -57,7 +57,7 @@ def told_again(services: Services, report: RunReport) -> RunReport:
     return replace(report, results=tuple(results), suites_from=suites_from, links=services.links)
 
 
-def compared(report: RunReport, base: RunReport | None, options: ReportOptions) -> RunReport:
+def compare_with_baseline(report: RunReport, base: RunReport | None, options: ReportOptions) -> RunReport:
     """With what changed since the baseline. One that is named and not there is a warning: some run is the first."""
     if base is not None:
         from skillgym_action.comparison.comparison import compare

@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_JUDGED_AGAIN_WARNINGS, MAX_LISTED_EXECUTIONS, MAX_QUOTED_VERSION_CHARS
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.result import SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.model.verdicts import GREEN, Status
-from skillgym_action.sessions.hooks import place_of
+from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.storage import results_reader
 from skillgym_action.storage.journal import Journal, Spent
 from skillgym_action.storage.journal_lines import read
@@ -23,11 +24,8 @@ if TYPE_CHECKING:
     from skillgym_action.storage.journal import Beginning
     from skillgym_action.storage.journal_lines import Began, Held, Key, Told
 
-NAMED = 5  # executions in a warning
-NOTED = 100  # sessions that were judged again, each with a warning of its own
 
-
-def resumed(services: Services, plan: Plan, journal: Journal, now: Beginning) -> Journal:
+def resume(services: Services, plan: Plan, journal: Journal, now: Beginning) -> Journal:
     """``journal`` with what was done before; where nothing was, the run begins ``now``.
 
     Raises UsageError for a file that is no journal of ours.
@@ -105,7 +103,7 @@ def _spent(one: Held) -> Spent:
 
 def _differences(before: Began, now: Beginning) -> Iterator[Problem]:
     if before.tool.version != now.version:
-        version = before.tool.version[:60]
+        version = before.tool.version[:MAX_QUOTED_VERSION_CHARS]
         yield Problem(message=f"the run began with skillgym-action {version}, and goes on with {now.version}")
     if before.commit != now.commit:
         yield Problem(message=f"the run began on commit {before.commit}, and goes on with {now.commit}")
@@ -140,7 +138,7 @@ def _left_out(found: Told, plan: Plan, digests: set[str]) -> Iterator[Problem]:
 
 def _gone(plan: Plan, sessions: Mapping[int, tuple[SessionResult, ...]]) -> Iterator[Problem]:
     """Suites that work in one directory, where some of it was done: the directory went with the earlier start."""
-    shared = [one for one in plan.executions if place_of(one).mode == "shared"]
+    shared = [one for one in plan.executions if workspace_spec(one).mode == "shared"]
     done = {one.suite.path for one in shared if sessions[one.index]}
     for path in sorted(done & {one.suite.path for one in shared if not sessions[one.index]}):
         yield Problem(message=f"{path}: what earlier sessions left in the shared workspace is gone")
@@ -166,8 +164,8 @@ def _again(
             f"{one.suite.path} {one.case.id} [{one.runner.id}] {which}: its commands, graders or checks had begun when "
             f"the run was interrupted{times}, and {'were run again' if done else 'run again with the session'}"
         )
-    if len(notes) > NOTED:
-        notes[NOTED:] = [f"{len(notes) - NOTED:,} more sessions like that"]
+    if len(notes) > MAX_JUDGED_AGAIN_WARNINGS:
+        notes[MAX_JUDGED_AGAIN_WARNINGS:] = [f"{len(notes) - MAX_JUDGED_AGAIN_WARNINGS:,} more sessions like that"]
     yield from (Problem(message=note) for note in notes)
 
 
@@ -178,5 +176,5 @@ def _interrupted(number: int) -> Iterator[Problem]:
 
 
 def _listed(keys: Sequence[Key]) -> str:
-    more = f" and {len(keys) - NAMED:,} more" if len(keys) > NAMED else ""
-    return ", ".join(f"{suite} {case} [{runner}]" for suite, case, runner in keys[:NAMED]) + more
+    more = f" and {len(keys) - MAX_LISTED_EXECUTIONS:,} more" if len(keys) > MAX_LISTED_EXECUTIONS else ""
+    return ", ".join(f"{suite} {case} [{runner}]" for suite, case, runner in keys[:MAX_LISTED_EXECUTIONS]) + more

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action import __version__
-from skillgym_action.clock import iso
+from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.reporters.results import json_line, row
 
@@ -41,7 +41,7 @@ class Beginning:
             {
                 "schema": 1,
                 "tool": {"name": "skillgym-action", "version": self.version},
-                "startedAt": iso(self.began),
+                "startedAt": iso_timestamp(self.began),
                 "command": self.command,
                 "commit": self.commit,
                 "settings": dict(self.settings),

@@ -15,9 +15,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from skillgym_action.filesystem.cleanup import remove
+from skillgym_action.filesystem.file_contents import copy_file
 from skillgym_action.filesystem.folder import Folder
-from skillgym_action.filesystem.ownership import copy_file
+from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.filesystem.unpacking import copy_into
 from skillgym_action.model.errors import OutputError, UsageError
 from skillgym_action.repository.checkout import folder_to_write_in
@@ -151,7 +151,7 @@ class RunDirectory:
                     return
             self._refuse_foreign(folder)
             if place.is_dir():
-                remove(place)
+                remove_path(place)
             else:
                 place.unlink()
 

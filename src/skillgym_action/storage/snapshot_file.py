@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from skillgym_action.documents.documents import read_document, validated
 from skillgym_action.documents.user_files import read_text
 from skillgym_action.model.errors import ConfigError, OutputError, Problem
-from skillgym_action.model.json_codec import camel, to_json
+from skillgym_action.model.json_codec import camel_case, to_json
 from skillgym_action.model.token_snapshots import Metric, Snapshot
 from skillgym_action.repository.checkout import folder_to_write_in
 from skillgym_action.storage.redacted_files import replace
@@ -28,7 +28,7 @@ SHOWN = 5
 
 class _Model(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, alias_generator=camel, populate_by_name=True
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, alias_generator=camel_case, populate_by_name=True
     )
 
 

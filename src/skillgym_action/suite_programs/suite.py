@@ -187,15 +187,15 @@ def _refuse_bootstrap(bootstrap: Bootstrap) -> None:
 
 def _limits(limits: Limits) -> dict[str, Any]:
     """The limits with the keys of all formats. Raises TypeError, and ValueError for a value that cannot be used."""
-    from skillgym_action.model.resource_limits import KEYS, limits_given
+    from skillgym_action.model.resource_limits import LIMIT_FIELDS, parse_limits
 
     if not isinstance(limits, dict):
         raise TypeError('limits is a dict such as {"memory": "2GiB", "processes": 200}')
-    if unknown := [name for name in limits if name not in KEYS.values()]:
-        raise ValueError(f"unknown limit {unknown[0]!r}; known: {', '.join(KEYS.values())}")
-    keys = {name: key for key, name in KEYS.items()}
+    if unknown := [name for name in limits if name not in LIMIT_FIELDS.values()]:
+        raise ValueError(f"unknown limit {unknown[0]!r}; known: {', '.join(LIMIT_FIELDS.values())}")
+    keys = {name: key for key, name in LIMIT_FIELDS.items()}
     spelled = {keys[name]: limit for name, limit in limits.items()}
-    limits_given(spelled)
+    parse_limits(spelled)
     return spelled
 
 

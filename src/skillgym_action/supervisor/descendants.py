@@ -1,53 +1,27 @@
-"""The descendants of this process, found in ``/proc`` and ended; and what makes orphans come to it.
+"""The descendants of this process, found in ``/proc`` and ended.
 
-A process that forks faster than it is found is stopped first: once nothing runs that could fork, all of it is killed.
+They are stopped before they are killed: a process that forks faster than its children are found would always leave one.
+Once nothing runs that could fork, all of them are killed.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
+
+from skillgym_action.limits import KILL_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
-PR_GET_DUMPABLE, PR_GET_NO_NEW_PRIVS = 3, 39
-STUBBORN = 10.0  # seconds after which what cannot be killed is given up
-PAUSE = 0.002
-LOOKS = 3  # without finding anything new, before all of it counts as stopped
+PAUSE = 0.002  # seconds between two looks
+QUIET_SCANS = 3  # scans of /proc without a running process, after which all are taken to be stopped
 
 
-def protect(*, subreaper: bool) -> None:
-    """No program started from here gains rights, nobody of the same user looks in; ``subreaper``: adopt orphans.
-
-    Linux only; elsewhere nothing happens.
-    """
-    if sys.platform != "linux":
-        return
-    import ctypes
-
-    prctl = ctypes.CDLL(None).prctl
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    prctl(PR_SET_CHILD_SUBREAPER, int(subreaper), 0, 0, 0)
-
-
-def is_protected() -> bool:
-    """Whether the system says that this process is protected in that way."""
-    if sys.platform != "linux":
-        return False
-    import ctypes
-
-    prctl = ctypes.CDLL(None).prctl
-    return bool(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 and prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0)
-
-
-def reaped() -> dict[int, int]:
-    """Children that have ended, with their wait status."""
+def reap_children() -> dict[int, int]:
+    """Wait statuses of the children that have ended, by process id."""
     ended: dict[int, int] = {}
     while True:
         try:
@@ -60,7 +34,7 @@ def reaped() -> dict[int, int]:
 
 
 def descendants(spared: Collection[int] = ()) -> dict[int, str]:
-    """Processes below this one and their states; none of ``spared``, nor what is below those. Empty without /proc."""
+    """Processes below this one and their states, without ``spared`` and what is below those. Empty without /proc."""
     parents: dict[int, tuple[int, str]] = {}
     try:
         names = os.listdir("/proc")
@@ -70,33 +44,34 @@ def descendants(spared: Collection[int] = ()) -> dict[int, str]:
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb", buffering=0) as file:
+                    # The name of a program is in parentheses and can have any characters: the last one ends it.
                     state, parent = file.read(4096).rpartition(b")")[2].split(None, 2)[:2]
             except (OSError, ValueError):
                 continue
             parents[int(name)] = int(parent), state.decode()
-    own, known = os.getpid(), {}
+    own, found = os.getpid(), {}
     for pid in parents:
-        above = pid
-        while above in parents and above != own and above not in spared:
-            above = parents[above][0]
-        if above == own != pid:
-            known[pid] = parents[pid][1]
-    return known
+        ancestor = pid
+        while ancestor in parents and ancestor != own and ancestor not in spared:
+            ancestor = parents[ancestor][0]
+        if ancestor == own != pid:
+            found[pid] = parents[pid][1]
+    return found
 
 
 def end_descendants(grace: float, spared: Collection[int] = (), group: int | None = None) -> dict[int, int]:
-    """Ask everything below this process to end, kill it after ``grace`` seconds; the wait statuses of children.
+    """Terminate all processes below this one, kill them after ``grace`` seconds; return wait statuses of children.
 
-    ``group``: a process group that gets the signals, too, where there is no ``/proc`` to find processes in.
+    ``group``: a process group that gets the signals, too, on systems without ``/proc``.
     """
     ended: dict[int, int] = {}
     if grace:
         _signal_all(signal.SIGTERM, spared, group)
         deadline = time.monotonic() + grace
-        while _left(spared, ended) and time.monotonic() < deadline:
+        while _any_left(spared, ended) and time.monotonic() < deadline:
             time.sleep(PAUSE)
-    deadline = time.monotonic() + STUBBORN
-    while _left(spared, ended) and time.monotonic() < deadline:
+    deadline = time.monotonic() + KILL_SECONDS
+    while _any_left(spared, ended) and time.monotonic() < deadline:
         _stop_all(spared, ended, deadline)
         _signal_all(signal.SIGKILL, spared, group)
         time.sleep(PAUSE)
@@ -105,10 +80,11 @@ def end_descendants(grace: float, spared: Collection[int] = (), group: int | Non
     return ended
 
 
-def _left(spared: Collection[int], ended: dict[int, int]) -> bool:
+def _any_left(spared: Collection[int], ended: dict[int, int]) -> bool:
     """Whether anything below this process still runs. Children that have ended are reaped into ``ended``.
 
-    A look into ``/proc`` can miss what forks and ends all the time, but whatever has lost its parent is a child.
+    A scan of ``/proc`` can miss processes that fork and end all the time, but each orphan becomes a child of this
+    process: as long as ``waitpid`` finds a child, something is left. With ``spared`` children only scans can tell.
     """
     pid = 1
     while pid:
@@ -118,14 +94,14 @@ def _left(spared: Collection[int], ended: dict[int, int]) -> bool:
             return False
         if pid:
             ended[pid] = status
-    return not spared or any(state != "Z" for _ in range(LOOKS) for state in descendants(spared).values())
+    return not spared or any(state != "Z" for _ in range(QUIET_SCANS) for state in descendants(spared).values())
 
 
 def _stop_all(spared: Collection[int], ended: dict[int, int], deadline: float) -> None:
-    """Stop everything, until a few looks in a row find nothing that runs."""
+    """Stop everything, until several scans in a row find nothing that runs."""
     quiet = 0
-    while quiet < LOOKS and time.monotonic() < deadline:
-        ended |= reaped()
+    while quiet < QUIET_SCANS and time.monotonic() < deadline:
+        ended |= reap_children()
         running = [pid for pid, state in descendants(spared).items() if state not in "TZ"]
         for pid in running:
             _signal(pid, signal.SIGSTOP)

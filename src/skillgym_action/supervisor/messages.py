@@ -1,6 +1,7 @@
-"""Messages between the tool and the small processes it starts: a length, JSON, and descriptors that go with it.
+"""Messages between the tool and the small processes it starts: a length, JSON, and open files sent with them.
 
-Both ends are ours, but a process that runs as a session's user is not believed: lengths are limited, JSON is data.
+Both ends run code of this package, but a process of a session's user may have been taken over by the session: the
+reader limits lengths, and JSON is nothing but data.
 """
 
 from __future__ import annotations
@@ -11,48 +12,48 @@ import os
 import socket
 import struct
 
+from skillgym_action.limits import MAX_MESSAGE_BYTES, MAX_MESSAGE_DESCRIPTORS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
 LENGTH = struct.Struct(">I")
-LARGEST = 256 * 1024 * 1024
-"""Bytes of a message; the snapshot of a workspace with 200,000 entries is the largest there is."""
-MOST_DESCRIPTORS = 8
+WAIT_STATUS = struct.Struct("=i")  # what the supervisor writes when a worker has ended
 CLOSED_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
 class ConnectionLostError(Exception):
-    """The process at the other end is gone, or does not keep to the protocol."""
+    """The process at the other end has ended, or violates the protocol."""
 
 
-def send(link: socket.socket, message: dict[str, Any], descriptors: Iterable[int] = ()) -> None:
-    """Send one message. Raises ConnectionLostError when there is no reader."""
+def send(connection: socket.socket, message: dict[str, Any], descriptors: Iterable[int] = ()) -> None:
+    """Send one message. Raises ConnectionLostError if the other end is closed."""
     body = json.dumps(message).encode()
     packet = LENGTH.pack(len(body)) + body
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
     try:
-        sent = link.sendmsg([packet], rights)
+        sent = connection.sendmsg([packet], rights)
         if sent < len(packet):
-            link.sendall(memoryview(packet)[sent:])
+            connection.sendall(memoryview(packet)[sent:])
     except OSError as error:
         raise ConnectionLostError(str(error)) from error
 
 
-def receive(link: socket.socket, largest: int = LARGEST) -> tuple[dict[str, Any], list[int]] | None:
+def receive(connection: socket.socket, limit: int = MAX_MESSAGE_BYTES) -> tuple[dict[str, Any], list[int]] | None:
     """The next message with its descriptors, which are closed on exec; None at the end of the connection.
 
-    Raises ConnectionLostError for what is no message.
+    ``limit``: bytes of a message. Raises ConnectionLostError for anything that is no message.
     """
     try:
-        head, descriptors = _head(link)
+        head, descriptors = _receive_head(connection)
         if not head:
             return None
         (length,) = LENGTH.unpack(head)
-        if length > largest:
+        if length > limit:
             raise ConnectionLostError(f"a message of {length} bytes")
-        message = json.loads(_exactly(link, length))
+        message = json.loads(_receive_exactly(connection, length))
     except (OSError, ValueError, RecursionError) as error:
         raise ConnectionLostError(str(error)) from error
     if not isinstance(message, dict):
@@ -60,10 +61,11 @@ def receive(link: socket.socket, largest: int = LARGEST) -> tuple[dict[str, Any]
     return message, descriptors
 
 
-def _head(link: socket.socket) -> tuple[bytes, list[int]]:
+def _receive_head(connection: socket.socket) -> tuple[bytes, list[int]]:
+    """The first bytes of a message, which bring its descriptors; no bytes at the end of the connection."""
     rights = array.array("i")
-    space = socket.CMSG_LEN(MOST_DESCRIPTORS * rights.itemsize)
-    head, ancillary, flags, _ = link.recvmsg(LENGTH.size, space, CLOSED_ON_EXEC)
+    space = socket.CMSG_LEN(MAX_MESSAGE_DESCRIPTORS * rights.itemsize)
+    head, ancillary, flags, _ = connection.recvmsg(LENGTH.size, space, CLOSED_ON_EXEC)
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             rights.frombytes(content[: len(content) - len(content) % rights.itemsize])
@@ -74,16 +76,16 @@ def _head(link: socket.socket) -> tuple[bytes, list[int]]:
     if flags & socket.MSG_CTRUNC:
         for descriptor in descriptors:
             os.close(descriptor)
-        raise ConnectionLostError(f"a message with more than {MOST_DESCRIPTORS} descriptors")
+        raise ConnectionLostError(f"a message with more than {MAX_MESSAGE_DESCRIPTORS} descriptors")
     if head and len(head) < LENGTH.size:
-        head += _exactly(link, LENGTH.size - len(head))
+        head += _receive_exactly(connection, LENGTH.size - len(head))
     return head, descriptors
 
 
-def _exactly(link: socket.socket, length: int) -> bytes:
+def _receive_exactly(connection: socket.socket, length: int) -> bytes:
     pieces = []
     while length:
-        piece = link.recv(min(length, 1024 * 1024))
+        piece = connection.recv(min(length, 1024 * 1024))
         if not piece:
             raise ConnectionLostError("the connection ended within a message")
         pieces.append(piece)

@@ -1,4 +1,4 @@
-"""The last steps of a forked process on its way to becoming a program: user, limits, descriptors, exec."""
+"""The last steps of a forked process before it executes a program: user, limits, directory, descriptors, signals."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-FAILED = 127
+EXEC_FAILED = 127  # exit code, as of shells
 DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and exec would hand that on
 
 
 def change_user(uid: int, gid: int, groups: Sequence[int]) -> None:
-    """Become another user for good. Raises OSError."""
+    """Become another user for good. Raises OSError.
+
+    The user comes last, since only root can change groups; all three ids are set, so that there is no way back.
+    """
     os.setgroups(list(groups))
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
 
 
-def set_limits(wanted: Sequence[tuple[int, int]]) -> None:
-    """Set limits of this process and what it starts, never above what it may have already. Raises OSError."""
-    for kind, value in wanted:
+def set_limits(rlimits: Sequence[tuple[int, int]]) -> None:
+    """Set resource limits of this process and its descendants, never above the present hard limits. Raises OSError."""
+    for kind, value in rlimits:
         _, most = resource.getrlimit(kind)
         lowest = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.setrlimit(kind, (lowest, lowest))
 
 
-def enter(request: dict[str, Any], descriptors: Sequence[int]) -> None:
+def change_directory(request: dict[str, Any], descriptors: Sequence[int]) -> None:
     """Go to the program's working directory. Raises OSError."""
     if len(descriptors) > 3:  # noqa: PLR2004 -- the standard streams come first
         os.fchdir(descriptors[3])
@@ -39,17 +42,18 @@ def enter(request: dict[str, Any], descriptors: Sequence[int]) -> None:
         os.chdir(request["cwd"])
 
 
-def become(request: dict[str, Any], descriptors: Sequence[int]) -> NoReturn:
-    """Execute the requested program. Raises OSError, ValueError: then this process can only end.
+def exec_program(request: dict[str, Any], descriptors: Sequence[int]) -> NoReturn:
+    """Execute the requested program. Raises OSError, ValueError; after that this process has to exit.
 
-    ``request``: argv, env, cwd, umask, rlimits as [resource, value]; uid, gid and groups where the user changes now.
-    ``descriptors``: stdin, stdout, stderr, and maybe one of the working directory, which then goes before ``cwd``.
+    ``request``: argv, env, cwd, umask, rlimits as [resource, value]; uid, gid and groups if the user changes now.
+    ``descriptors``: stdin, stdout, stderr, and optionally one of the working directory, which takes precedence over
+    ``cwd``.
     """
     os.setsid()
     set_limits(request["rlimits"])
     if request.get("uid") is not None:
         change_user(request["uid"], request["gid"], request["groups"])
-    enter(request, descriptors)
+    change_directory(request, descriptors)
     for number, descriptor in enumerate(descriptors[:3]):
         os.dup2(descriptor, number, inheritable=True)
     if request["umask"] is not None:
@@ -60,6 +64,6 @@ def become(request: dict[str, Any], descriptors: Sequence[int]) -> NoReturn:
     os.execvpe(argv[0], argv, request["env"])  # noqa: S606 -- an argument list, no shell
 
 
-def told(error: Exception) -> dict[str, Any]:
-    """An error of ``become`` as a message."""
+def error_message(error: Exception) -> dict[str, Any]:
+    """An error as a message to the tool: errno, which may be None, and text."""
     return {"errno": getattr(error, "errno", None), "error": getattr(error, "strerror", None) or str(error)}

@@ -1,24 +1,25 @@
-"""What a user left outside of its folders: files where everybody may write, memory that processes share."""
+"""What a session's user left outside of its folders: files in folders open to all, and System V objects."""
 
 from __future__ import annotations
 
 import os
 import shutil
 
-OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # noqa: S108 -- looked through
-SHARED = ("shm", "sem", "msg")
+OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # noqa: S108 -- searched
+SYSTEM_V_KINDS = ("shm", "sem", "msg")
 UID_COLUMNS = ("uid", "cuid")
 
 
-def left_behind(uid: int) -> bool:
-    """Whether the user has left anything there. Files are removed; shared memory, semaphores and queues are not.
+def remove_stray_files(uid: int) -> bool:
+    """Remove the user's files from folders open to all; return whether it had left any, or owns System V objects.
 
-    Called as that user, which can remove nothing but its own.
+    Shared memory, semaphores and message queues are not removed: the user is not used again if it left something.
+    Called as that user, which can remove nothing but its own files.
     """
     found = False
-    for place in OPEN_TO_ALL:
+    for folder in OPEN_TO_ALL:
         try:
-            entries = list(os.scandir(place))
+            entries = list(os.scandir(folder))
         except OSError:
             continue
         for entry in entries:
@@ -32,11 +33,11 @@ def left_behind(uid: int) -> bool:
                     os.unlink(entry.path)
             except OSError:
                 continue
-    return found or any(_shares(kind, uid) for kind in SHARED)
+    return found or any(_owns_system_v(kind, uid) for kind in SYSTEM_V_KINDS)
 
 
-def _shares(kind: str, uid: int) -> bool:
-    """Whether the user owns System V objects of that kind."""
+def _owns_system_v(kind: str, uid: int) -> bool:
+    """Whether the user owns or created System V objects of that kind."""
     try:
         with open(f"/proc/sysvipc/{kind}", "rb") as file:  # as text it needs a codec, which can no longer be imported
             names, *rows = (line.decode("utf-8", "replace").split() for line in file)

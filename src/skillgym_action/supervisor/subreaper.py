@@ -1,12 +1,12 @@
-"""A process that runs one program at a time, and ends all that the program leaves behind.
+"""A process that runs one program at a time, and ends all processes that the program leaves behind.
 
-It is a subreaper: whatever a program's descendants call themselves, and whatever session they move to, once their
-parents have ended they are its children. Without root this is what keeps sessions apart in time; with root it runs
-programs of fixed users, and those of the tool itself.
+It is a subreaper (``PR_SET_CHILD_SUBREAPER``): when the parent of a descendant ends, the descendant becomes a child of
+this process, whatever its name, process group or session. Without root this is how nothing of a session goes on during
+the next one; as root it runs programs of fixed users, and those of the tool itself.
 
-Messages: its own process id, as it starts; ``run`` -> nothing, or the error; then, when nothing of the program is left,
-its wait status. ``end`` ends the program. The limits of programs are its own, which they inherit: so a program that has
-no other user is started without a copy of this process, which would take most of the time.
+Messages: its own process id when it starts; ``run`` -> nothing, or the error; then, when nothing of the program is
+left, its wait status. ``end`` ends the program. Programs inherit the resource limits of this process: so one that runs
+as the same user is started by ``posix_spawn``, without a copy of this process, which would take most of the time.
 """
 
 from __future__ import annotations
@@ -17,9 +17,18 @@ import select
 import signal
 import time
 
-from skillgym_action.supervisor.descendants import end_descendants, protect, reaped
+from skillgym_action.limits import LEFTOVER_GRACE_SECONDS
+from skillgym_action.supervisor.descendants import end_descendants, reap_children
 from skillgym_action.supervisor.messages import ConnectionLostError, receive, send
-from skillgym_action.supervisor.program import DEFAULT_SIGNALS, FAILED, become, enter, set_limits, told
+from skillgym_action.supervisor.prctl import protect_process
+from skillgym_action.supervisor.program import (
+    DEFAULT_SIGNALS,
+    EXEC_FAILED,
+    change_directory,
+    error_message,
+    exec_program,
+    set_limits,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,47 +36,47 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-LEFT_GRACE = 0.3  # seconds that what a program left running has to end by itself
 
-
-def serve(link: socket.socket, limits: Sequence[tuple[int, int]]) -> None:
-    """Run programs within these limits until the other end of ``link`` is closed."""
-    protect(subreaper=True)
+def serve(connection: socket.socket, limits: Sequence[tuple[int, int]]) -> None:
+    """Run programs within these limits until the other end of ``connection`` is closed."""
+    protect_process(subreaper=True)
     set_limits(limits)
-    awake, wake = os.pipe()
-    for end in (awake, wake):
+    # SIGCHLD writes to the pipe, so that poll returns for a message or for an ended child, whichever comes first.
+    wake_read, wake_write = os.pipe()
+    for end in (wake_read, wake_write):
         os.set_blocking(end, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     try:
-        send(link, {"pid": os.getpid()})
-        while received := receive(link):
+        send(connection, {"pid": os.getpid()})
+        while received := receive(connection):
             request, descriptors = received
             if request["op"] == "run":
-                _run(link, awake, request, descriptors)
+                _run(connection, wake_read, request, descriptors)
     except ConnectionLostError:
         pass
     end_descendants(0.0)
 
 
-def _run(link: socket.socket, awake: int, request: dict[str, Any], descriptors: list[int]) -> None:
+def _run(connection: socket.socket, wake_read: int, request: dict[str, Any], descriptors: list[int]) -> None:
     try:
-        pid = _spawned(request, descriptors) if request.get("uid") is None else _forked(link, request, descriptors)
+        pid = _spawn(request, descriptors) if request.get("uid") is None else _fork(connection, request, descriptors)
     except (OSError, ValueError) as error:
-        send(link, told(error))
+        send(connection, error_message(error))
         return
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
-    send(link, {})
-    status = _waited(link, awake, pid)
-    send(link, {"status": status})
+    send(connection, {})
+    status = _wait(connection, wake_read, pid)
+    send(connection, {"status": status})
 
 
-def _spawned(request: dict[str, Any], descriptors: list[int]) -> int:
-    """A process that executes the program. Raises OSError, ValueError."""
-    os.putenv("PATH", request["env"].get("PATH", os.defpath))  # where the program is looked for
-    enter(request, descriptors)
+def _spawn(request: dict[str, Any], descriptors: list[int]) -> int:
+    """Start the program as the same user; its process id. Raises OSError, ValueError."""
+    # posix_spawnp searches the PATH of this process, not the one that the program gets.
+    os.putenv("PATH", request["env"].get("PATH", os.defpath))
+    change_directory(request, descriptors)
     try:
         return os.posix_spawnp(
             request["argv"][0],
@@ -81,29 +90,32 @@ def _spawned(request: dict[str, Any], descriptors: list[int]) -> int:
         os.chdir("/")
 
 
-def _forked(link: socket.socket, request: dict[str, Any], descriptors: list[int]) -> int:
-    """The same as another user. Raises OSError, ValueError."""
-    said, say = os.pipe()  # closed on exec
+def _fork(connection: socket.socket, request: dict[str, Any], descriptors: list[int]) -> int:
+    """Start the program as another user; its process id. Raises OSError, ValueError.
+
+    A pipe is closed by the exec; what comes through it before is the error that prevented it.
+    """
+    read_end, write_end = os.pipe()
     try:
         pid = os.fork()
     except OSError:
-        os.close(said)
-        os.close(say)
+        os.close(read_end)
+        os.close(write_end)
         raise
     if not pid:
         failed: dict[str, Any] = {"errno": None, "error": "interrupted"}
         try:
             signal.set_wakeup_fd(-1)
-            link.close()
-            os.close(said)
-            become(request, descriptors)
-        except Exception as error:  # noqa: BLE001 -- nothing of this process may go on in the subreaper's code
-            failed = told(error)
+            connection.close()
+            os.close(read_end)
+            exec_program(request, descriptors)
+        except Exception as error:  # noqa: BLE001 -- the forked process must never run the subreaper's code
+            failed = error_message(error)
         finally:
-            os.write(say, json.dumps(failed).encode())
-            os._exit(FAILED)
-    os.close(say)
-    with open(said, "rb", buffering=0) as pipe:
+            os.write(write_end, json.dumps(failed).encode())
+            os._exit(EXEC_FAILED)
+    os.close(write_end)
+    with open(read_end, "rb", buffering=0) as pipe:
         text = pipe.read()
     if text:
         os.waitpid(pid, 0)
@@ -112,40 +124,40 @@ def _forked(link: socket.socket, request: dict[str, Any], descriptors: list[int]
     return pid
 
 
-def _waited(link: socket.socket, awake: int, pid: int) -> int:
-    """The wait status of the program, when it and everything that it left has ended."""
+def _wait(connection: socket.socket, wake_read: int, pid: int) -> int:
+    """The wait status of the program, once it and everything that it left have ended."""
     poll = select.poll()
-    poll.register(awake, select.POLLIN)
-    poll.register(link, select.POLLIN)
+    poll.register(wake_read, select.POLLIN)
+    poll.register(connection, select.POLLIN)
     status: int | None = None
     while status is None:
         ready = {descriptor for descriptor, _ in poll.poll()}
-        if awake in ready:
-            _drain(awake)
-            status = reaped().get(pid)
-        if status is None and link.fileno() in ready:
-            request = receive(link)
+        if wake_read in ready:
+            _drain(wake_read)
+            status = reap_children().get(pid)
+        if status is None and connection.fileno() in ready:
+            request = receive(connection)
             if request is None:
                 end_descendants(0.0, group=pid)
                 raise ConnectionLostError("the tool has ended")
-            status = _ended(pid, float(request[0].get("grace", 0.0)))
+            status = _end(pid, float(request[0].get("grace", 0.0)))
     if _has_children():
-        end_descendants(LEFT_GRACE, group=pid)
+        end_descendants(LEFTOVER_GRACE_SECONDS, group=pid)
     return status
 
 
-def _ended(pid: int, grace: float) -> int:
-    """End the program and everything below; its wait status, as if killed where it cannot be found out."""
+def _end(pid: int, grace: float) -> int:
+    """End the program and everything below; its wait status, or that of a killed process if it is unknown."""
     statuses = end_descendants(grace, group=pid)
     deadline = time.monotonic() + 1.0
     while pid not in statuses and time.monotonic() < deadline:
-        statuses |= reaped()
+        statuses |= reap_children()
         time.sleep(0.002)
     return statuses.get(pid, signal.SIGKILL)
 
 
 def _has_children() -> bool:
-    """Whether a child still runs; those that have ended are reaped."""
+    """Whether a child still runs. Children that have ended are reaped."""
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)

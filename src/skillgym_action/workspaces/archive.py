@@ -12,12 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skillgym_action.filesystem.bundle_links import archived
-from skillgym_action.filesystem.cleanup import remove
+from skillgym_action.filesystem.artifact_links import with_safe_links
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
+from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.filesystem.unpacking import copy_into
 from skillgym_action.limits import MAX_SAVED_CHANGES_BYTES, MAX_SAVED_CHANGES_FILES
-from skillgym_action.workspaces.session_files import FOLDER
 from skillgym_action.workspaces.workspace import extract_bundle
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def save_changes(workspace: Workspace, changes: Changes, target: Path) -> SavedC
         return SavedChanges(complete=True)
     links: dict[str, str] = {}
     try:
-        extract_bundle(archived(workspace.inside.pack(sizes), links), target)
+        extract_bundle(with_safe_links(workspace.inside.pack(sizes), links), target)
     except OSError:  # unreadable, gone, nested deeper than a path can be, or no space left
         return SavedChanges(complete=False)
     return SavedChanges(complete=True, links=links)
@@ -65,15 +65,15 @@ def save_workspace(workspace: Workspace, changes: Changes, directory: RunDirecto
     """
     target = directory.place / kept
     temporary = target.with_name(f".{os.urandom(8).hex()}")
-    extract_bundle(archived(workspace.inside.pack(None)), temporary)
+    extract_bundle(with_safe_links(workspace.inside.pack(None)), temporary)
     try:
         _copy_history(workspace, temporary)
         directory.clean(temporary, [*_changed_paths(workspace, changes, temporary), *_history_texts(temporary)])
-        remove(target)
+        remove_path(target)
         os.rename(temporary, target)
     # Also on cancellation: a copy that was not completely searched for secrets must not stay in the artifact.
     except BaseException:
-        remove(temporary)
+        remove_path(temporary)
         raise
 
 
@@ -82,10 +82,10 @@ def _copy_history(workspace: Workspace, target: Path) -> None:
     if not template or not template.folder:
         return
     with suppress(FileNotFoundError, NotADirectoryError):
-        history = os.open(HISTORY, FOLDER, dir_fd=template.folder.fd)
+        history = os.open(HISTORY, FOLDER_FLAGS, dir_fd=template.folder.fd)
         try:
             os.mkdir(target / HISTORY, 0o700)
-            copy = os.open(target / HISTORY, FOLDER)
+            copy = os.open(target / HISTORY, FOLDER_FLAGS)
             try:
                 copy_into(Folder(history), Folder(copy))
             finally:
@@ -100,7 +100,7 @@ def _changed_paths(workspace: Workspace, changes: Changes, copy: Path) -> list[s
     The copy is listed, not the workspace: packing opened folders that the agent had closed, so the copy may have more.
     """
     changed = {*changes.created, *changes.modified, *changes.deleted}
-    folder = os.open(copy, FOLDER)
+    folder = os.open(copy, FOLDER_FLAGS)
     try:
         found = Folder(folder).snapshot()
     finally:

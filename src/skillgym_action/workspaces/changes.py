@@ -18,8 +18,7 @@ from skillgym_action.limits import MAX_DIFF_CHARACTERS, MAX_DIFF_COMPARISONS, MA
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from skillgym_action.filesystem.folder import Folder
-    from skillgym_action.filesystem.folder_walks import Entry
+    from skillgym_action.filesystem.folder import Folder, SnapshotEntry
     from skillgym_action.workspaces.session_files import SessionFiles
     from skillgym_action.workspaces.workspace import Workspace
 
@@ -39,7 +38,9 @@ class Changes:
 
 
 def changes_between(
-    before: Mapping[str, Entry], after: Mapping[str, Entry], differs_at: Callable[[str, Entry], bool]
+    before: Mapping[str, SnapshotEntry],
+    after: Mapping[str, SnapshotEntry],
+    differs_at: Callable[[str, SnapshotEntry], bool],
 ) -> Changes:
     """Compare two snapshots. Only files and links count as created or modified; deleted folders are listed, too.
 
@@ -54,7 +55,10 @@ def changes_between(
 
 
 def differs(
-    before: Entry | None, now: Entry, digest_before: Callable[[], str | None], digest_now: Callable[[], str | None]
+    before: SnapshotEntry | None,
+    now: SnapshotEntry,
+    digest_before: Callable[[], str | None],
+    digest_now: Callable[[], str | None],
 ) -> bool:
     """Whether a file or link changed. Digests are computed only if kind, size and ``stat`` do not decide it."""
     if now[0] == "directory":

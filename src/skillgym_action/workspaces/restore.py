@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.filesystem.cleanup import remove
+from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.model.errors import UsageError
 from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
 from skillgym_action.workspaces.workspace import Workspace
@@ -62,4 +62,4 @@ def restored_session(
         yield Workspace(session, cwd, None)
         session.close()
     finally:
-        remove(root)
+        remove_path(root)

@@ -11,9 +11,9 @@ import errno
 import os
 from typing import TYPE_CHECKING, Any, Protocol
 
-from skillgym_action.filesystem.bundle import BundleError, Limits, read_bundle
+from skillgym_action.filesystem.bundle import BundleError, BundleLimits, read_bundle
 from skillgym_action.filesystem.folder import Folder
-from skillgym_action.filesystem.packing import entries
+from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.filesystem.unpacking import copy_into
 
 if TYPE_CHECKING:
@@ -21,12 +21,10 @@ if TYPE_CHECKING:
 
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.filesystem.bundle import BundleEntry
-    from skillgym_action.filesystem.folder_walks import Entry
+    from skillgym_action.filesystem.folder import SnapshotEntry
     from skillgym_action.model.session import Identity
     from skillgym_action.processes.supervisor_client import SupervisorClient
     from skillgym_action.workspaces.template import Template
-
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class SessionFiles(Protocol):
@@ -35,9 +33,9 @@ class SessionFiles(Protocol):
     All but ``fill`` and ``pack`` are documented in ``filesystem.folder.Folder``.
     """
 
-    def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, Entry]: ...
+    def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, SnapshotEntry]: ...
 
-    def entry(self, path: str) -> Entry | None: ...
+    def entry(self, path: str) -> SnapshotEntry | None: ...
 
     def digest(self, path: str) -> str | None: ...
 
@@ -61,7 +59,7 @@ class SessionFiles(Protocol):
 
     def write(self, path: str, data: bytes, mode: int = 0o600) -> None: ...
 
-    def begin(self, without: Collection[str] = ()) -> dict[str, Entry]: ...
+    def begin(self, without: Collection[str] = ()) -> dict[str, SnapshotEntry]: ...
 
     def remove(self, paths: Iterable[str]) -> None: ...
 
@@ -88,10 +86,12 @@ class LocalFolder(Folder):
 
     def fill(self, template: Template, cancelled: Cancellation) -> None:
         if template.folder:
-            copy_into(template.folder, self, cancelled.heed)
+            copy_into(template.folder, self, cancelled.raise_if_cancelled)
 
     def pack(self, paths: Iterable[str] | None) -> Iterator[BundleEntry]:
-        return entries(self, paths, without=() if paths is not None else (".git",), limits=Limits(), open_up=self._own)
+        return folder_entries(
+            self, paths, without=() if paths is not None else (".git",), limits=BundleLimits(), open_up=self._own
+        )
 
 
 class RemoteFolder:
@@ -105,10 +105,10 @@ class RemoteFolder:
         (value,) = self._supervisor.call(self._identity, (self._name, name, *arguments))
         return value
 
-    def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, Entry]:
+    def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, SnapshotEntry]:
         return _entries(self._call("snapshot", below, list(without)))
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> SnapshotEntry | None:
         found = self._call("entry", path)
         return tuple(found) if found else None
 
@@ -153,7 +153,7 @@ class RemoteFolder:
     def write(self, path: str, data: bytes, mode: int = 0o600) -> None:
         self._call("write", path, data.decode("latin-1"), mode)
 
-    def begin(self, without: Collection[str] = ()) -> dict[str, Entry]:
+    def begin(self, without: Collection[str] = ()) -> dict[str, SnapshotEntry]:
         return _entries(self._call("begin", list(without)))
 
     def remove(self, paths: Iterable[str]) -> None:
@@ -166,7 +166,7 @@ class RemoteFolder:
         self._call("open_up", path)
 
     def fill(self, template: Template, cancelled: Cancellation) -> None:
-        cancelled.heed()
+        cancelled.raise_if_cancelled()
         if (bundle := template.bundle(cancelled)) is not None:
             try:
                 self._supervisor.ask(self._identity, {"op": "unpack", "place": self._name}, [bundle])
@@ -179,7 +179,7 @@ class RemoteFolder:
         try:
             request = {"op": "pack", "place": self._name, "paths": wanted, "own": self._own}
             with self._supervisor.stream(self._identity, request) as stream:
-                yield from read_bundle(stream, Limits(), alone=False)
+                yield from read_bundle(stream, BundleLimits(), alone=False)
             complete = True
         except BundleError as error:
             raise OSError(errno.EPROTO, str(error)) from error
@@ -188,5 +188,5 @@ class RemoteFolder:
                 self._supervisor.drop(self._identity)
 
 
-def _entries(found: dict[str, list[Any]]) -> dict[str, Entry]:
+def _entries(found: dict[str, list[Any]]) -> dict[str, SnapshotEntry]:
     return {path: tuple(entry) for path, entry in found.items()}

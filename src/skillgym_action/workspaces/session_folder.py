@@ -11,7 +11,8 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from skillgym_action.workspaces.session_files import FOLDER, LocalFolder, RemoteFolder
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
+from skillgym_action.workspaces.session_files import LocalFolder, RemoteFolder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ class SessionFolder:
         self.shares_user = False  # whether sessions in other folders run as the same user
         self._supervisor, self._user = supervisor, user
         os.mkdir(path, PRIVATE)
-        self._fd = os.open(path, FOLDER)
+        self._fd = os.open(path, FOLDER_FLAGS)
         if identity:
             os.chmod(self._fd, PASSABLE)
         self._folders: dict[str, int] = {}
@@ -53,7 +54,7 @@ class SessionFolder:
         self._open(name)
 
     def _open(self, name: str) -> None:
-        folder = os.open(name, FOLDER, dir_fd=self._fd)
+        folder = os.open(name, FOLDER_FLAGS, dir_fd=self._fd)
         if self.identity and self._user:
             judged = name == WORKSPACE
             os.chown(folder, self.identity.uid, self._user.judges if judged else self.identity.gid)
@@ -109,7 +110,7 @@ class SessionFolder:
         if found is None:
             os.makedirs(self.path, PRIVATE, exist_ok=True)
             os.close(self._fd)
-            self._fd = os.open(self.path, FOLDER)
+            self._fd = os.open(self.path, FOLDER_FLAGS)
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=self._fd)
             os.mkdir(name, PRIVATE, dir_fd=self._fd)

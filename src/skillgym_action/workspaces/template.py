@@ -8,9 +8,9 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
 from skillgym_action.filesystem.bundle import write_bundle
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
-from skillgym_action.filesystem.packing import entries
-from skillgym_action.workspaces.session_files import FOLDER
+from skillgym_action.filesystem.packing import folder_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Template:
         Raises OSError.
         """
         self.root = root
-        fd = os.open(root, FOLDER) if root and folder is None else folder
+        fd = os.open(root, FOLDER_FLAGS) if root and folder is None else folder
         self.folder = None if fd is None else Folder(fd, os.fspath(root) if root else None)
         self._digests: dict[str, str | None] = {}
         self._bundle: IO[bytes] | None = None
@@ -62,8 +62,8 @@ def _write_bundle(folder: Folder, file: IO[bytes], cancelled: Cancellation) -> N
     """Write everything in a folder to ``file``. Raises OSError, and InterruptedError when cancelled."""
 
     def until_cancelled() -> Iterator[BundleEntry]:
-        for entry in entries(folder):
-            cancelled.heed()
+        for entry in folder_entries(folder):
+            cancelled.raise_if_cancelled()
             yield entry
 
     write_bundle(file, until_cancelled())

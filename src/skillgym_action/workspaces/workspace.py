@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.filesystem.bundle import BundleEntry
-    from skillgym_action.filesystem.folder_walks import Entry
+    from skillgym_action.filesystem.folder import SnapshotEntry
     from skillgym_action.model.session import Identity
     from skillgym_action.processes.users import AgentUser
     from skillgym_action.workspaces.session_files import SessionFiles
@@ -49,8 +49,8 @@ class Workspace:
         self.inside: SessionFiles = folder.files(WORKSPACE)
         self.files = WorkspaceFiles(self)
         self._template, self._without = template, without
-        self._before: dict[str, Entry] = {}
-        self._after: dict[str, Entry] = {}
+        self._before: dict[str, SnapshotEntry] = {}
+        self._after: dict[str, SnapshotEntry] = {}
         self._digests: dict[str, str | None] = {}
         self._grader_home = ""
 
@@ -138,7 +138,7 @@ class Workspace:
         """Take a snapshot of the state that the agent starts from. Raises OSError."""
         self._before = self.inside.begin(self._without) if self.is_own else self._snapshot()
 
-    def _snapshot(self) -> dict[str, Entry]:
+    def _snapshot(self) -> dict[str, SnapshotEntry]:
         return self.inside.snapshot("", self._without)
 
     @contextmanager
@@ -166,7 +166,7 @@ class Workspace:
             return any(self._differs(prefix + name, entry) for name, entry in below.items())
         return self._differs(path, now)
 
-    def _differs(self, path: str, now: Entry) -> bool:
+    def _differs(self, path: str, now: SnapshotEntry) -> bool:
         return differs(self._before.get(path), now, lambda: self._digest_before(path), lambda: self.inside.digest(path))
 
     def _digest_before(self, path: str) -> str | None:
@@ -241,20 +241,20 @@ class WorkspaceFiles:
 
 def extract_bundle(entries: Iterator[BundleEntry], target: Path) -> None:
     """Create the folder ``target`` with the content of a bundle, completely or not at all. Raises OSError."""
-    from skillgym_action.filesystem.cleanup import remove
+    from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
     from skillgym_action.filesystem.folder import Folder
+    from skillgym_action.filesystem.removal import remove_path
     from skillgym_action.filesystem.unpacking import unpack
-    from skillgym_action.workspaces.session_files import FOLDER
 
     os.makedirs(target.parent, exist_ok=True)
     os.mkdir(target, PRIVATE)
-    folder = os.open(target, FOLDER)
+    folder = os.open(target, FOLDER_FLAGS)
     try:
         unpack(Folder(folder), entries)
     # Also on cancellation: half a bundle must not pass for a whole one.
     except BaseException:
         with suppress(OSError):
-            remove(target)
+            remove_path(target)
         raise
     finally:
         os.close(folder)

@@ -12,11 +12,10 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from skillgym_action.filesystem.descriptor_walk import named
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS, with_path
 from skillgym_action.model.errors import OutputError
 from skillgym_action.processes.disk_usage import SpaceReserve
 from skillgym_action.repository.walk import PathRefusedError
-from skillgym_action.workspaces.session_files import FOLDER
 from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
 from skillgym_action.workspaces.template import Template
 from skillgym_action.workspaces.workspace import Workspace
@@ -44,8 +43,8 @@ class Workspaces:
         self.cancelled = processes.cancelled
         self._hidden: list[str] = []
         self.root = _temporary_folder(other_users=self._user is not None)
-        self._fd = os.open(self.root, FOLDER)
-        parent = os.open(self.root.parent, FOLDER)
+        self._fd = os.open(self.root, FOLDER_FLAGS)
+        parent = os.open(self.root.parent, FOLDER_FLAGS)
         processes.supervisor.remove_at_the_end(self._fd, parent, self.root.name)
         os.close(parent)
         processes.reserve = self._reserve = SpaceReserve(self.root)
@@ -108,7 +107,7 @@ class Workspaces:
         except PathRefusedError:
             raise
         except OSError as error:
-            raise named(error, os.fspath(path)) from None
+            raise with_path(error, os.fspath(path)) from None
 
     @property
     def _changed_by_others(self) -> Iterable[Path]:

@@ -526,7 +526,7 @@ def test_a_file_that_is_not_there_is_a_warning(tmp_path):
 
 def test_dependencies(tmp_path):
     suite = read_tests(tmp_path, case("a"), case("b", depends_on=["a"], on_dependency_failure="run"))
-    assert [(one.depends_on, one.unmet) for one in suite.cases] == [((), "skip"), (("a",), "run")]
+    assert [(one.depends_on, one.on_dependency_failure) for one in suite.cases] == [((), "skip"), (("a",), "run")]
 
 
 def test_what_depends_on_an_unusable_case_cannot_be_used_either(tmp_path):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
-from skillgym_action.comparison.comparison import compare, points, probability, regressions
+from skillgym_action.comparison.comparison import compare, format_points, format_probability, regressions
 from skillgym_action.model.comparison import RateChange
 from skillgym_action.model.result import Attempt, Outcome
 from skillgym_action.model.verdicts import Status
@@ -23,7 +23,7 @@ def names(items):
 
 
 def lists(comparison):
-    kinds = ("broken", "mended", "unclear", "altered", "added", "removed")
+    kinds = ("newly_failing", "fixed", "no_longer_judged", "redefined", "added", "removed")
     return {kind: names(getattr(comparison, kind)) for kind in kinds if getattr(comparison, kind)}
 
 
@@ -32,12 +32,14 @@ def lists(comparison):
     [
         pytest.param("passed", "passed", {}, id="as it was"),
         pytest.param("failed", "failed", {}, id="still failing"),
-        pytest.param("passed", "failed", {"broken": ["edit on claude"]}, id="broken"),
-        pytest.param("expected-failed", "failed", {"broken": ["edit on claude"]}, id="the expectation was removed"),
-        pytest.param("failed", "passed", {"mended": ["edit on claude"]}, id="mended"),
-        pytest.param("failed", "expected-failed", {"mended": ["edit on claude"]}, id="the failure is expected now"),
+        pytest.param("passed", "failed", {"newly_failing": ["edit on claude"]}, id="newly failing"),
+        pytest.param(
+            "expected-failed", "failed", {"newly_failing": ["edit on claude"]}, id="the expectation was removed"
+        ),
+        pytest.param("failed", "passed", {"fixed": ["edit on claude"]}, id="fixed"),
+        pytest.param("failed", "expected-failed", {"fixed": ["edit on claude"]}, id="the failure is expected now"),
         pytest.param("expected-failed", "unexpected-passed", {}, id="an agent that improves breaks nothing"),
-        pytest.param("passed", "errored", {"unclear": ["edit on claude"]}, id="cannot be judged any more"),
+        pytest.param("passed", "errored", {"no_longer_judged": ["edit on claude"]}, id="cannot be judged any more"),
         pytest.param("errored", "errored", {}, id="could not be judged before either"),
         pytest.param("errored", "failed", {}, id="nobody knows whether it broke"),
         pytest.param("passed", "skipped", {}, id="not run this time"),
@@ -52,14 +54,14 @@ def test_executions_pair_by_suite_case_and_runner():
     after = "suite b.json\nedit failed\nsuite a.json\nedit @codex failed\nnew failed\nedit passed"
     comparison = compared(before, after)
     assert lists(comparison) == {
-        "broken": ["edit on claude", "edit on codex"], "added": ["new on claude"], "removed": ["old on claude"],
+        "newly_failing": ["edit on claude", "edit on codex"], "added": ["new on claude"], "removed": ["old on claude"],
     }  # fmt: skip
-    assert comparison.broken[0].after.suite.path == "b.json"
+    assert comparison.newly_failing[0].after.suite.path == "b.json"
     assert comparison.paired == 3
     assert comparison.changed
 
 
-def altered(**changes):
+def redefined(**changes):
     """A case that passed, and then failed after ``changes``."""
     base, head = run_report("edit passed"), run_report("edit failed")
     (result,) = head.results
@@ -75,17 +77,17 @@ def outcomes(*assertions):
 @pytest.mark.parametrize(
     ("changes", "kinds"),
     [
-        pytest.param({"prompt": "Do something else"}, ["altered"], id="another prompt"),
-        pytest.param({"outcomes": outcomes("file:other.txt exists")}, ["altered"], id="another assertion"),
-        pytest.param({"outcomes": ()}, ["broken"], id="no assertion was asked"),
-        pytest.param({"outcomes": outcomes("file:out.txt exists", "more")}, ["broken"], id="one more was asked"),
+        pytest.param({"prompt": "Do something else"}, ["redefined"], id="another prompt"),
+        pytest.param({"outcomes": outcomes("file:other.txt exists")}, ["redefined"], id="another assertion"),
+        pytest.param({"outcomes": ()}, ["newly_failing"], id="no assertion was asked"),
+        pytest.param({"outcomes": outcomes("file:out.txt exists", "more")}, ["newly_failing"], id="one more was asked"),
     ],
 )
 def test_only_the_same_case_is_compared(changes, kinds):
-    assert altered(**changes) == kinds
+    assert redefined(**changes) == kinds
 
 
-def test_what_was_altered_counts_for_nothing():
+def test_redefined_cases_count_for_nothing():
     base, head = run_report("edit passed"), run_report("edit failed")
     head = replace(head, results=(replace(head.results[0], prompt="other"),))
     comparison = compare(base, head)
@@ -106,7 +108,7 @@ def test_one_session_each_is_judged_by_mcnemars_test():
     assert rate.significant
 
 
-def test_one_broken_case_proves_nothing():
+def test_one_newly_failing_case_proves_nothing():
     comparison = compared(cases(20, "passed"), f"case-0 failed\n{cases(20, 'passed').split(chr(10), 1)[1]}")
     assert comparison.rate.p == 0.5
     assert not comparison.regressed
@@ -201,8 +203,8 @@ def test_a_drop_counts_if_it_is_neither_chance_nor_small(before, after, p, signi
     [(0.123, "12 points"), (0.0996, "10 points"), (0.0634, "6.3 points"), (0.01, "1 point"), (0.02, "2 points")],
 )
 def test_points(share, shown):
-    assert points(share) == shown
+    assert format_points(share) == shown
 
 
 def test_probabilities():
-    assert [probability(p) for p in (0.5, 0.0312, 0.00001)] == ["p = 0.500", "p = 0.031", "p < 0.001"]
+    assert [format_probability(p) for p in (0.5, 0.0312, 0.00001)] == ["p = 0.500", "p = 0.031", "p < 0.001"]

@@ -6,7 +6,14 @@ from math import comb, log, sqrt
 
 import pytest
 
-from skillgym_action.comparison.statistics import largest_drop, mcnemar, pass_at_k, pass_hat_k, sign_flip, wilson
+from skillgym_action.comparison.statistics import (
+    largest_drop,
+    mcnemar_p,
+    pass_at_k,
+    pass_hat_k,
+    sign_flip_p,
+    wilson_interval,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +27,7 @@ from skillgym_action.comparison.statistics import largest_drop, mcnemar, pass_at
     ],
 )
 def test_wilson(passes, n, interval):
-    assert wilson(passes, n) == (interval if interval is None else pytest.approx(interval, abs=5e-5))
+    assert wilson_interval(passes, n) == (interval if interval is None else pytest.approx(interval, abs=5e-5))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +50,7 @@ def test_pass_at_k_and_pass_hat_k(passes, n, k, at, hat):
 
 
 @pytest.mark.parametrize(
-    ("broken", "mended", "p"),
+    ("newly_failing", "fixed", "p"),
     [
         pytest.param(0, 0, 1.0, id="nothing changed"),
         pytest.param(5, 0, 1 / 32, id="five of five"),
@@ -52,14 +59,14 @@ def test_pass_at_k_and_pass_hat_k(passes, n, k, at, hat):
         pytest.param(0, 4, 1.0, id="it got better"),
     ],
 )
-def test_mcnemar(broken, mended, p):
-    assert mcnemar(broken, mended) == pytest.approx(p)
+def test_mcnemar(newly_failing, fixed, p):
+    assert mcnemar_p(newly_failing, fixed) == pytest.approx(p)
 
 
 def test_mcnemar_of_large_numbers_is_exact():
     exact = sum(Fraction(comb(2_000, k), 2**2_000) for k in range(1_050, 2_001))
-    assert mcnemar(1_050, 950) == pytest.approx(float(exact), rel=1e-9)
-    assert mcnemar(30_000, 30_000) == pytest.approx(0.5, abs=0.002)
+    assert mcnemar_p(1_050, 950) == pytest.approx(float(exact), rel=1e-9)
+    assert mcnemar_p(30_000, 30_000) == pytest.approx(0.5, abs=0.002)
 
 
 @pytest.mark.parametrize(
@@ -75,27 +82,27 @@ def test_sign_flip_is_near_what_all_flips_give(drops):
     flips = [sum(sign * abs(drop) for sign, drop in zip(signs, drops, strict=True))
              for signs in product((1, -1), repeat=len(drops))]  # fmt: skip
     exact = sum(flip >= sum(drops) - 1e-9 for flip in flips) / len(flips)
-    assert sign_flip(drops) == pytest.approx(exact, abs=0.015)
+    assert sign_flip_p(drops) == pytest.approx(exact, abs=0.015)
 
 
 def test_sign_flip_is_always_the_same_and_never_zero():
-    assert sign_flip([0.5] * 40) == sign_flip([0.5] * 40) == 0.0001
-    assert sign_flip([]) == 1.0
+    assert sign_flip_p([0.5] * 40) == sign_flip_p([0.5] * 40) == 0.0001
+    assert sign_flip_p([]) == 1.0
 
 
 @pytest.mark.parametrize(
-    ("broken", "mended", "n", "bound"),
+    ("newly_failing", "fixed", "n", "bound"),
     [
         pytest.param(0, 0, 10, 0.2129, id="no change of ten excludes little"),
         pytest.param(0, 0, 200, 0.0133, id="no change of two hundred excludes a lot"),
-        pytest.param(10, 10, 40, 0.1835, id="as many mended"),
+        pytest.param(10, 10, 40, 0.1835, id="as many fixed"),
         pytest.param(0, 10, 40, 0.0, id="it got better for sure"),
         pytest.param(10, 0, 10, 1.0, id="all broke"),
         pytest.param(1.5, 0.5, 12, 0.3236, id="parts of a whole"),
     ],
 )
-def test_the_largest_drop_that_cannot_be_excluded(broken, mended, n, bound):
-    assert largest_drop(broken, mended, n) == pytest.approx(bound, abs=5e-5)
+def test_the_largest_drop_that_cannot_be_excluded(newly_failing, fixed, n, bound):
+    assert largest_drop(newly_failing, fixed, n) == pytest.approx(bound, abs=5e-5)
 
 
 def test_with_no_change_the_bound_is_the_one_of_a_rate_by_its_score():
@@ -104,20 +111,20 @@ def test_with_no_change_the_bound_is_the_one_of_a_rate_by_its_score():
 
 
 def test_the_bound_is_never_below_what_was_seen():
-    for broken, mended in product(range(8), repeat=2):
-        if broken + mended <= 8:
-            assert (broken - mended) / 8 <= largest_drop(broken, mended, 8) <= 1
+    for newly_failing, fixed in product(range(8), repeat=2):
+        if newly_failing + fixed <= 8:
+            assert (newly_failing - fixed) / 8 <= largest_drop(newly_failing, fixed, 8) <= 1
 
 
-@pytest.mark.parametrize(("broken", "mended", "n"), [(1, 0, 40), (5, 3, 40), (12, 2, 50), (3, 7, 20)])
-def test_the_bound_is_where_the_score_of_the_likeliest_such_drop_is_significant(broken, mended, n):
-    drop = largest_drop(broken, mended, n)
+@pytest.mark.parametrize(("newly_failing", "fixed", "n"), [(1, 0, 40), (5, 3, 40), (12, 2, 50), (3, 7, 20)])
+def test_the_bound_is_where_the_score_of_the_likeliest_such_drop_is_significant(newly_failing, fixed, n):
+    drop = largest_drop(newly_failing, fixed, n)
 
     def likelihood(share):
-        terms = ((broken, share + drop), (mended, share), (n - broken - mended, 1 - 2 * share - drop))
+        terms = ((newly_failing, share + drop), (fixed, share), (n - newly_failing - fixed, 1 - 2 * share - drop))
         return sum(count * log(chance) for count, chance in terms if count)
 
     shares = (number / 200_000 * (1 - drop) / 2 for number in range(1, 200_000))
     share = max((share for share in shares if share + drop > 0), key=likelihood)
-    score = (n * drop - broken + mended) / sqrt(n * (2 * share + drop - drop * drop))
+    score = (n * drop - newly_failing + fixed) / sqrt(n * (2 * share + drop - drop * drop))
     assert score == pytest.approx(1.6449, abs=1e-3)

@@ -15,19 +15,20 @@ from hypothesis import strategies as st
 
 from folders import NAMES, as_plain_user, digging, opened, special, tree
 from scratch import written
-from skillgym_action.filesystem import packing
+from skillgym_action.filesystem.artifact_links import with_safe_links
 from skillgym_action.filesystem.bundle import (
     END,
     HEADER,
+    SMALL_FILE_BYTES,
     START,
     BundleEntry,
     BundleError,
-    Limits,
+    BundleLimits,
     read_bundle,
     write_bundle,
 )
-from skillgym_action.filesystem.bundle_links import archived
-from skillgym_action.filesystem.packing import entries
+from skillgym_action.filesystem.file_contents import CHUNK_BYTES
+from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.filesystem.unpacking import copy_into, unpack
 
 FOLDER, FILE, LINK = b"d", b"f", b"l"
@@ -45,7 +46,7 @@ def stream(*made: bytes, end: bytes = FINISHED) -> bytes:
 
 def refused(content: bytes, **limits: int) -> str:
     with pytest.raises(BundleError) as error:
-        list(read_bundle(io.BytesIO(content), Limits(**limits)))
+        list(read_bundle(io.BytesIO(content), BundleLimits(**limits)))
     return str(error.value)
 
 
@@ -56,7 +57,7 @@ def packed(*made: BundleEntry) -> bytes:
 
 
 def file_of(path: str, content: bytes = b"", mode: int = 0o644) -> BundleEntry:
-    return BundleEntry("file", path, mode).holding(len(content), content)
+    return BundleEntry("file", path, mode).with_content(len(content), content)
 
 
 # --- there and back ---------------------------------------------------------------------------------
@@ -80,14 +81,14 @@ def template(root):
 
 def through_a_stream(source, target):
     with io.BytesIO() as file:
-        write_bundle(file, entries(source))
+        write_bundle(file, folder_entries(source))
         file.seek(0)
         unpack(target, read_bundle(file))
 
 
 WAYS = {
     "bundle": through_a_stream,
-    "entries": lambda source, target: unpack(target, entries(source)),
+    "entries": lambda source, target: unpack(target, folder_entries(source)),
     "copy": copy_into,
 }
 
@@ -198,7 +199,7 @@ def test_names_may_be_left_out(tmp_path):
     root = written(tmp_path / "t", {".git/HEAD": "x", "a/.git/HEAD": "x", "a/b": "x"})
     (tmp_path / "copy").mkdir()
     with opened(root) as source, opened(tmp_path / "copy") as target:
-        assert [one.path for one in entries(source, without={".git"})] == ["a", "a/b"]
+        assert [one.path for one in folder_entries(source, without={".git"})] == ["a", "a/b"]
         copy_into(source, target, without={".git"})
         assert set(target.snapshot()) == {"a", "a/b"}
 
@@ -207,7 +208,8 @@ def test_some_paths_come_with_their_folders(tmp_path):
     root = written(tmp_path / "t", {"a/b/one": "1", "a/b/two": "2", "a/c/three": "3", "four": "4"})
     (root / "a/link").symlink_to("/etc")
     with opened(root) as folder:
-        made = [(one.kind, one.path) for one in entries(folder, ["four", "a/b/one", "a/c/three", "a/b/two", "a/link"])]
+        wanted = ["four", "a/b/one", "a/c/three", "a/b/two", "a/link"]
+        made = [(one.kind, one.path) for one in folder_entries(folder, wanted)]
     assert made == [
         *[("file", "four"), ("folder", "a"), ("folder", "a/b"), ("file", "a/b/one"), ("folder", "a/c")],
         *[("file", "a/c/three"), ("file", "a/b/two"), ("link", "a/link")],
@@ -219,7 +221,7 @@ def test_a_path_that_is_not_there_or_behind_a_link_is_an_error(tmp_path, path):
     root = written(tmp_path / "t", {"a/b": ""})
     (root / "link").symlink_to("/etc")
     with opened(root) as folder, pytest.raises(OSError, match=r"No such|Not a dir|no path|the folder itself"):
-        list(entries(folder, [path]))
+        list(folder_entries(folder, [path]))
 
 
 def test_what_is_closed_is_opened_for_packing_where_it_is_asked_for(tmp_path):
@@ -230,7 +232,9 @@ def test_what_is_closed_is_opened_for_packing_where_it_is_asked_for(tmp_path):
 
     def check():
         with opened(root) as folder:
-            files = {one.path: b"".join(one.chunks()) for one in entries(folder, open_up=True) if one.kind == "file"}
+            files = {
+                one.path: b"".join(one.chunks()) for one in folder_entries(folder, open_up=True) if one.kind == "file"
+            }
         assert files == {"closed/file": b"x", "ro/file": b"x", "half/file": b"x"}
 
     reachable(tmp_path)
@@ -241,14 +245,14 @@ def test_what_others_cannot_pack_is_left_out(tmp_path):
     root = written(tmp_path / "t", {"a/b/c": "", "huge": "", "good": "x"})
     os.truncate(root / "huge", 2**40)
     with opened(root) as folder:
-        assert {one.path for one in entries(folder, limits=Limits(deepest=2))} == {"a", "a/b", "good"}
-        assert {one.path for one in entries(folder, limits=Limits(longest=4))} == {"a", "a/b", "good"}
+        assert {one.path for one in folder_entries(folder, limits=BundleLimits(levels=2))} == {"a", "a/b", "good"}
+        assert {one.path for one in folder_entries(folder, limits=BundleLimits(path_bytes=4))} == {"a", "a/b", "good"}
         with pytest.raises(OSError, match="more than 0 MiB"):
-            list(entries(folder, ["good"], limits=Limits(total=0)))
+            list(folder_entries(folder, ["good"], limits=BundleLimits(total_bytes=0)))
 
 
 def test_a_file_that_shrinks_while_it_is_packed_is_an_error():
-    entry = BundleEntry("file", "a", 0o644).holding(9, lambda: (b"short",))
+    entry = BundleEntry("file", "a", 0o644).with_content(9, lambda: (b"short",))
     with pytest.raises(BundleError, match="a: its size changed"):
         packed(entry)
 
@@ -311,8 +315,8 @@ def test_a_forged_bundle_is_refused(content, reason):
 def test_a_bundle_of_too_much_is_refused():
     files = [entry(FILE, f"{number}".encode(), b"xx") for number in range(10)]
     assert "more than 9 entries" in refused(stream(*files), entries=9)
-    assert "more than 29 bytes in all" in refused(stream(*files), total=29)
-    assert len(list(read_bundle(io.BytesIO(stream(*files)), Limits(entries=10, total=30)))) == 10
+    assert "more than 29 bytes in all" in refused(stream(*files), total_bytes=29)
+    assert len(list(read_bundle(io.BytesIO(stream(*files)), BundleLimits(entries=10, total_bytes=30)))) == 10
 
 
 def test_the_largest_that_is_allowed_is_read():
@@ -413,7 +417,7 @@ def test_of_links_those_stay_that_end_at_a_file_of_the_bundle(target, stays):
     made = [BundleEntry("link", path, 0o777, target=led) for path, led in links.items()]
     made += [BundleEntry("folder", "d", 0o755), file_of("d/below"), file_of("file")]
     made.append(BundleEntry("link", "d/up", 0o777, target="../file"))
-    found = {one.path: one for one in archived(made)}["link"]
+    found = {one.path: one for one in with_safe_links(made)}["link"]
     if stays:
         assert (found.kind, found.target) == ("link", target)
     else:
@@ -422,7 +426,7 @@ def test_of_links_those_stay_that_end_at_a_file_of_the_bundle(target, stays):
 
 def test_what_goes_into_an_artifact_can_be_read_and_is_a_valid_bundle():
     made = [BundleEntry("link", "a", 0o777, target="d/f"), BundleEntry("folder", "d", 0), file_of("d/f", b"x", 0o111)]
-    done = read_bundle(io.BytesIO(packed(*archived(made))))
+    done = read_bundle(io.BytesIO(packed(*with_safe_links(made))))
     assert [(one.kind, one.path, one.mode) for one in done] == [
         *[("folder", "d", 0o700), ("file", "d/f", 0o711), ("link", "a", 0o777)]
     ]
@@ -430,9 +434,9 @@ def test_what_goes_into_an_artifact_can_be_read_and_is_a_valid_bundle():
 
 def test_an_entry_whose_folder_did_not_come_is_refused():
     with pytest.raises(BundleError, match="d is no folder"):
-        list(archived([file_of("d/x")]))
+        list(with_safe_links([file_of("d/x")]))
 
 
 def test_headers_have_one_size_everywhere():
     assert HEADER.size == struct.calcsize(">cIIQq") == 25
-    assert packing.SMALL <= packing.CHUNK
+    assert SMALL_FILE_BYTES <= CHUNK_BYTES

@@ -15,7 +15,7 @@ import pytest
 from folders import NAMES, as_plain_user, digging, opened, special, tree
 from scratch import git_in, repository, written
 from skillgym_action.filesystem.bundle import BundleError
-from skillgym_action.filesystem.packing import entries
+from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.filesystem.unpacking import copy_into, unpack
 
 CANARY = "canary-1234567890"
@@ -98,7 +98,7 @@ def test_the_way_back_from_a_folder_that_was_moved_is_not_the_one_above_it_now(r
         subprocess.run([sys.executable, "-c", digging(100)], cwd=root / "a" / name, check=True)
         written(root.parent, {f"{name}/canary": CANARY})
     with opened(root) as folder:
-        walk = entries(folder)
+        walk = folder_entries(folder)
         first = next(one.path for one in walk if one.path.count("/") > 60).split("/")[1]
         os.rename(root / "a" / first, root.parent / "moved")
         rest = [one.path for one in walk]
@@ -338,7 +338,7 @@ def test_few_descriptors_are_enough_for_any_depth(root):
             assert len(folder.snapshot()) == 1501
             assert folder.kind("d/" * 1500 + "deepest") == "file"
             assert folder.kind("d/" * 1200 + "../" * 500 + "d") == "directory"
-            assert sum(1 for _ in entries(folder)) == 1501
+            assert sum(1 for _ in folder_entries(folder)) == 1501
             assert folder.empty()
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -445,7 +445,7 @@ OPERATIONS = {
     "digest": lambda folder: [folder.digest(path) for path in ("a/canary", "b/folder/canary", "b/canary")],
     "snapshot": lambda folder: list(folder.snapshot()),
     "glob": lambda folder: folder.glob("**"),
-    "entries": lambda folder: [b"".join(one.chunks()) for one in entries(folder, open_up=True)],
+    "entries": lambda folder: [b"".join(one.chunks()) for one in folder_entries(folder, open_up=True)],
     "write": lambda folder: [folder.write(path, b"x") for path in ("a/new", "b/folder/canary", "b/canary")],
     "remove": lambda folder: [folder.remove([path]) for path in ("a/canary", "b/folder", "b/canary")],
     "empty": lambda folder: folder.empty(),
@@ -476,7 +476,7 @@ def test_nothing_outside_is_filled_while_folders_become_links(root):
     with opened(root) as folder, opened(source) as full, swapping(root):
         ends = time.monotonic() + 1
         while time.monotonic() < ends:
-            for fill in (lambda: copy_into(full, folder), lambda: unpack(folder, entries(full))):
+            for fill in (lambda: copy_into(full, folder), lambda: unpack(folder, folder_entries(full))):
                 with suppress(OSError):
                     fill()
                 folder.empty()
@@ -486,7 +486,7 @@ def test_nothing_outside_is_filled_while_folders_become_links(root):
 def test_a_folder_that_is_moved_while_it_is_walked_leads_nowhere_else(root):
     subprocess.run([sys.executable, "-c", digging(100)], cwd=root, check=True)
     with opened(root) as folder:
-        walk = entries(folder)
+        walk = folder_entries(folder)
         for _ in range(90):
             next(walk)
         os.rename(root / "d/d/d", root.parent / "moved")

@@ -50,16 +50,16 @@ def cancelled() -> Iterator[Cancellation]:
 
 
 @pytest.fixture
-def door(clock, cancelled) -> Iterator[Callable[..., GitHubApi]]:
+def client(clock, cancelled) -> Iterator[Callable[..., GitHubApi]]:
     opened: list[GitHubApi] = []
 
-    def open_door(url: str, environment: dict[str, str] | None = None, **settings) -> GitHubApi:
+    def open_client(url: str, environment: dict[str, str] | None = None, **settings) -> GitHubApi:
         given = {"token": TOKEN, "graphql_url": None, "clock": clock, "cancelled": cancelled} | settings
         opened.append(GitHubApi(url=url, **given))
         opened[-1].network = network(environment or {})
         return opened[-1]
 
-    yield open_door
+    yield open_client
     for api in opened:
         api.close()
 
@@ -75,9 +75,9 @@ def refused(call: Callable[[], object]) -> GitHubError:
 # --- requests and replies -------------------------------------------------------------------------------
 
 
-def test_what_is_sent_and_what_comes_back(door):
+def test_what_is_sent_and_what_comes_back(client):
     with ScriptedServer(OK) as server:
-        assert door(server.url).post(COMMENTS, {"body": "naïve 😀"}) == {"id": 1}
+        assert client(server.url).post(COMMENTS, {"body": "naïve 😀"}) == {"id": 1}
     (request,) = server.requests
     sent = {name: request.headers[name] for name in ("accept", "authorization", "user-agent", "x-github-api-version")}
     assert (request.line, request.body) == (f"POST {COMMENTS}", {"body": "naïve 😀"})
@@ -89,9 +89,9 @@ def test_what_is_sent_and_what_comes_back(door):
     }
 
 
-def test_methods_parameters_and_the_prefix_of_an_enterprise_server(door):
+def test_methods_parameters_and_the_prefix_of_an_enterprise_server(client):
     with ScriptedServer(Reply(body={"id": 1}), Reply(body={"id": 2}), Reply(204)) as server:
-        api = door(f"{server.url}/api/v3/")
+        api = client(f"{server.url}/api/v3/")
         assert api.get("/repos/o/r/pulls", state="open", head="o:a b") == {"id": 1}
         assert api.patch("/repos/o/r/issues/comments/2", {"body": "x"}) == {"id": 2}
         api.delete("/repos/o/r/issues/comments/3")
@@ -102,28 +102,28 @@ def test_methods_parameters_and_the_prefix_of_an_enterprise_server(door):
     ]
 
 
-def test_what_is_not_there_any_more_counts_as_deleted(door):
+def test_what_is_not_there_any_more_counts_as_deleted(client):
     with ScriptedServer(Reply(502), Reply(404, {"message": "Not Found"})) as server:
-        door(server.url).delete("/thing")
+        client(server.url).delete("/thing")
     assert server.lines == ["DELETE /thing", "DELETE /thing"]
 
 
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        pytest.param(Reply(body=b"<html>"), "GitHub answered 200 with what is not JSON", id="a page"),
-        pytest.param(Reply(body=b""), "GitHub answered 200 with what is not JSON", id="nothing"),
-        pytest.param(Reply(body=b"\xff\xfe\xfd"), "GitHub answered 200 with what is not JSON", id="no text"),
-        pytest.param(Reply(body=b"[" * 200_000), "GitHub answered 200 with what is not JSON", id="too deep"),
+        pytest.param(Reply(body=b"<html>"), "GitHub answered 200, but the answer is not JSON", id="a page"),
+        pytest.param(Reply(body=b""), "GitHub answered 200, but the answer is not JSON", id="nothing"),
+        pytest.param(Reply(body=b"\xff\xfe\xfd"), "GitHub answered 200, but the answer is not JSON", id="no text"),
+        pytest.param(Reply(body=b"[" * 200_000), "GitHub answered 200, but the answer is not JSON", id="too deep"),
         pytest.param(Reply(body=b" " * 20_000_001), "the answer is larger than 20 MB", id="too large"),
         pytest.param(
             Reply(body=b" " * 20_100_000, promised=9**9), "the answer is larger than 20 MB", id="far too large"
         ),
     ],
 )
-def test_a_reply_that_cannot_be_read_is_an_error(door, reply, message):
+def test_a_reply_that_cannot_be_read_is_an_error(client, reply, message):
     with ScriptedServer(reply) as server:
-        error = refused(lambda: door(server.url).get("/thing"))
+        error = refused(lambda: client(server.url).get("/thing"))
     assert (str(error), error.status, len(server.requests)) == (f"GET /thing: {message}", 200, 1)
 
 
@@ -134,33 +134,33 @@ def link(url: str, rel: str = "next") -> dict[str, str]:
     return {"Link": f'<{url}>; rel="{rel}"'}
 
 
-def test_pages_follow_next_as_it_stands(door):
+def test_pages_follow_next_as_it_stands(client):
     with ScriptedServer() as server:
         there = f"{server.url}/repositories/7/issues/1/comments?per_page=30&page=2&cursor=a%2Fb%3D"
         server.replies.extend([Reply(body=[1, 2], headers=link(there)), Reply(body=[3], headers=link("/x", "prev"))])
-        assert list(door(server.url).pages(COMMENTS, per_page=30)) == [[1, 2], [3]]
+        assert list(client(server.url).pages(COMMENTS, per_page=30)) == [[1, 2], [3]]
     assert server.lines == [
         f"GET {COMMENTS}?per_page=30",
         "GET /repositories/7/issues/1/comments?per_page=30&page=2&cursor=a%2Fb%3D",
     ]
 
 
-def test_a_page_has_100_entries_and_no_page_is_read_before_it_is_wanted(door):
+def test_a_page_has_100_entries_and_no_page_is_read_before_it_is_wanted(client):
     with ScriptedServer(Reply(body=[1], headers=link(f"{COMMENTS}?page=2"))) as server:
-        assert next(door(server.url).pages(COMMENTS)) == [1]
+        assert next(client(server.url).pages(COMMENTS)) == [1]
     assert server.lines == [f"GET {COMMENTS}?per_page=100"]
 
 
-def test_pages_come_to_an_end(door):
+def test_pages_come_to_an_end(client):
     with ScriptedServer(*[Reply(body=[], headers=link("/again"))] * 200) as server:
-        error = refused(lambda: list(door(server.url).pages("/again")))
+        error = refused(lambda: list(client(server.url).pages("/again")))
     assert str(error) == "GET /again: the list has more than 100 pages"
     assert len(server.requests) == 100
 
 
-def test_a_page_that_is_no_list_is_an_error(door):
+def test_a_page_that_is_no_list_is_an_error(client):
     with ScriptedServer(OK) as server:
-        assert str(refused(lambda: list(door(server.url).pages("/x")))) == "GET /x: the answer is no list"
+        assert str(refused(lambda: list(client(server.url).pages("/x")))) == "GET /x: the answer is not a list"
 
 
 # --- who gets the token ---------------------------------------------------------------------------------
@@ -179,26 +179,26 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize("address", ELSEWHERE)
-def test_a_next_page_or_redirect_to_another_host_is_refused(door, address):
+def test_a_next_page_or_redirect_to_another_host_is_refused(client, address):
     with ScriptedServer(OK) as other, ScriptedServer() as server:
         address = address.format(own=server.port, other=other.port)
         server.replies.extend([Reply(body=[], headers=link(address)), Reply(307, headers={"Location": address})])
-        api = door(server.url)
+        api = client(server.url)
         for call in (lambda: list(api.pages("/thing")), lambda: api.post("/thing", {})):
             assert "GitHub points to another host, which gets no token" in str(refused(call))
     assert (len(server.requests), other.requests) == (2, [])
 
 
-def test_a_login_in_an_address_is_not_shown(door):
+def test_a_login_in_an_address_is_not_shown(client):
     with ScriptedServer(Reply(307, headers={"Location": "http://someone:hunter22@elsewhere/"})) as server:
-        assert str(refused(lambda: door(server.url).get("/thing"))).endswith(": http://***@elsewhere/")
+        assert str(refused(lambda: client(server.url).get("/thing"))).endswith(": http://***@elsewhere/")
 
 
-def test_an_address_that_parsers_read_differently_leads_to_our_host(door):
+def test_an_address_that_parsers_read_differently_leads_to_our_host(client):
     with ScriptedServer(OK) as other, ScriptedServer() as server:
         address = f"http://127.0.0.1:{other.port}\\@127.0.0.1:{server.port}/thing"
         server.replies.extend([Reply(302, headers={"Location": address}), OK])
-        assert door(server.url).get("/start") == {"id": 1}
+        assert client(server.url).get("/start") == {"id": 1}
     assert (server.lines, other.requests) == (["GET /start", "GET /thing"], [])
 
 
@@ -215,9 +215,9 @@ def test_an_address_that_parsers_read_differently_leads_to_our_host(door):
         pytest.param("PATCH", 302, False, id="nor a change"),
     ],
 )
-def test_redirects(door, method, status, followed):
+def test_redirects(client, method, status, followed):
     with ScriptedServer(Reply(status, headers={"Location": "/repositories/7"}), OK) as server:
-        api = door(server.url)
+        api = client(server.url)
         if followed:
             assert CALLS[method](api) == {"id": 1}
         else:
@@ -226,42 +226,42 @@ def test_redirects(door, method, status, followed):
     assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {TOKEN}"}
 
 
-def test_of_a_redirect_no_more_is_read_than_of_any_reply(door):
+def test_of_a_redirect_no_more_is_read_than_of_any_reply(client):
     with ScriptedServer(Reply(302, b" " * 20_000_001, {"Location": "/thing"})) as server:
-        assert "larger than 20 MB" in str(refused(lambda: door(server.url).get("/thing")))
+        assert "larger than 20 MB" in str(refused(lambda: client(server.url).get("/thing")))
     assert len(server.requests) == 1
 
 
-def test_redirects_in_a_circle_come_to_an_end(door):
+def test_redirects_in_a_circle_come_to_an_end(client):
     with ScriptedServer(*[Reply(301, headers={"Location": "/thing"})] * 9) as server:
-        assert "redirected more than 5 times" in str(refused(lambda: door(server.url).get("/thing")))
+        assert "redirected more than 5 times" in str(refused(lambda: client(server.url).get("/thing")))
 
 
-def test_no_password_out_of_netrc_takes_the_place_of_the_token(door, tmp_path, monkeypatch):
+def test_no_password_out_of_netrc_takes_the_place_of_the_token(client, tmp_path, monkeypatch):
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login someone password else\n", encoding="utf-8")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     with ScriptedServer(OK) as server:
-        door(server.url).get("/thing")
+        client(server.url).get("/thing")
     assert server.requests[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
 @pytest.mark.parametrize("token", ["", "two words", "line\nbreak", "naïve"])
-def test_what_cannot_be_a_token_is_not_sent(door, token):
+def test_what_cannot_be_a_token_is_not_sent(client, token):
     with ScriptedServer(OK) as server:
-        error = refused(lambda: door(server.url, token=token).get("/thing"))
+        error = refused(lambda: client(server.url, token=token).get("/thing"))
     assert str(error) == "GET /thing: the token is empty or not a token; check github-token"
     assert server.requests == []
 
 
-def test_a_token_may_come_with_a_line_end(door):
+def test_a_token_may_come_with_a_line_end(client):
     with ScriptedServer(OK) as server:
-        door(server.url, token=f"{TOKEN}\n").get("/thing")
+        client(server.url, token=f"{TOKEN}\n").get("/thing")
     assert server.requests[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
 @pytest.mark.parametrize("url", ["", "github.example", "ftp://github.example", "http://", "http://[::1"])
-def test_an_address_that_is_none_is_an_error(door, url):
-    assert "not the address of an API" in str(refused(lambda: door(url).get("/thing")))
+def test_an_address_that_is_none_is_an_error(client, url):
+    assert "not the address of an API" in str(refused(lambda: client(url).get("/thing")))
 
 
 # --- what errors say ------------------------------------------------------------------------------------
@@ -311,9 +311,9 @@ TOO_LONG = {"message": "Validation Failed", "errors": [{"message": "body is too 
         pytest.param(Reply(409, {"message": f"{TOKEN} is bad"}), "GitHub answered 409: *** is bad", id="the token"),
     ],
 )
-def test_an_error_says_what_happened_and_what_to_do(door, reply, message):
+def test_an_error_says_what_happened_and_what_to_do(client, reply, message):
     with ScriptedServer(reply) as server:
-        error = refused(lambda: door(server.url).post(COMMENTS, {}))
+        error = refused(lambda: client(server.url).post(COMMENTS, {}))
     assert str(error) == f"POST {COMMENTS}: {message}"
     assert (error.operation, error.status) == (f"POST {COMMENTS}", reply.status)
 
@@ -327,15 +327,15 @@ def test_an_error_says_what_happened_and_what_to_do(door, reply, message):
         pytest.param(Reply(403, headers={"X-Accepted-GitHub-Permissions": "x" * 50_000}), id="permissions"),
     ],
 )
-def test_long_words_are_cut(door, reply):
+def test_long_words_are_cut(client, reply):
     with ScriptedServer(reply) as server:
-        assert len(str(refused(lambda: door(server.url).get("/thing")))) < 700
+        assert len(str(refused(lambda: client(server.url).get("/thing")))) < 700
 
 
 @pytest.mark.parametrize("before", range(440, 520, 8))
-def test_not_even_a_part_of_the_token_is_left_where_words_are_cut(door, before):
+def test_not_even_a_part_of_the_token_is_left_where_words_are_cut(client, before):
     with ScriptedServer(Reply(409, {"message": f"{'x' * before}{TOKEN}{'x' * 1000}"})) as server:
-        assert TOKEN[:8] not in str(refused(lambda: door(server.url).get("/thing")))
+        assert TOKEN[:8] not in str(refused(lambda: client(server.url).get("/thing")))
 
 
 @pytest.mark.parametrize(
@@ -353,9 +353,9 @@ def test_not_even_a_part_of_the_token_is_left_where_words_are_cut(door, before):
         pytest.param("POST", Reply(422, {"message": "line must be part of the diff"}), False, False, id="invalid"),
     ],
 )
-def test_kinds_of_errors(door, method, reply, read_only, too_long):
+def test_kinds_of_errors(client, method, reply, read_only, too_long):
     with ScriptedServer(reply) as server:
-        error = refused(lambda: CALLS[method](door(server.url)))
+        error = refused(lambda: CALLS[method](client(server.url)))
     assert (error.is_read_only, error.is_too_long) == (read_only, too_long)
 
 
@@ -410,9 +410,9 @@ NOON_PLUS_40 = int(NOON.timestamp()) + 40
         ),
     ],
 )
-def test_trouble_that_may_pass_is_waited_for(door, clock, method, trouble, waits):
+def test_trouble_that_may_pass_is_waited_for(client, clock, method, trouble, waits):
     with ScriptedServer(*trouble, OK) as server:
-        assert CALLS[method](door(server.url)) == {"id": 1}
+        assert CALLS[method](client(server.url)) == {"id": 1}
     assert (clock.waits, len(server.requests)) == (waits, len(trouble) + 1)
 
 
@@ -430,28 +430,28 @@ def test_trouble_that_may_pass_is_waited_for(door, clock, method, trouble, waits
         pytest.param("POST", Reply(403, NOT_ACCESSIBLE, {"X-RateLimit-Remaining": "0"}), id="read-only, after a lot"),
     ],
 )
-def test_what_may_have_happened_or_will_not_change_is_not_sent_again(door, clock, method, trouble):
+def test_what_may_have_happened_or_will_not_change_is_not_sent_again(client, clock, method, trouble):
     with ScriptedServer(trouble, OK) as server:
-        refused(lambda: CALLS[method](door(server.url)))
+        refused(lambda: CALLS[method](client(server.url)))
     assert (clock.waits, len(server.requests)) == ([], 1)
 
 
-def test_a_post_that_never_left_is_sent_again(door, clock):
+def test_a_post_that_never_left_is_sent_again(client, clock):
     with ScriptedServer() as server:
         closed = server.url
-    error = refused(lambda: door(closed).post("/thing", {}))
+    error = refused(lambda: client(closed).post("/thing", {}))
     assert clock.waits == [1, 2, 4, 8]
     assert str(error) == (
-        "POST /thing: no answer from 127.0.0.1: Connection refused; asked 5 times; "
+        "POST /thing: no answer from 127.0.0.1: Connection refused; tried 5 times; "
         "check the network and the proxy variables"
     )
     assert error.status is None
 
 
-def test_after_five_tries_it_is_given_up(door, clock):
+def test_after_five_tries_it_is_given_up(client, clock):
     with ScriptedServer(*[Reply(503, {"message": "No server is available"})] * 9) as server:
-        error = refused(lambda: door(server.url).get("/thing"))
-    assert str(error) == "GET /thing: GitHub answered 503: No server is available; asked 5 times"
+        error = refused(lambda: client(server.url).get("/thing"))
+    assert str(error) == "GET /thing: GitHub answered 503: No server is available; tried 5 times"
     assert (clock.waits, len(server.requests)) == ([1, 2, 4, 8], 5)
 
 
@@ -462,84 +462,86 @@ def limited(seconds: int, meanwhile: Callable[[], object] = bool) -> Reply:
     return Reply(429, {"message": "Too many requests"}, {"Retry-After": str(seconds)}, meanwhile=meanwhile)
 
 
-def test_a_wait_that_is_too_long_is_not_begun(door, clock):
+def test_a_wait_that_is_too_long_is_not_begun(client, clock):
     with ScriptedServer(limited(121), OK) as server:
-        error = refused(lambda: door(server.url).get("/thing"))
+        error = refused(lambda: client(server.url).get("/thing"))
     assert (clock.waits, len(server.requests)) == ([], 1)
     assert str(error) == (
-        "GET /thing: GitHub answered 429: Too many requests; it can be asked again in 121 s, 120 s are left"
+        "GET /thing: GitHub answered 429: Too many requests; a retry is possible in 121 s, but only 120 s are left"
     )
 
 
-def test_all_requests_share_the_time_for_trouble_and_success_costs_none(door, clock):
+def test_all_requests_share_the_time_for_trouble_and_success_costs_none(client, clock):
     with ScriptedServer(limited(6), OK, OK, limited(3), OK, limited(2), OK) as server:
-        api = door(server.url, deadline=10)
+        api = client(server.url, deadline=10)
         assert [api.get("/thing"), api.get("/thing"), api.get("/thing")] == [{"id": 1}] * 3
-        assert "it can be asked again in 2 s, 1 s are left" in str(refused(lambda: api.get("/thing")))
+        assert "a retry is possible in 2 s, but only 1 s are left" in str(refused(lambda: api.get("/thing")))
         assert api.get("/thing") == {"id": 1}
     assert clock.waits == [6, 3]
 
 
-def test_tries_that_fail_take_of_that_time_as_well(door, clock):
+def test_tries_that_fail_take_of_that_time_as_well(client, clock):
     with ScriptedServer(limited(2, meanwhile=lambda: clock.pause(9, None))) as server:
-        error = refused(lambda: door(server.url, deadline=10).get("/thing"))
-    assert "it can be asked again in 2 s, 1 s are left" in str(error)
+        error = refused(lambda: client(server.url, deadline=10).get("/thing"))
+    assert "a retry is possible in 2 s, but only 1 s are left" in str(error)
 
 
-def test_who_is_in_a_hurry_waits_no_longer_than_that(door, clock):
+def test_who_is_in_a_hurry_waits_no_longer_than_that(client, clock):
     with ScriptedServer(limited(4), OK, limited(4), OK) as server:
-        api = door(server.url)
-        api.hurry(5)
-        api.hurry(60)
+        api = client(server.url)
+        api.retry_budget.end_within(5)
+        api.retry_budget.end_within(60)
         assert api.get("/thing") == {"id": 1}
-        assert "it can be asked again in 4 s, 1 s are left" in str(refused(lambda: api.get("/thing")))
+        assert "a retry is possible in 4 s, but only 1 s are left" in str(refused(lambda: api.get("/thing")))
         assert api.get("/thing") == {"id": 1}
         clock.pause(1, None)
         assert str(refused(lambda: api.get("/thing"))) == "GET /thing: not sent: there is no time left"
 
 
-def test_who_is_in_a_hurry_does_not_wait_for_silence(door, clock):
+def test_who_is_in_a_hurry_does_not_wait_for_silence(client, clock):
     with ScriptedServer(Silence()) as server:
-        api = door(server.url)
-        api.hurry(0.1)
+        api = client(server.url)
+        api.retry_budget.end_within(0.1)
         error = refused(lambda: api.get("/thing"))
-    assert "GET /thing: no answer from 127.0.0.1: timed out; it can be asked again in 1 s, 0 s are left" in str(error)
+    assert "GET /thing: no answer from 127.0.0.1: timed out; a retry is possible in 1 s, but only 0 s are left" in str(
+        error
+    )
 
 
-def test_a_cancellation_ends_a_wait_and_the_request_is_sent_at_once(door, clock, cancelled):
+def test_a_cancellation_ends_a_wait_and_the_request_is_sent_at_once(client, clock, cancelled):
     clock.during_a_wait = cancelled.set
     with ScriptedServer(limited(100), OK) as server:
-        assert door(server.url).patch("/thing", {}) == {"id": 1}
+        assert client(server.url).patch("/thing", {}) == {"id": 1}
     assert (clock.waits, clock.seconds()) == ([100], 1000)
 
 
-def test_after_a_cancellation_requests_are_sent_and_waits_are_short(door, clock, cancelled):
+def test_after_a_cancellation_requests_are_sent_and_waits_are_short(client, clock, cancelled):
     cancelled.set()
     with ScriptedServer(limited(1), OK, limited(2), OK) as server:
-        api = door(server.url)
+        api = client(server.url)
         assert api.post("/thing", {}) == {"id": 1}
-        assert "it can be asked again in 2 s, 2 s are left" in str(refused(lambda: api.post("/thing", {})))
+        assert "a retry is possible in 2 s, but only 2 s are left" in str(refused(lambda: api.post("/thing", {})))
         clock.pause(1.5, None)
         assert str(refused(lambda: api.post("/thing", {}))) == "POST /thing: not sent: there is no time left"
     assert (clock.waits, clock.seconds()) == ([1, 1.5], 1002.5)
 
 
 def test_a_cancellation_soon_ends_an_exchange_that_does_not(cancelled):
-    with ScriptedServer(Silence()) as server, closing(door_to(server.url, cancelled)) as api:
+    with ScriptedServer(Silence()) as server, closing(client_to(server.url, cancelled)) as api:
         threading.Timer(0.1, cancelled.set).start()
         began = time.monotonic()
         error = refused(lambda: api.get("/thing"))
         assert time.monotonic() - began < 4
-    assert "no time left" in str(error) or "timed out" in str(error)
+    assert "the run was cancelled" in str(error) or "timed out" in str(error)
 
 
-def door_to(url: str, cancelled: Cancellation) -> GitHubApi:
+def client_to(url: str, cancelled: Cancellation) -> GitHubApi:
     return GitHubApi(url=url, token=TOKEN, graphql_url=None, clock=Clock(), cancelled=cancelled)
 
 
-def test_two_threads_do_not_send_at_the_same_time(door, clock):
+def test_two_threads_do_not_send_at_the_same_time(client, clock):
     with ScriptedServer(limited(1), Reply(body={"id": 1}), Reply(body={"id": 2})) as server:
-        api = door(server.url)
+        api = client(server.url)
         other = threading.Thread(target=lambda: api.post("/other", {}))
         clock.during_a_wait = lambda: (other.start(), time.sleep(0.05))
         api.post("/one", {})
@@ -583,51 +585,51 @@ def test_the_clock_waits(cancelled, seconds, ended_by_a_cancellation, least, mos
         pytest.param(Reply(404), None, id="there is no GraphQL"),
     ],
 )
-def test_the_viewer(door, reply, login):
+def test_the_viewer(client, reply, login):
     with ScriptedServer(reply) as server:
-        assert door(f"{server.url}/api/v3", graphql_url=f"{server.url}/api/graphql").viewer() == login
+        assert client(f"{server.url}/api/v3", graphql_url=f"{server.url}/api/graphql").viewer() == login
     assert server.lines == ["POST /api/graphql"]
     assert server.requests[0].body == {"query": "query { viewer { login } }"}
 
 
-def test_asking_for_the_viewer_twice_does_no_harm(door):
+def test_asking_for_the_viewer_twice_does_no_harm(client):
     with ScriptedServer(Reply(502), Reply(body={"data": {"viewer": {"login": "octo"}}})) as server:
-        assert door(server.url, graphql_url=f"{server.url}/graphql").viewer() == "octo"
+        assert client(server.url, graphql_url=f"{server.url}/graphql").viewer() == "octo"
 
 
-def test_a_graphql_that_cannot_be_reached_is_an_error(door):
+def test_a_graphql_that_cannot_be_reached_is_an_error(client):
     with ScriptedServer() as server:
         closed = server.url
-    assert refused(door(closed, graphql_url=f"{closed}/graphql").viewer).operation == "POST /graphql"
+    assert refused(client(closed, graphql_url=f"{closed}/graphql").viewer).operation == "POST /graphql"
 
 
 @pytest.mark.parametrize("graphql_url", [None, "", "graphql", "http://localhost:{port}/graphql"])
-def test_no_graphql_on_the_same_host_no_viewer(door, graphql_url):
+def test_no_graphql_on_the_same_host_no_viewer(client, graphql_url):
     with ScriptedServer(OK) as server:
         url = graphql_url and graphql_url.format(port=server.port)
-        assert door(server.url, graphql_url=url).viewer() is None
+        assert client(server.url, graphql_url=url).viewer() is None
     assert server.requests == []
 
 
 # --- proxies and certificates ---------------------------------------------------------------------------
 
 
-def test_a_proxy_out_of_the_environment_is_used(door):
+def test_a_proxy_out_of_the_environment_is_used(client):
     with ScriptedServer(OK) as proxy:
-        assert door("http://github.invalid/api/v3", {"HTTP_PROXY": proxy.url}).get("/thing") == {"id": 1}
+        assert client("http://github.invalid/api/v3", {"HTTP_PROXY": proxy.url}).get("/thing") == {"id": 1}
     assert proxy.lines == ["GET http://github.invalid/api/v3/thing"]
 
 
-def test_no_proxy_where_none_is_wanted(door):
+def test_no_proxy_where_none_is_wanted(client):
     with ScriptedServer(OK) as proxy, ScriptedServer(OK) as server:
-        door(server.url, {"HTTP_PROXY": proxy.url, "NO_PROXY": "127.0.0.1"}).get("/thing")
+        client(server.url, {"HTTP_PROXY": proxy.url, "NO_PROXY": "127.0.0.1"}).get("/thing")
     assert (len(proxy.requests), len(server.requests)) == (0, 1)
 
 
-def test_a_proxy_of_an_encrypted_connection_does_not_see_the_token(door):
+def test_a_proxy_of_an_encrypted_connection_does_not_see_the_token(client):
     with ScriptedServer(*[Reply(407)] * 9) as proxy:
         environment = {"HTTPS_PROXY": f"http://someone:hunter22@127.0.0.1:{proxy.port}"}
-        error = refused(lambda: door("https://github.invalid", environment).post("/thing", {}))
+        error = refused(lambda: client("https://github.invalid", environment).post("/thing", {}))
     assert proxy.lines == ["CONNECT github.invalid:443"] * 5
     assert {request.headers.get("authorization") for request in proxy.requests} == {None}
     assert "407" in str(error)
@@ -635,9 +637,9 @@ def test_a_proxy_of_an_encrypted_connection_does_not_see_the_token(door):
 
 
 @pytest.mark.parametrize("host", ["", "127.0.0.1:none", "127.0.0.1:99999", "[::1"])
-def test_a_proxy_that_makes_no_sense_is_an_error_without_its_password(door, host):
+def test_a_proxy_that_makes_no_sense_is_an_error_without_its_password(client, host):
     environment = {"HTTPS_PROXY": f"http://someone:hunter22@{host}"}
-    error = refused(lambda: door("https://github.invalid", environment).get("/thing"))
+    error = refused(lambda: client("https://github.invalid", environment).get("/thing"))
     assert "GET /thing: no answer from github.invalid: " in str(error)
     assert "hunter22" not in str(error)
 
@@ -654,24 +656,24 @@ def authority(tmp_path_factory) -> tuple[Path, ssl.SSLContext]:
 
 
 @pytest.mark.parametrize("variable", CERTIFICATES)
-def test_an_authority_that_the_environment_names_is_trusted(door, authority, variable):
+def test_an_authority_that_the_environment_names_is_trusted(client, authority, variable):
     certificate, tls = authority
     with ScriptedServer(OK, tls=tls) as server:
-        assert door(server.url, {variable: str(certificate)}).get("/thing") == {"id": 1}
+        assert client(server.url, {variable: str(certificate)}).get("/thing") == {"id": 1}
 
 
-def test_an_unknown_authority_is_not_trusted_and_not_asked_twice(door, clock, authority):
+def test_an_unknown_authority_is_not_trusted_and_not_asked_twice(client, clock, authority):
     with ScriptedServer(OK, tls=authority[1]) as server:
-        error = refused(lambda: door(server.url).get("/thing"))
+        error = refused(lambda: client(server.url).get("/thing"))
     assert (server.requests, clock.waits) == ([], [])
     assert "certificate verify failed" in str(error)
     assert str(error).endswith("name the authority's certificate in REQUESTS_CA_BUNDLE or SSL_CERT_FILE")
 
 
-def test_a_certificate_file_that_is_not_there_is_an_error(door, authority):
+def test_a_certificate_file_that_is_not_there_is_an_error(client, authority):
     environment = {"REQUESTS_CA_BUNDLE": "/no/such/file.pem"}
     with ScriptedServer(OK, tls=authority[1]) as server:
-        assert "/no/such/file.pem" in str(refused(lambda: door(server.url, environment).get("/thing")))
+        assert "/no/such/file.pem" in str(refused(lambda: client(server.url, environment).get("/thing")))
 
 
 PROGRAM = """
@@ -683,8 +685,8 @@ from skillgym_action.clock import Clock
 from skillgym_action.github.api import GitHubApi
 
 assert "requests" not in sys.modules and "tenacity" not in sys.modules
-doors = {"clock": Clock(), "cancelled": Cancellation()}
-with closing(GitHubApi(url=sys.argv[1], token="t" * 40, graphql_url=None, **doors)) as api:
+services = {"clock": Clock(), "cancelled": Cancellation()}
+with closing(GitHubApi(url=sys.argv[1], token="t" * 40, graphql_url=None, **services)) as api:
     print(api.get("/thing"))
 """
 

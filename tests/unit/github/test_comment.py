@@ -8,7 +8,8 @@ from github_operations import BodyLimit
 from github_server import READ_ONLY_TOKEN
 from on_github import BOT, ISSUE, NUMBER, api_of, github_with
 from skillgym_action.github.api import GitHubError
-from skillgym_action.github.comment import LADDER, StickyComment
+from skillgym_action.github.comment import StickyComment
+from skillgym_action.limits import COMMENT_CHARACTERS
 
 MARKER = "<!-- skillgym-action:default -->"
 CREATED = "POST /repos/octo/skills/issues/7/comments"
@@ -22,9 +23,9 @@ def sticky(api, mode="update", run=100):
     return StickyComment(api, ISSUE, marker=MARKER, mode=mode, run_id=run)
 
 
-def show(api, what="now", *, mode="update", create=True, run=100):
+def write(api, what="now", *, mode="update", create=True, run=100):
     comment = sticky(api, mode, run)
-    comment.show(lambda _: text(what, run), create=create)
+    comment.write(lambda _: text(what, run), create=create)
     return comment
 
 
@@ -40,8 +41,8 @@ def github():
 
 @pytest.fixture
 def api(github):
-    with api_of(github) as door:
-        yield door
+    with api_of(github) as client:
+        yield client
 
 
 @pytest.mark.parametrize(
@@ -54,17 +55,17 @@ def api(github):
 )
 def test_the_next_run_writes(github, api, mode, after):
     github.add_comment(NUMBER, "ada", "hello")
-    show(api, "before", run=99)
+    write(api, "before", run=99)
     github.add_comment(NUMBER, "ada", "bye")
-    comment = show(api, mode=mode)
+    comment = write(api, mode=mode)
     assert bodies(github) == after
-    assert comment.shown.html_url.endswith(f"issuecomment-{comment.shown.id}")
+    assert comment.written.html_url.endswith(f"issuecomment-{comment.written.id}")
 
 
 def test_a_run_goes_on_in_its_own_comment(github, api):
     comment = sticky(api, "new")
     for what in ("running", "done"):
-        comment.show(lambda _, what=what: text(what), create=True)
+        comment.write(lambda _, what=what: text(what), create=True)
     assert bodies(github) == ["done"]
 
 
@@ -72,8 +73,8 @@ def test_a_run_goes_on_in_its_own_comment(github, api):
 @pytest.mark.parametrize("mode", ["update", "recreate"])
 def test_without_need_none_is_begun_but_one_that_exists_is_kept_true(github, api, mode, there, after):
     if there:
-        show(api, "before", run=99)
-    show(api, mode=mode, create=False)
+        write(api, "before", run=99)
+    write(api, mode=mode, create=False)
     assert bodies(github) == after
 
 
@@ -88,7 +89,7 @@ def test_without_need_none_is_begun_but_one_that_exists_is_kept_true(github, api
 )
 def test_what_is_not_this_comment_is_left_alone(github, api, author, body):
     before = github.add_comment(NUMBER, author, body)
-    show(api)
+    write(api)
     assert github.comments(NUMBER)[0] == before
     assert bodies(github)[1:] == ["now"]
 
@@ -97,7 +98,7 @@ def test_the_oldest_own_comment_stays_and_the_others_go(github, api):
     for what in ("first", "second", "third"):
         github.add_comment(NUMBER, BOT, text(what, 99))
     oldest = github.comments(NUMBER)[0].id
-    show(api)
+    write(api)
     assert [(comment.id, comment.body) for comment in github.comments(NUMBER)] == [(oldest, text("now"))]
 
 
@@ -107,7 +108,7 @@ def test_over_forty_comments_on_two_pages_it_finds_its_own(github, api):
         if number == 34:
             github.add_comment(NUMBER, BOT, text("before", 99))
     small_pages = SmallPages(api)
-    show(small_pages)
+    write(small_pages)
     assert bodies(github).count("now") == 1
     assert len(github.comments(NUMBER)) == 41
     pages = [request.path for request in github.requests if request.method == "GET"]
@@ -118,7 +119,7 @@ def test_over_forty_comments_on_two_pages_it_finds_its_own(github, api):
 
 
 class SmallPages:
-    """The door, asking for pages of GitHub's default size."""
+    """The client, asking for pages of GitHub's default size."""
 
     def __init__(self, api):
         self._api = api
@@ -131,11 +132,11 @@ class SmallPages:
 
 
 def test_an_update_needs_few_requests(github, api):
-    show(api, "before", run=99)
+    write(api, "before", run=99)
     before = len(github.requests)
     comment = sticky(api)
-    comment.show(lambda _: text("running"), create=True)
-    comment.show(lambda _: text("done"), create=True)
+    comment.write(lambda _: text("running"), create=True)
+    comment.write(lambda _: text("done"), create=True)
     assert [request.method for request in github.requests[before:]] == ["GET", "POST", "PATCH", "GET", "PATCH"]
     assert len(github.requests[before:]) <= 6
 
@@ -144,38 +145,38 @@ def test_an_update_needs_few_requests(github, api):
 def test_a_body_that_is_too_long_gives_way_to_a_shorter_one(github, api, limit):
     github.body_limit = BodyLimit(characters=limit)
     comment = sticky(api)
-    comment.show(lambda room: text("x" * (room - 100)), create=True)
+    comment.write(lambda room: text("x" * (room - 100)), create=True)
     (written,) = github.comments(NUMBER)
     assert len(written.body) <= limit
-    assert len(written.body) > 0.9 * max(step for step in LADDER if step < limit) - 100
+    assert len(written.body) > 0.9 * max(step for step in COMMENT_CHARACTERS if step < limit) - 100
 
 
 def test_a_later_run_is_not_written_over(github, api):
     github.add_comment(NUMBER, BOT, text("later", 101))
-    comment = show(api, "earlier")
+    comment = write(api, "earlier")
     assert bodies(github) == ["later"]
     assert comment.superseded
 
 
 def test_a_run_that_was_overtaken_while_it_ran_is_silent_at_its_end(github, api):
     comment = sticky(api)
-    comment.show(lambda _: text("running"), create=True)
-    show(api, "later", run=101)
-    comment.show(lambda _: text("done"), create=True)
+    comment.write(lambda _: text("running"), create=True)
+    write(api, "later", run=101)
+    comment.write(lambda _: text("done"), create=True)
     assert bodies(github) == ["later"]
 
 
 def test_a_comment_somebody_deleted_is_written_again(github, api):
     comment = sticky(api)
-    comment.show(lambda _: text("running"), create=True)
-    api.delete(f"/repos/octo/skills/issues/comments/{comment.shown.id}")
-    comment.show(lambda _: text("done"), create=True)
+    comment.write(lambda _: text("running"), create=True)
+    api.delete(f"/repos/octo/skills/issues/comments/{comment.written.id}")
+    comment.write(lambda _: text("done"), create=True)
     assert bodies(github) == ["done"]
 
 
 def test_a_token_that_only_reads_is_told_apart_from_other_trouble(github):
     with api_of(github, READ_ONLY_TOKEN) as api, pytest.raises(GitHubError) as caught:
-        show(api)
+        write(api)
     assert caught.value.is_read_only
     assert READ_ONLY_TOKEN not in str(caught.value)
 
@@ -183,6 +184,6 @@ def test_a_token_that_only_reads_is_told_apart_from_other_trouble(github):
 def test_an_app_finds_its_own_comment(github):
     github.add_token("token-of-an-app", "benchmarks[bot]")
     with api_of(github, "token-of-an-app") as api:
-        show(api, "before", run=99)
-        show(api)
+        write(api, "before", run=99)
+        write(api)
     assert bodies(github) == ["now"]

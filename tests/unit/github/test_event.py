@@ -30,10 +30,10 @@ def seen(tmp_path):
     def event(name: str, payload: object, **variables: str) -> GitHubEvent | None:
         path = tmp_path / "event.json"
         path.write_text(payload if isinstance(payload, str) else json.dumps(payload))
-        told = {"GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(path), "GITHUB_REPOSITORY": OURS,
+        usual = {"GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(path), "GITHUB_REPOSITORY": OURS,
                 "GITHUB_SHA": MERGE, "GITHUB_REF": "refs/pull/7/merge", "GITHUB_RUN_ID": "4711",
                 "GITHUB_RUN_ATTEMPT": "2"}  # fmt: skip
-        return github_event(told | variables)
+        return github_event(usual | variables)
 
     return event
 
@@ -88,14 +88,14 @@ def test_a_push_is_about_a_branch(seen):
         pytest.param("workflow_run", workflow_run(), "dependabot[bot]", True, False, id="after a fork's run"),
         pytest.param("workflow_run", workflow_run(OURS), "ada", False, False, id="after an own run"),
         pytest.param("workflow_run", workflow_run(None), "ada", True, False, id="after the run of a fork that is gone"),
-        pytest.param("pull_request_target", {}, "ada", True, False, id="of nobody knows whom"),
-        pytest.param("workflow_run", {}, "ada", True, False, id="after the run of nobody knows whom"),
+        pytest.param("pull_request_target", {}, "ada", True, False, id="of an unknown head"),
+        pytest.param("workflow_run", {}, "ada", True, False, id="after the run of an unknown head"),
         pytest.param("pull_request_review", pull(FORK), "ada", False, True, id="a review of a fork's: no secrets"),
         pytest.param("pull_request_review_comment", pull(FORK), "ada", False, True, id="a comment in such a review"),
         pytest.param("issue_comment", {"issue": {"number": 9}}, "ada", False, False, id="a comment on an issue"),
         pytest.param(
             "issue_comment", {"issue": {"number": 9, "pull_request": {}}}, "ada", True, False,
-            id="a comment on a pull request, of which it does not tell whose it is",
+            id="a comment on a pull request, whose author it does not name",
         ),
         *(
             pytest.param(name, {}, "ada", False, False, id=f"{name}: by who may write")
@@ -107,7 +107,7 @@ def test_who_can_write_and_whom_to_trust_is_known_before_anything_runs(
     seen, name, payload, actor, untrusted, read_only
 ):
     event = seen(name, payload, GITHUB_ACTOR=actor)
-    assert (event.untrusted, event.read_only is not None) == (untrusted, read_only)
+    assert (event.untrusted, event.read_only_reason is not None) == (untrusted, read_only)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_addresses_are_those_of_the_server(seen):
     assert (event.api_url, event.graphql_url) == ("https://ghe.example/api/v3", "https://ghe.example/api/graphql")
     links = event.links()
     assert links.run == "https://ghe.example/octo/skills/actions/runs/4711/attempts/2"
-    assert links.of(Location(path="bench/a b#1.json", line=3)) == (
+    assert links.line_address(Location(path="bench/a b#1.json", line=3)) == (
         f"https://ghe.example/octo/skills/blob/{SHA}/bench/a%20b%231.json#L3"
     )
     assert event.run_key == "4711/2"

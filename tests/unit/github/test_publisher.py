@@ -1,4 +1,4 @@
-"""A run and its pull request: found, told while it runs and at its end, and never a reason for another verdict."""
+"""Publishing: the pull request is found, written to during the run and at its end, and changes no verdict."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORK = "stranger/skills"
 
 @contextmanager
 def publisher(github, event=None, token=None, templates=None, **more):
-    """A conversation, and the lines it says to people."""
+    """A publisher, and the lines it logs."""
     said: list[str] = []
     with api_of(github, **({"token": token} if token else {})) as api:
         options = PublisherOptions(**{"period": 60.0, **more})
@@ -36,9 +36,9 @@ def publisher(github, event=None, token=None, templates=None, **more):
         yield Publisher(api, event or event_of(github), options, redactor, said.append, templates), said
 
 
-def told(github, report=RED, event=None, **options):
-    with publisher(github, event, **options) as (talk, _):
-        return talk.tell(report)
+def published(github, report=RED, event=None, **options):
+    with publisher(github, event, **options) as (publishing, _):
+        return publishing.publish(report)
 
 
 def texts(github, number=NUMBER):
@@ -70,7 +70,7 @@ def of_another_run(github, repository=REPOSITORY, sha=SHA):
 )
 def test_the_comment_goes_to_the_pull_request_of_the_event(event):
     with github_with() as github:
-        comment = told(github, event=event(github), status="off")
+        comment = published(github, event=event(github), status="off")
         assert [str(one.id) for one in github.comments(NUMBER)] == [comment.comment_id]
         assert comment.comment_url.endswith(f"#issuecomment-{comment.comment_id}")
         assert comment.notes == ()
@@ -79,7 +79,7 @@ def test_the_comment_goes_to_the_pull_request_of_the_event(event):
 def test_a_forks_run_is_found_in_the_fork():
     with github_with() as github:
         github.add_pull(PullRequest(number=8, head_sha=SHA, head_branch="topic", head_repository=FORK))
-        told(github, event=of_another_run(github, FORK))
+        published(github, event=of_another_run(github, FORK))
         assert (len(texts(github)), len(texts(github, 8))) == (0, 1)
         assert [status.state for status in github.statuses(SHA)] == ["failure", "pending"]
 
@@ -105,7 +105,7 @@ def test_when_it_is_not_certain_which_one_it_is_nothing_is_written(pulls, event,
     with github_with() as github:
         for pull in pulls:
             github.add_pull(pull)
-        notes = told(github, event=event(github), status="off").notes
+        notes = published(github, event=event(github), status="off").notes
         assert (texts(github), texts(github, 8)) == ([], [])
         assert [words in str(note) for note in notes] == [True]
 
@@ -122,7 +122,7 @@ def test_when_it_is_not_certain_which_one_it_is_nothing_is_written(pulls, event,
 )
 def test_where_nobody_expects_a_comment_nothing_is_said(event):
     with github_with() as github:
-        assert told(github, event=event(github)).notes == ()
+        assert published(github, event=event(github)).notes == ()
         assert texts(github) == []
 
 
@@ -130,42 +130,42 @@ def test_where_nobody_expects_a_comment_nothing_is_said(event):
 
 
 def test_the_comment_says_how_far_the_run_is_and_then_how_it_ended():
-    with github_with() as github, publisher(github, budget=5.0, period=0.05) as (talk, _):
-        talk.planned(2)
+    with github_with() as github, publisher(github, budget=5.0, period=0.05) as (publishing, _):
+        publishing.planned(2)
         assert "0 of 2" in texts(github)[0]
-        talk.finished(RED.results[1])
+        publishing.finished(RED.results[1])
         wait_until(lambda: "1 of 2" in texts(github)[0])
         assert "&#36;0.64 of &#36;5.00" in texts(github)[0]
-        talk.finished(RED.results[0])
-        talk.tell(RED)
+        publishing.finished(RED.results[0])
+        publishing.publish(RED)
         (text,) = texts(github)
         assert "❌ Failed: 1 of 2 green" in text
         assert "Running" not in text
 
 
 def test_it_is_not_edited_more_often_than_its_period():
-    with github_with() as github, publisher(github, period=60.0) as (talk, _):
-        talk.planned(50)
+    with github_with() as github, publisher(github, period=60.0) as (publishing, _):
+        publishing.planned(50)
         for _ in range(50):
-            talk.finished(RED.results[0])
-        talk.tell(RED)
+            publishing.finished(RED.results[0])
+        publishing.publish(RED)
         assert [request.method for request in github.requests if request.method != "GET"] == ["POST", "PATCH"]
 
 
 def test_a_cancelled_run_replaces_what_was_said_while_it_ran():
-    with github_with() as github, publisher(github) as (talk, _):
-        talk.planned(2)
-        talk.tell(replace(RED, cancelled=True))
+    with github_with() as github, publisher(github) as (publishing, _):
+        publishing.planned(2)
+        publishing.publish(replace(RED, cancelled=True))
         (text,) = texts(github)
         assert "cancelled" in text
         assert "Running" not in text
 
 
 def test_after_the_end_nothing_is_edited_any_more():
-    with github_with() as github, publisher(github, period=0.01) as (talk, _):
-        talk.planned(2)
-        talk.finished(RED.results[0])
-        talk.tell(RED)
+    with github_with() as github, publisher(github, period=0.01) as (publishing, _):
+        publishing.planned(2)
+        publishing.finished(RED.results[0])
+        publishing.publish(RED)
         before = len(github.requests)
         time.sleep(0.1)
         assert len(github.requests) == before
@@ -190,31 +190,31 @@ def wait_until(condition, limit=10.0):
     ],
 )
 def test_a_comment_is_begun_when_asked_for(when, report, begun):
-    with github_with() as github, publisher(github, comment_when=when) as (talk, _):
-        talk.planned(1)
-        talk.tell(report)
+    with github_with() as github, publisher(github, comment_when=when) as (publishing, _):
+        publishing.planned(1)
+        publishing.publish(report)
         assert len(texts(github)) == begun
 
 
 def test_one_that_exists_is_kept_true_whenever():
     with github_with() as github:
-        told(github, RED, comment_when="failures")
-        told(github, GREEN, comment_when="failures")
+        published(github, RED, comment_when="failures")
+        published(github, GREEN, comment_when="failures")
         (text,) = texts(github)
         assert "✅ Passed" in text
 
 
 def test_switched_off_there_is_no_comment_and_no_request():
     with github_with() as github:
-        assert told(github, comment="off").comment_id == ""
+        assert published(github, comment="off").comment_id == ""
         assert github.requests == ()
 
 
 def test_ids_keep_comments_apart():
     with github_with() as github:
-        told(github, comment_id="linux")
-        told(github, comment_id="macos")
-        told(github, GREEN, comment_id="linux")
+        published(github, comment_id="linux")
+        published(github, comment_id="macos")
+        published(github, GREEN, comment_id="linux")
         assert [re.findall(r"skillgym-action:(\w+)", text)[0] for text in texts(github)] == ["linux", "macos"]
         assert "✅ Passed" in texts(github)[0]
 
@@ -222,9 +222,9 @@ def test_ids_keep_comments_apart():
 def test_review_comments_when_asked_for():
     file = ChangedFile("bench/core.json", "@@ -0,0 +1,400 @@\n" + "\n".join(["+line"] * 400))
     with github_with(file) as github:
-        told(github)
+        published(github)
         assert github.review_comments(NUMBER) == ()
-        told(github, review_comments=True)
+        published(github, review_comments=True)
         assert [comment.line for comment in github.review_comments(NUMBER)] == [20]
 
 
@@ -240,7 +240,7 @@ def test_review_comments_when_asked_for():
 def test_a_status_is_set_where_it_is_needed(status, name, states):
     with github_with() as github:
         event = event_of(github, name)
-        told(github, event=event, status=status, comment_id="nightly")
+        published(github, event=event, status=status, comment_id="nightly")
         assert [one.state for one in github.statuses(SHA)] == states
         assert {one.context for one in github.statuses(SHA)} <= {"skillgym-action/nightly"}
         assert {one.target_url for one in github.statuses(SHA)} <= {
@@ -250,7 +250,7 @@ def test_a_status_is_set_where_it_is_needed(status, name, states):
 
 def test_secrets_do_not_leave():
     with github_with() as github:
-        told(github, run_report("fix failed: the key is s3cret-value"))
+        published(github, run_report("fix failed: the key is s3cret-value"))
         assert "s3cret-value" not in texts(github)[0]
         assert "***" in texts(github)[0]
 
@@ -261,22 +261,22 @@ def test_secrets_do_not_leave():
 def test_a_forks_token_is_known_to_be_read_only_before_anything_runs_and_nothing_is_sent():
     with github_with() as github:
         event = event_of(github, head=Head(sha=SHA, repository=FORK, branch="topic"))
-        with publisher(github, event) as (talk, said):
-            talk.planned(1)
+        with publisher(github, event) as (publishing, said):
+            publishing.planned(1)
             assert "comes from a fork" in said[0]
             assert "mode: report" in said[0]
-            found = talk.tell(RED)
+            found = publishing.publish(RED)
         assert len(found.notes) == 1
         assert github.requests == ()
 
 
 def test_a_token_that_cannot_write_is_found_out_before_agents_start():
-    with github_with() as github, publisher(github, token=READ_ONLY_TOKEN, status="on") as (talk, said):
-        talk.planned(1)
+    with github_with() as github, publisher(github, token=READ_ONLY_TOKEN, status="on") as (publishing, said):
+        publishing.planned(1)
         assert "Resource not accessible by integration" in said[0]
         assert "permissions:\n  contents: read\n  pull-requests: write\n  statuses: write" in said[0]
         writes = [request for request in github.requests if request.method != "GET"]
-        found = talk.tell(RED)
+        found = publishing.publish(RED)
         assert [request for request in github.requests if request.method != "GET"] == writes, "it is not tried again"
         assert found.permissions.startswith("permissions:\n")
         assert len(found.notes) == 2
@@ -286,17 +286,17 @@ def test_a_token_that_cannot_write_is_found_out_before_agents_start():
 def test_trouble_while_it_runs_is_forgotten_when_the_end_is_written():
     with github_with() as github:
         github.fail(server_error(502), where="POST .*/comments")
-        with publisher(github) as (talk, _):
-            talk.planned(1)
+        with publisher(github) as (publishing, _):
+            publishing.planned(1)
             assert texts(github) == []
-            assert talk.tell(RED).notes == ()
+            assert publishing.publish(RED).notes == ()
         assert len(texts(github)) == 1
 
 
 def test_a_service_that_is_down_is_a_note():
     with github_with() as github:
         github.fail(server_error(503), times=1000, where="")
-        found = told(github, status="on")
+        found = published(github, status="on")
         assert {str(note).partition(":")[0] for note in found.notes} == {"the comment", "the status"}
         assert found.permissions == ""
 
@@ -304,22 +304,22 @@ def test_a_service_that_is_down_is_a_note():
 def test_parts_stand_for_themselves():
     with github_with() as github:
         github.add_token("token-for-comments", BOT, frozenset({"pull-requests", "issues"}))
-        found = told(github, status="on", token="token-for-comments")
+        found = published(github, status="on", token="token-for-comments")
         assert len(texts(github)) == 1
         assert [str(note).partition(":")[0] for note in found.notes] == ["the status"]
 
 
 def test_github_on_the_companys_own_server():
     with github_with(prefix="/api/v3") as github:
-        told(github)
+        published(github)
         assert len(texts(github)) == 1
         assert {request.path.split("/repos")[0] for request in github.requests} == {"/api/v3"}
 
 
 def test_a_run_that_broke_off_does_not_say_that_it_goes_on():
-    with github_with() as github, publisher(github, status="on") as (talk, _):
-        talk.planned(2)
-        talk.close()
+    with github_with() as github, publisher(github, status="on") as (publishing, _):
+        publishing.planned(2)
+        publishing.close()
         (text,) = texts(github)
         assert "Running" not in text
         assert "ended before its report" in text
@@ -327,11 +327,11 @@ def test_a_run_that_broke_off_does_not_say_that_it_goes_on():
 
 
 def test_a_run_that_was_told_of_is_not_told_of_again():
-    with github_with() as github, publisher(github) as (talk, _):
-        talk.planned(2)
-        talk.tell(RED)
+    with github_with() as github, publisher(github) as (publishing, _):
+        publishing.planned(2)
+        publishing.publish(RED)
         before = len(github.requests)
-        talk.close()
+        publishing.close()
         assert len(github.requests) == before
 
 
@@ -343,9 +343,9 @@ def test_a_template_of_the_users_is_used_while_it_runs_and_ours_when_it_is_broke
     with (
         github_with() as github,
         rendered_elsewhere(tmp_path) as templates,
-        publisher(github, templates=templates) as (talk, _),
+        publisher(github, templates=templates) as (publishing, _),
     ):
-        talk.planned(2)
+        publishing.planned(2)
         assert "Patience." in texts(github)[0]
-        talk.tell(RED)
+        publishing.publish(RED)
         assert "❌ Failed: 1 of 2 green" in texts(github)[0]

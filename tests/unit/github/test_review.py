@@ -11,10 +11,11 @@ from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile
 from on_github import BOT, NUMBER, SHA, api_of, github_with
 from skillgym_action.github.api import GitHubError
+from skillgym_action.github.api_objects import ChangedFile as Changed
 from skillgym_action.github.pull_request import PullRequest
-from skillgym_action.github.replies import ChangedFile as Changed
-from skillgym_action.github.review import MOST, Review, changed_lines
-from skillgym_action.github.status import CommitStatus, context
+from skillgym_action.github.review import Review, changed_lines
+from skillgym_action.github.status import CommitStatus, status_context
+from skillgym_action.limits import MAX_REVIEW_COMMENTS
 from skillgym_action.model.run_report import SuitesFrom
 
 MARKER = "<!-- skillgym-action:default -->"
@@ -26,7 +27,7 @@ LINE_24 = ChangedFile("bench/core.json", "@@ -22,4 +22,5 @@\n a\n b\n+c\n d\n e"
 def review(github, text, *, marker=MARKER, token=None, sha=SHA):
     with api_of(github, **({"token": token} if token else {})) as api:
         pull = PullRequest(number=NUMBER, head_sha=sha)
-        return Review(api, "octo/skills", pull, marker=marker).show(run_report(text))
+        return Review(api, "octo/skills", pull, marker=marker).update(run_report(text))
 
 
 def standing(github):
@@ -37,8 +38,8 @@ def test_what_is_not_green_is_said_where_its_case_is_written():
     with github_with(NEW_FILE) as github:
         assert review(github, "edit passed\nfix failed: no file\nslow errored timeout\nnew unexpected-passed") == 3
         assert standing(github) == [("bench/core.json", 20), ("bench/core.json", 30), ("bench/core.json", 40)]
-        (told,) = github.reviews(NUMBER)
-        assert (told.state, told.body) == ("COMMENTED", "Cases this pull request changes are not green.")
+        (created,) = github.reviews(NUMBER)
+        assert (created.state, created.body) == ("COMMENTED", "Cases this pull request changes are not green.")
         first = github.review_comments(NUMBER)[0].body
         assert first.startswith("<!-- skillgym-action:default:")
         assert "`fix`" in first
@@ -61,7 +62,7 @@ def test_a_case_is_commented_once_for_all_runners():
             }
         )
         with api_of(github) as api:
-            Review(api, "octo/skills", PullRequest(number=NUMBER, head_sha=SHA), marker=MARKER).show(report)
+            Review(api, "octo/skills", PullRequest(number=NUMBER, head_sha=SHA), marker=MARKER).update(report)
         (comment,) = github.review_comments(NUMBER)
         assert "no file" in comment.body
         assert "no idea" in comment.body
@@ -87,10 +88,10 @@ def test_only_cases_the_pull_request_changes_are_commented(text, where):
 
 def test_lines_of_the_bases_suites_are_not_those_of_the_pull_request():
     with github_with(NEW_FILE) as github, api_of(github) as api:
-        show = Review(api, "octo/skills", PullRequest(number=NUMBER, head_sha=SHA), marker=MARKER).show
+        update = Review(api, "octo/skills", PullRequest(number=NUMBER, head_sha=SHA), marker=MARKER).update
         report = run_report("fix failed")
-        assert (show(report), len(standing(github))) == (1, 1)
-        assert (show(replace(report, suites_from=SuitesFrom(folder="base"))), standing(github)) == (0, [])
+        assert (update(report), len(standing(github))) == (1, 1)
+        assert (update(replace(report, suites_from=SuitesFrom(folder="base"))), standing(github)) == (0, [])
 
 
 def test_lines_of_a_diff():
@@ -103,7 +104,7 @@ def test_lines_of_a_diff():
         ]
     )
     assert set(lines) == {"a"}
-    assert (lines["a"].shown, lines["a"].changed) == ({1, 2, 3, 10}, (2, 10))
+    assert (lines["a"].in_diff, lines["a"].changed) == ({1, 2, 3, 10}, (2, 10))
 
 
 def test_a_second_run_adds_nothing_and_brings_up_to_date():
@@ -140,9 +141,9 @@ def test_a_line_that_moved_gets_a_new_comment_and_loses_the_old_one():
 def test_there_are_at_most_twenty():
     with github_with(NEW_FILE) as github:
         text = "\n".join(f"case-{number} failed" for number in range(30))
-        assert review(github, text) == MOST
-        assert review(github, text) == MOST
-        assert len(github.review_comments(NUMBER)) == MOST
+        assert review(github, text) == MAX_REVIEW_COMMENTS
+        assert review(github, text) == MAX_REVIEW_COMMENTS
+        assert len(github.review_comments(NUMBER)) == MAX_REVIEW_COMMENTS
 
 
 def test_comments_of_others_stay():
@@ -182,7 +183,9 @@ def test_text_of_agents_stays_text():
 )
 def test_a_status_says_the_verdict_in_words(text, state, words):
     with github_with() as github, api_of(github) as api:
-        status = CommitStatus(api, "octo/skills", SHA, context=context("default"), run="https://github.example/run")
+        status = CommitStatus(
+            api, "octo/skills", SHA, context=status_context("default"), run="https://github.example/run"
+        )
         status.pending()
         status.decided(run_report(text))
         last, first = github.statuses(SHA)
@@ -192,7 +195,7 @@ def test_a_status_says_the_verdict_in_words(text, state, words):
 
 
 def test_every_comment_id_has_a_status_of_its_own():
-    assert [context(name) for name in ("default", "nightly")] == ["skillgym-action", "skillgym-action/nightly"]
+    assert [status_context(name) for name in ("default", "nightly")] == ["skillgym-action", "skillgym-action/nightly"]
 
 
 def test_a_status_that_may_not_be_written_is_an_error_of_its_own_kind():

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner_env_files import entries
-from skillgym_action.github.step_files import SUMMARY_LIMIT, append_outputs, append_summary, hand_over
+from skillgym_action.github.step_files import append_outputs, append_summary, give_to_owner
+from skillgym_action.limits import MAX_SUMMARY_BYTES
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,20}", fullmatch=True)
 FRAGMENTS = st.sampled_from(
@@ -63,16 +64,16 @@ def test_a_summary_is_added_to_what_is_there(tmp_path):
 
 
 def test_a_summary_as_large_as_github_takes_is_written(tmp_path):
-    assert append_summary(tmp_path / "summary", "x" * SUMMARY_LIMIT)
+    assert append_summary(tmp_path / "summary", "x" * MAX_SUMMARY_BYTES)
     assert (tmp_path / "summary").stat().st_size == 1_048_576
 
 
 @pytest.mark.parametrize(
     ("there", "added"),
     [
-        pytest.param("", "x" * (SUMMARY_LIMIT + 1), id="a byte too many"),
-        pytest.param("", "ü" * (SUMMARY_LIMIT // 2 + 1), id="bytes count, not characters"),
-        pytest.param("xx", "x" * (SUMMARY_LIMIT - 1), id="what is there counts"),
+        pytest.param("", "x" * (MAX_SUMMARY_BYTES + 1), id="a byte too many"),
+        pytest.param("", "ü" * (MAX_SUMMARY_BYTES // 2 + 1), id="bytes count, not characters"),
+        pytest.param("xx", "x" * (MAX_SUMMARY_BYTES - 1), id="what is there counts"),
     ],
 )
 def test_a_summary_that_gets_too_large_is_not_written_at_all(tmp_path, there, added):
@@ -102,7 +103,7 @@ def test_root_gives_what_it_made_to_the_owner_of_the_workspace(tmp_path, owner):
     (results / "folder").symlink_to(outside)
     os.chown(workspace, *owner)
 
-    hand_over([results, report, workspace / "never-written"], workspace)
+    give_to_owner([results, report, workspace / "never-written"], workspace)
 
     assert owners(workspace, *workspace.rglob("*")) == {owner}
     assert owners(tmp_path, outside, outside / "secret") == {(os.getuid(), os.getgid())}
@@ -116,7 +117,7 @@ def test_root_gives_away_nothing_that_it_was_not_told_to(tmp_path, owner):
     (elsewhere / "results.json").touch()
     os.chown(workspace, *owner)
 
-    hand_over([workspace / "made", elsewhere / "results.json"], workspace)
+    give_to_owner([workspace / "made", elsewhere / "results.json"], workspace)
 
     assert owners(workspace / "made", elsewhere / "results.json") == {owner}
     assert owners(workspace / "own", elsewhere) == {(os.getuid(), os.getgid())}

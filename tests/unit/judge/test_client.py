@@ -1,4 +1,4 @@
-"""The door to the judge, against a real server on loopback that answers as the services do."""
+"""The client for the judge, against a real server on loopback that answers as the services do."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def test_an_answer_may_come_as_text(judge, api, text):
 @APIS
 def test_a_service_that_takes_no_forms_is_asked_in_words_from_then_on(judge, api):
     with ScriptedServer(refused(api, 400), *[said(api, '{"score": 0.5}')] * 2) as server:
-        door = judge(api, server.url)
-        assert [asked(door).content, asked(door).content] == [Grade(score=0.5)] * 2
+        client = judge(api, server.url)
+        assert [asked(client).content, asked(client).content] == [Grade(score=0.5)] * 2
     assert [bool(request.body.keys() & {"tools", "response_format"}) for request in server.requests] == [
         True,
         False,
@@ -181,8 +181,8 @@ def test_what_an_agent_wrote_stands_between_markers_that_it_cannot_know(judge, a
 
 def test_every_question_has_a_marker_of_its_own(judge):
     with ScriptedServer(*[said("openai", FAIR)] * 2) as server:
-        door = judge("openai", server.url)
-        asked(door), asked(door)
+        client = judge("openai", server.url)
+        asked(client), asked(client)
     markers = {re.search(r"BEGIN final answer (\w+)", json.dumps(one.body))[1] for one in server.requests}
     assert len(markers) == 2
 
@@ -223,7 +223,7 @@ def test_the_judge_is_asked_again_with_what_was_wrong(judge, api, answers, why):
     assert answer.usage.output_tokens == (42 if api == "anthropic" else 37) * (len(answers) + 1)
     turns = [turn for turn in server.requests[-1].body["messages"] if turn["role"] != "system"]
     assert [turn["role"] for turn in turns] == ["user", *["assistant", "user"] * len(answers)]
-    assert turns[-1]["content"].startswith("That is no answer of the form that was asked for: ")
+    assert turns[-1]["content"].startswith("That answer does not fit the schema: ")
     assert why in turns[-1]["content"]
 
 
@@ -231,7 +231,7 @@ def test_the_judge_is_asked_again_with_what_was_wrong(judge, api, answers, why):
 def test_who_never_answers_in_the_form_gives_grader_trouble_after_three_questions_and_what_they_cost(judge, api):
     with ScriptedServer(*[said(api, WRONG)] * 9) as server:
         answer = asked(judge(api, server.url))
-    message = f"the judge gave no answer of the form that was asked for, asked 3 times: {TOO_MUCH}"
+    message = f"the judge gave no answer that fits the schema, asked 3 times: {TOO_MUCH}"
     assert answer.trouble == Trouble(kind="grader", message=message)
     assert len(server.requests) == 3
     assert answer.cost_usd == pytest.approx(3 * (0.00126 if api == "anthropic" else 0.0002665))
@@ -321,8 +321,8 @@ def test_a_refusal_in_words_of_the_service_has_their_kind(judge):
 
 def test_a_key_that_was_refused_is_not_offered_again(judge):
     with ScriptedServer(refused("openai", 401)) as server:
-        door = judge("openai", server.url)
-        assert asked(door).trouble == asked(door).trouble
+        client = judge("openai", server.url)
+        assert asked(client).trouble == asked(client).trouble
     assert len(server.requests) == 1
 
 
@@ -351,7 +351,7 @@ def test_trouble_that_may_pass_is_waited_for(judge, clock, api, fault, waits):
 def test_after_five_tries_it_is_given_up(judge, clock, api):
     with ScriptedServer(*[refused(api, 503)] * 9) as server:
         answer = asked(judge(api, server.url))
-    message = "the judge's service answered 503: scripted 503 (asked 5 times)"
+    message = "the judge's service answered 503: scripted 503 (tried 5 times)"
     assert (answer.trouble, answer.cost_usd) == (Trouble(kind="provider", message=message), 0.0)
     assert (clock.waits, len(server.requests)) == ([1, 2, 4, 8], 5)
 
@@ -370,7 +370,7 @@ def test_nobody_listens(judge, clock):
     assert answer.trouble == Trouble(
         kind="network",
         message="the judge: no answer from 127.0.0.1: Connection refused; check the network and the proxy variables "
-        "(asked 5 times)",
+        "(tried 5 times)",
     )
     assert (answer.cost_usd, clock.waits) == (0.0, [1, 2, 4, 8])
 
@@ -410,7 +410,7 @@ def test_drops_of_an_answer_do_not_keep_it_open(judge):
         began = time.monotonic()
         answer = asked(judge("openai", server.url, deadline=0.5))
     assert time.monotonic() - began < 5
-    assert answer.trouble == Trouble(kind="network", message="the judge: no answer within 0 s")
+    assert answer.trouble == Trouble(kind="network", message="the judge: no answer from 127.0.0.1 within 0 s")
 
 
 class Dripping:
@@ -446,7 +446,9 @@ def test_a_cancellation_ends_a_question_at_once(judge, cancelled):
         answer = asked(judge("openai", server.url))
         assert time.monotonic() - began < 5
         timer.join()
-    assert answer.trouble == Trouble(kind="network", message="the judge: the run was cancelled")
+    assert answer.trouble == Trouble(
+        kind="network", message="the judge: no answer from 127.0.0.1: the run was cancelled"
+    )
 
 
 def test_a_cancellation_ends_a_wait_and_nothing_more_is_sent(judge, clock, cancelled):
@@ -478,7 +480,7 @@ def test_a_service_of_one_s_own_may_go_without_a_key(judge, api):
             id="no key",
         ),
         pytest.param(
-            "two words", "", None, "auth", "the judge: what OPENAI_API_KEY holds is not a key", id="not a key"
+            "two words", "", None, "auth", "the judge: the value of OPENAI_API_KEY is not a key", id="not a key"
         ),
         pytest.param(
             KEY, "ftp://x", None, "grader", "the judge: OPENAI_BASE_URL is not the address of an API", id="scheme"
@@ -504,9 +506,9 @@ def test_a_service_that_repeats_the_key_does_not_get_it_into_messages(judge, sta
 
 def test_several_may_ask_at_the_same_time(judge):
     with ScriptedServer(*[said("openai", FAIR)] * 8) as server:
-        door = judge("openai", server.url)
+        client = judge("openai", server.url)
         answers: list[Answer[Grade]] = []
-        threads = [threading.Thread(target=lambda: answers.append(door.ask(QUESTION))) for _ in range(8)]
+        threads = [threading.Thread(target=lambda: answers.append(client.ask(QUESTION))) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from skillgym_action.model.json_codec import camel, from_json, to_json
+from skillgym_action.model.json_codec import camel_case, from_json, to_json
 from skillgym_action.model.session_report import Command, Cost, Message, Raw, SessionReport, ToolCall, Trouble, Usage
 from suite_programs import session_report
 
@@ -18,7 +18,7 @@ from suite_programs import session_report
     ],
 )
 def test_names_are_snake_case_in_python_and_camel_case_on_disk(python, told):
-    assert camel(python) == told
+    assert camel_case(python) == told
 
 
 def test_fields_that_are_none_are_left_out_and_zeros_are_not():

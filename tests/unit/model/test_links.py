@@ -23,25 +23,25 @@ LINKS = Links(repository="https://github.com/octo/skills", commit="4f2a9c1")
     ],
 )
 def test_a_place_is_seen_in_the_commit(location, address):
-    assert LINKS.of(location) == f"https://github.com/octo/skills/blob/4f2a9c1{address}"
+    assert LINKS.line_address(location) == f"https://github.com/octo/skills/blob/4f2a9c1{address}"
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../a", "a/../../../evil/repo", "//evil.example", "./a", "a/", ""])
 def test_a_place_outside_the_repository_has_no_address(path):
-    assert LINKS.of(Location(path=path)) is None
+    assert LINKS.line_address(Location(path=path)) is None
 
 
 def test_without_a_commit_there_is_nothing_to_see():
-    assert Links(repository="https://github.com/octo/skills").of(Location(path="a")) is None
+    assert Links(repository="https://github.com/octo/skills").line_address(Location(path="a")) is None
 
 
 def test_a_commit_has_an_address():
-    assert LINKS.of_commit("abc/../d") == "https://github.com/octo/skills/commit/abc%2F..%2Fd"
+    assert LINKS.commit_address("abc/../d") == "https://github.com/octo/skills/commit/abc%2F..%2Fd"
 
 
 @given(any_text)
 def test_no_path_leads_out_of_the_commit(path):
-    address = LINKS.of(Location(path=path, line=1))
+    address = LINKS.line_address(Location(path=path, line=1))
     assert address is None or re.fullmatch(
         r"https://github\.com/octo/skills/blob/4f2a9c1(/(?!\.\.?(/|#))[\w.~%-]+)+#L1", address
     )

@@ -18,8 +18,8 @@ from skillgym_action import pipeline
 from skillgym_action.cli.action_inputs import settings_of
 from skillgym_action.formats import python_suite, typescript_suite, xbench
 from skillgym_action.model.errors import ConfigError, SuiteError, UsageError
-from skillgym_action.model.resource_limits import LimitError, ResourceLimits, limits_given, size, size_text
-from skillgym_action.model.suite import Found, WorkspaceSpec
+from skillgym_action.model.resource_limits import LimitError, ResourceLimits, format_size, parse_limits, parse_size
+from skillgym_action.model.suite import FoundSuite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
 from skillgym_action.processes.processes import Processes
 from skillgym_action.processes.resource_usage import memory_size
@@ -30,7 +30,7 @@ from skillgym_action.settings.context import Job, place
 from skillgym_action.settings.options import LoadOptions, PlanOptions, Settings, settings
 from skillgym_action.settings.resolve import default_limits
 from skillgym_action.settings.runners import configured_runners
-from skillgym_action.stages.load import Source, load
+from skillgym_action.stages.load import SuiteSource, load
 from skillgym_action.stages.plan import plan
 from skillgym_action.wiring import configuration
 from suite_programs import HEAD, suite_hosts
@@ -61,7 +61,7 @@ OVER = "kill -XFSZ $$"  # as the kernel ends a program that writes beyond the la
     ],
 )
 def test_a_size_has_a_unit_or_is_in_bytes(written_as, number):
-    assert size(written_as) == number
+    assert parse_size(written_as) == number
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_size_has_a_unit_or_is_in_bytes(written_as, number):
 )
 def test_what_is_no_size_is_refused_with_an_example(written_as, problem):
     with pytest.raises(LimitError) as caught:
-        size(written_as)
+        parse_size(written_as)
     assert str(caught.value) == f"{problem}; write a number of bytes, or 512MiB, 4 GiB, 2GB"
 
 
@@ -93,7 +93,7 @@ def test_what_is_no_size_is_refused_with_an_example(written_as, problem):
     ],
 )
 def test_text_and_yaml_say_the_same(text):
-    assert limits_given(text) == {"memory": 4 * GIB, "file_size": 100_000_000, "processes": 50}
+    assert parse_limits(text) == {"memory": 4 * GIB, "file_size": 100_000_000, "processes": 50}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_text_and_yaml_say_the_same(text):
 )
 def test_a_limit_that_cannot_be_used_is_named(value, problem):
     with pytest.raises(LimitError) as caught:
-        limits_given(value)
+        parse_limits(value)
     assert str(caught.value) == problem
 
 
@@ -119,13 +119,13 @@ def test_a_limit_that_cannot_be_used_is_named(value, problem):
     [(4096, "4 KiB"), (512 * MIB, "512 MiB"), (4 * GIB, "4 GiB"), (int(5.2 * GIB), "5.2 GiB"), (10, "10 bytes")],
 )
 def test_sizes_are_shown_in_the_largest_unit_that_fits(number, text):
-    assert size_text(number) == text
+    assert format_size(number) == text
 
 
 def test_of_two_limits_the_smaller_one_holds():
     run, own = ResourceLimits(memory=4 * GIB, disk=GIB), ResourceLimits(memory=5 * GIB, disk=MIB, processes=9)
-    assert run.tighter(own) == own.tighter(run) == ResourceLimits(memory=4 * GIB, disk=MIB, processes=9)
-    assert run.tighter(None) == run
+    assert run.tightest(own) == own.tighter(run) == ResourceLimits(memory=4 * GIB, disk=MIB, processes=9)
+    assert run.tightest(None) == run
 
 
 # --- which one wins -----------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def loaded(root: Path, name: str, body: str):
     file = written(root, {name: body}) / name
     made = python_suite if name.endswith(".py") else typescript_suite
     with suite_hosts(root) as hosts:
-        return made.suite(Source(path=name, file=file, hosts=hosts, environment={}))
+        return made.suite(SuiteSource(path=name, file=file, hosts=hosts, environment={}))
 
 
 PYTHON = f"""\
@@ -227,7 +227,7 @@ TYPESCRIPT = (
 
 def of_xbench(root: Path, limits: Any):
     written(root, {"s.json": json.dumps({"cases": [case()], "workspace": {"limits": limits}})})
-    return xbench.suite(Source(path="s.json", file=root / "s.json", hosts=None, environment={}))
+    return xbench.suite(SuiteSource(path="s.json", file=root / "s.json", hosts=None, environment={}))
 
 
 def of_python(root: Path, limits: Any):
@@ -279,7 +279,7 @@ def test_an_unknown_limit_of_a_suite_is_refused(tmp_path, format_):
 def test_limits_alone_say_nothing_of_the_place(tmp_path):
     """What the configuration says of workspaces is for a suite that says nothing but limits, too."""
     written(tmp_path, {"s.json": json.dumps({"cases": [case()], "workspace": {"limits": {"processes": 9}}})})
-    found = Found(path="s.json", file=tmp_path / "s.json", format="x-bench")
+    found = FoundSuite(path="s.json", file=tmp_path / "s.json", format="x-bench")
     with suite_hosts(tmp_path) as hosts:
         (made,) = load([found], hosts, LoadOptions(workspace=WorkspaceSpec(mode="none", source="empty", cwd=tmp_path)))
     limits = ResourceLimits(processes=9)

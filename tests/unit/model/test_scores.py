@@ -12,7 +12,7 @@ import pytest
 from builders import run_report
 from skillgym_action.model.errors import Location
 from skillgym_action.model.result import Outcome
-from skillgym_action.model.scores import case_score, shown
+from skillgym_action.model.scores import case_score, format_score
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import Case
 from skillgym_action.reporters import junit, results
@@ -191,7 +191,7 @@ def test_a_failure_says_what_kept_the_score_low(outcomes, message, location):
 
 @pytest.mark.parametrize(("score", "text"), [(1, "1"), (1.0, "1"), (0, "0"), (0.5, "0.5"), (2 / 3, "0.6667")])
 def test_a_score_has_four_digits_at_most(score, text):
-    assert shown(score) == text
+    assert format_score(score) == text
 
 
 # --- the reports ------------------------------------------------------------------------------------

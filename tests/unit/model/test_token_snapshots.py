@@ -9,7 +9,7 @@ import pytest
 
 from scratch import case, config, repository, runner, skillgym, suite
 from skillgym_action.model.errors import ConfigError, OutputError
-from skillgym_action.model.token_snapshots import Snapshot, Tolerance, check
+from skillgym_action.model.token_snapshots import Snapshot, Tolerance, snapshot_trouble
 from skillgym_action.storage.snapshot_file import SnapshotFile
 
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ TAKEN = Snapshot(
     ],
 )
 def test_what_is_allowed(actual, tolerance, told):
-    trouble = check(TAKEN, actual, "totalTokens", tolerance)
+    trouble = snapshot_trouble(TAKEN, actual, "totalTokens", tolerance)
     assert (trouble and (trouble.kind, trouble.message)) == (told and ("snapshot", told))
 
 
 def test_a_snapshot_of_another_metric_proves_nothing():
-    trouble = check(TAKEN, 1, "inputTokens", Tolerance(absolute=1))
+    trouble = snapshot_trouble(TAKEN, 1, "inputTokens", Tolerance(absolute=1))
     assert trouble is not None
-    assert trouble.message.startswith("the snapshot is about totalTokens, the configuration about inputTokens")
+    assert trouble.message.startswith("the snapshot is of totalTokens, the configuration of inputTokens")
 
 
 # --- the file ---------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def test_an_agent_that_does_not_tell_cannot_be_compared(bench):
     (result,) = bench.results()["suites"][0]["results"]
     assert (result["failureOrigin"], result["error"]["message"]) == (
         "snapshot",
-        "the agent does not tell its totalTokens, which the snapshot is about",
+        "the agent does not report totalTokens, which the snapshot is of",
     )
 
 

@@ -290,7 +290,7 @@ def test_any_text_stays_in_its_place(name, message):
 
 def test_the_property_above_sees_every_kind_of_change():
     comparison = spoken_by(run_report(EACH), "name", "message").comparison
-    assert (len(comparison.broken), len(comparison.mended)) == (1, 1)
+    assert (len(comparison.newly_failing), len(comparison.fixed)) == (1, 1)
 
 
 @given(any_text)

@@ -11,7 +11,7 @@ from skillgym_action.model.result import Outcome
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import Case
 from skillgym_action.model.verdicts import TROUBLES, FailureClass
-from skillgym_action.sessions.judge import errored, judge
+from skillgym_action.sessions.judge import judge, trouble_judgement
 
 HERE = Location(path="bench/core.json", line=3)
 THERE = Location(path="bench/suite.py", line=9)
@@ -101,7 +101,7 @@ def test_the_status(assertions, expected_fail, trouble, told):
 
 @pytest.mark.parametrize("kind", TROUBLES)
 def test_every_class_of_trouble_has_its_origin_and_label(kind):
-    judgement = errored(Trouble(kind=kind, message="why"))
+    judgement = trouble_judgement(Trouble(kind=kind, message="why"))
     assert judgement.status == ("failed" if kind == "resource-limit" else "errored")
     assert judgement.origin == TROUBLES[kind].origin
     assert (judgement.failure_class.id, judgement.failure_class.label) == (kind, TROUBLES[kind].label)

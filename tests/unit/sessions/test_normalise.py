@@ -25,7 +25,7 @@ from skillgym_action.model.session_report import (
     Trouble,
     Usage,
 )
-from skillgym_action.sessions.normalise import session_report
+from skillgym_action.sessions.normalise import normalise
 from skillgym_action.transcripts.file_reads import files_read
 from skillgym_action.transcripts.prices import cost_usd
 
@@ -34,7 +34,7 @@ SKILL_FILE = ".claude/skills/greeter/SKILL.md"
 
 
 def report(*events: Any, agent: AgentConfig | None = None, **transcript: Any) -> SessionReport:
-    return session_report(
+    return normalise(
         Transcript(events=events, **transcript),
         capture_of(exit_code=3),
         session_with(agent),
@@ -218,7 +218,7 @@ def test_the_strongest_sign_decides_and_all_are_evidence():
 
 def test_what_lies_above_the_workspace_says_nothing_of_skills():
     session = session_with(workspace=SESSION.workspace.parent / "x" / ".data" / "skills" / "neutral")
-    made = session_report(
+    made = normalise(
         Transcript(events=(FileRead(path="a.md"),)), capture_of(), session, RUNNER, started_at=None, ended_at=None
     )
     assert made.detected_skills == ()

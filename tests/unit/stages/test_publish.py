@@ -15,7 +15,7 @@ from skillgym_action.github.publish_options import PublisherOptions
 from skillgym_action.github.publisher import Publisher
 from skillgym_action.model.errors import OutputError
 from skillgym_action.settings.options import PublishOptions
-from skillgym_action.stages.publish import outputs, publish
+from skillgym_action.stages.publish import action_outputs, publish
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.text.redaction import Redactor
 from users_templates import rendered_elsewhere
@@ -35,7 +35,7 @@ def directory(tmp_path):
 
 
 def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
-    found = outputs(REPORT, directory, PublishOptions(cwd=tmp_path))
+    found = action_outputs(REPORT, directory, PublishOptions(cwd=tmp_path))
     assert found == {
         "verdict": "failed",
         "exit-code": "1",
@@ -59,7 +59,7 @@ def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
 def test_what_is_not_known_is_empty_and_never_zero(directory, tmp_path):
     report = run_report("one errored timeout $?")
     report = replace(report, results=tuple(replace(one, usage=type(one.usage)()) for one in report.results))
-    found = outputs(report, directory, PublishOptions(cwd=tmp_path))
+    found = action_outputs(report, directory, PublishOptions(cwd=tmp_path))
     assert {name: found[name] for name in ("pass-rate", "cost-usd", "tokens")} == {
         "pass-rate": "",
         "cost-usd": "",
@@ -70,7 +70,7 @@ def test_what_is_not_known_is_empty_and_never_zero(directory, tmp_path):
 def test_a_report_that_went_elsewhere_is_told_there(directory, tmp_path):
     options = PublishOptions(reports=(("junit", tmp_path / "deep/j.xml"),), cwd=tmp_path)
     publish(directory, REPORT, options, Watched())
-    assert outputs(REPORT, directory, options)["junit-path"] == "deep/j.xml"
+    assert action_outputs(REPORT, directory, options)["junit-path"] == "deep/j.xml"
     assert (tmp_path / "deep/j.xml").read_text() == (tmp_path / "out/junit.xml").read_text()
 
 

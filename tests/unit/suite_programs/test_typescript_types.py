@@ -15,8 +15,8 @@ from paths import DATA, REPOSITORY
 from scratch import repository, skillgym, written
 from skillgym_action.agents import AGENTS
 from skillgym_action.model import session_report as told
-from skillgym_action.model.json_codec import camel
-from skillgym_action.model.token_snapshots import FIELDS
+from skillgym_action.model.json_codec import camel_case
+from skillgym_action.model.token_snapshots import METRIC_FIELDS
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.settings import configuration_sections as config
 from skillgym_action.settings.options import Schedule
@@ -177,7 +177,7 @@ type Names<T> = { [K in keyof T]-?: true };
 
 
 def shape(names: Iterable[tuple[str, bool]]) -> dict[str, str]:
-    return {camel(name): "optional" if optional else "required" for name, optional in names}
+    return {camel_case(name): "optional" if optional else "required" for name, optional in names}
 
 
 def of_dataclass(cls: Any) -> dict[str, str]:
@@ -234,11 +234,11 @@ def constants(there: Mapping[str, list[str]]) -> dict[str, object]:
         "Names<skillgym.Case>": there["case"],
         "Record<keyof skillgym.SuiteWorkspaceConfig, true>": [
             "limits",
-            *map(camel, config.WorkspaceSection.model_fields),
+            *map(camel_case, config.WorkspaceSection.model_fields),
         ],
         "Record<skillgym.AgentType, true>": [name for name, agent in AGENTS.items() if agent.format is None],
         "Record<skillgym.ScheduleMode, true>": get_args(Schedule),
-        'Record<NonNullable<skillgym.SnapshotConfig["metric"]>, true>': FIELDS,
+        'Record<NonNullable<skillgym.SnapshotConfig["metric"]>, true>': METRIC_FIELDS,
         "Record<skillgym.RunnerFailureOrigin, true>": {"assertion", *(kind.origin for kind in TROUBLES.values())}
         - {"suite", "grader"},
         'Record<skillgym.SessionEvent["type"], true>': [

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Session
 
 
-class Limits:
+class SessionLimits:
     """Sees each line of an agent's output; answers with the reason to stop it, once a limit is passed.
 
     Tokens of a round that still runs are lower bounds, so a budget stops a session late rather than wrongly.

@@ -10,7 +10,7 @@ from sessions import session_with
 from skillgym_action.agents import command
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Price
-from skillgym_action.sessions.limits import Limits
+from skillgym_action.sessions.session_limits import SessionLimits
 
 MODEL = "claude-sonnet-4-5"  # 3 dollars for a million tokens of input
 
@@ -23,7 +23,7 @@ def step(name: str, tokens: int | None = None, model: str | None = None) -> str:
 def stopped_at(lines: list[str], **limits) -> tuple[int, str] | None:
     """The line at which the session was ended, counted from 1, and why."""
     agent = AgentConfig(type="command", model=limits.pop("model", MODEL))
-    watch = Limits(command, session_with(agent, **limits))
+    watch = SessionLimits(command, session_with(agent, **limits))
     for number, line in enumerate(lines, 1):
         if trouble := watch(line):
             return number, f"{trouble.kind}: {trouble.message}"
