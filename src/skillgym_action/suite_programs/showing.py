@@ -1,4 +1,4 @@
-"""Values as text for messages. Imports nothing: suites load it with ``expect``."""
+"""Values as text for messages."""
 
 from __future__ import annotations
 

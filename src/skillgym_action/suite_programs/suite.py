@@ -1,18 +1,15 @@
-"""The classes that suite programs use: Case, Suite, Workspace, and Context, the second argument of a check.
-
-Every suite imports this module, so it must import fast: no dataclasses, no typing, no regular expressions.
-"""
+"""The classes that suite programs use: Case, Suite, Workspace, and Context, the second argument of a check."""
 
 from __future__ import annotations
 
 import sys
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from skillgym_action.suite_programs.expectations import expect
 
 __all__ = ["Case", "Context", "Suite", "Workspace", "expect"]
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
