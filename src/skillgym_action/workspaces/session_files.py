@@ -105,6 +105,10 @@ class RemoteFolder:
         (value,) = self._supervisor.call(self._identity, (self._name, name, *arguments))
         return value
 
+    def _call_for_text(self, name: str, *arguments: object) -> str | None:
+        text: str | None = self._call(name, *arguments)
+        return text
+
     def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, SnapshotEntry]:
         return _entries(self._call("snapshot", below, list(without)))
 
@@ -113,36 +117,30 @@ class RemoteFolder:
         return tuple(found) if found else None
 
     def digest(self, path: str) -> str | None:
-        found: str | None = self._call("digest", path)
-        return found
+        return self._call_for_text("digest", path)
 
     def read(self, path: str, limit: int) -> bytes | None:
         found = self._call("read", path, limit)
         return None if found is None else bytes.fromhex(found)
 
     def readlink(self, path: str) -> str | None:
-        found: str | None = self._call("readlink", path)
-        return found
+        return self._call_for_text("readlink", path)
 
     def mode(self, path: str) -> int | None:
         found: int | None = self._call("mode", path)
         return found
 
     def kind(self, path: str) -> str | None:
-        found: str | None = self._call("kind", path)
-        return found
+        return self._call_for_text("kind", path)
 
     def text(self, path: str, limit: int) -> str | None:
-        found: str | None = self._call("text", path, limit)
-        return found
+        return self._call_for_text("text", path, limit)
 
     def target(self, path: str) -> str | None:
-        found: str | None = self._call("target", path)
-        return found
+        return self._call_for_text("target", path)
 
     def place(self, path: str) -> str | None:
-        found: str | None = self._call("place", path)
-        return found
+        return self._call_for_text("place", path)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         return tuple(self._call("glob", pattern))
