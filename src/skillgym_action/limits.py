@@ -130,3 +130,9 @@ HOST_LOG_EXCERPT_BYTES = 4 * 1024  # bytes at the end of the log that are shown 
 MAX_SUITE_CASES = 20_000  # cases of a suite; the Node suite host has the same number
 MAX_FAILURE_MESSAGE_CHARACTERS = 16_000  # characters of the message of a failed check; the middle is cut out
 MAX_GROUPED_ERRORS = 100  # errors of an exception group that are reported; Node has the same number
+# --- storage: stored runs and journals --------------------------------------------------------------
+
+MAX_WRITTEN_OUTPUT_CHARACTERS = 4_000
+"""Characters of an agent's final output in results.json; longer output is cut at its beginning."""
+MAX_SHOWN_RESULTS_PROBLEMS = 5
+"""Problems of one results file that are shown; the rest is counted."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
 
 REPORTERS = {
-    "results": "skillgym_action.reporters.results.render",
+    "results": "skillgym_action.storage.results_file.render",
     "junit": "skillgym_action.reporters.junit.render",
     "summary": "skillgym_action.reporters.markdown.summary",
     "comment": "skillgym_action.reporters.markdown.comment",

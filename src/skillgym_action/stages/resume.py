@@ -12,9 +12,9 @@ from skillgym_action.model.result import SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.sessions.hooks import workspace_spec
-from skillgym_action.storage import results_reader
 from skillgym_action.storage.journal import Journal, Spent
 from skillgym_action.storage.journal_lines import read
+from skillgym_action.storage.results_file import restored_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -71,10 +71,8 @@ def _finished(sessions: Iterable[Held]) -> Iterator[Held]:
 
 def _attempted(execution: Execution, told: Held) -> SessionResult:
     """What the suite says of the case is told by the suite, as it is today."""
-    case, result = (
-        execution.case,
-        results_reader.result(told.result, execution.index, execution.suite, execution.runner),
-    )
+    case = execution.case
+    result = restored_result(told.result, execution.index, execution.suite, execution.runner)
     return SessionResult(
         result=replace(
             result,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from skillgym_action import __version__
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.json_codec import to_json
-from skillgym_action.reporters.results import json_line, row
+from skillgym_action.storage.results_file import json_line, result_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +98,7 @@ def event_line(event: Literal["started", "judging"], digest: str, place: tuple[i
 
 def session_line(digest: str, attempted: SessionResult) -> str:
     """The line of a session that has ended. The prompt is the suite's to tell."""
-    told = row(replace(attempted.result, prompt=None))
+    told = result_row(replace(attempted.result, prompt=None))
     trouble = {"trouble": to_json(attempted.trouble)} if attempted.trouble else {}
     costs = {"agentUsd": attempted.agent_cost.usd, "judgeUsd": attempted.judgement.cost_usd}
     return json_line({"digest": digest, "suite": attempted.result.suite.path, **costs, **trouble, "result": told})

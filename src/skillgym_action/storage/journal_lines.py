@@ -11,7 +11,8 @@ from pydantic import Field, ValidationError
 from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
 from skillgym_action.storage.journal_file import JOURNAL
-from skillgym_action.storage.results_schema import COMMIT, DIGEST, Id, Path, Result, Strict, Text, Time, Tool, Usd
+from skillgym_action.storage.mapping import Entry
+from skillgym_action.storage.results_schema import COMMIT, DIGEST, Id, Path, ResultEntry, Text, Time, ToolEntry, Usd
 from skillgym_action.storage.stored_runs import in_our_words
 
 if TYPE_CHECKING:
@@ -27,18 +28,18 @@ EVENT = b'{"event":'
 Count = Annotated[int, Field(ge=1)]
 
 
-class Began(Strict):
+class Began(Entry):
     """The first line: how the run began."""
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
-    tool: Tool
+    tool: ToolEntry
     started_at: Time
     command: Id
     commit: Annotated[str, Field(pattern=COMMIT)] | None
     settings: dict[Id, float | None]
 
 
-class Event(Strict):
+class Event(Entry):
     """A session began, or its judging began to run commands, graders or checks."""
 
     event: Literal["started", "judging"]
@@ -47,13 +48,13 @@ class Event(Strict):
     session: Count
 
 
-class _Trouble(Strict):
+class _Trouble(Entry):
     kind: Id
     message: Text
     retry_after: float | None = None
 
 
-class Held(Strict):
+class Held(Entry):
     """A session that has ended."""
 
     digest: Annotated[str, Field(pattern=DIGEST)]
@@ -61,7 +62,7 @@ class Held(Strict):
     agent_usd: Usd | None
     judge_usd: Usd | None
     trouble: _Trouble | None = None
-    result: Result
+    result: ResultEntry
 
     @property
     def place(self) -> tuple[int, int]:

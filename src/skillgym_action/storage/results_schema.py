@@ -1,18 +1,32 @@
-"""What a results file holds, schema 1: validated whenever one is read, and the source of its JSON Schema.
+"""The results file, schema 1: its fields, their bounds, and where the nouns of ``model/`` have them.
 
-A file may come from anywhere: numbers and texts have bounds that no run meets, and no path leads upwards.
+Validated whenever a file is read, and the source of its JSON Schema. A file may come from an untrusted run: numbers and
+texts have bounds that no run reaches, and no path leads upwards.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Literal, TypeVar
+from operator import attrgetter
+from typing import Annotated, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field
-from pydantic.alias_generators import to_camel
+from pydantic import AfterValidator, ConfigDict, FailFast, Field
 
-from skillgym_action.model.suite import SuiteChange
-from skillgym_action.model.verdicts import Status
+from skillgym_action.limits import MAX_WRITTEN_OUTPUT_CHARACTERS
+from skillgym_action.model.errors import Location, Problem
+from skillgym_action.model.execution import Runner
+from skillgym_action.model.findings import Finding
+from skillgym_action.model.result import Attempt, Failure, Judgement, Outcome, Result
+from skillgym_action.model.run_report import RunReport, SuitesFrom
+from skillgym_action.model.scores import SCORE_DIGITS
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.session_report import Cost, Usage
+from skillgym_action.model.suite import Suite, SuiteChange
+from skillgym_action.model.verdicts import GREEN, FailureClass, Status
+from skillgym_action.storage.mapping import Entry, Source, read
+from skillgym_action.text.escaping import tail
 
 _PART = r"(?:[^/\x00.][^/\x00]*|\.[^/\x00.][^/\x00]*|\.\.[^/\x00]+)"  # of a path: neither . nor ..
 _KEY = r"[A-Za-z0-9_*-][A-Za-z0-9_.*-]*"  # an asterisk stands where a secret was
@@ -32,7 +46,7 @@ MEANINGS = {
     SHARD: "I/N, such as 2/4",
     TIME: "a time in UTC, such as 2025-01-02T03:04:05Z",
 }
-"""What a text that matches the pattern is."""
+"""Pattern -> what error messages call a text that matches it."""
 
 
 def _moment(text: str) -> str:
@@ -41,7 +55,7 @@ def _moment(text: str) -> str:
 
 
 Count = Annotated[int, Field(ge=0, le=10**15)]
-Place = Annotated[int, Field(ge=1, le=10**9)]
+LineOrColumn = Annotated[int, Field(ge=1, le=10**9)]
 Usd = Annotated[float, Field(ge=0, le=10**9)]
 Rate = Annotated[float, Field(ge=0, le=1)]
 Id = Annotated[str, Field(max_length=65_536)]
@@ -50,25 +64,78 @@ Path = Annotated[str, Field(max_length=4_096, pattern=PATH)]
 ArtifactDir = Annotated[str, Field(max_length=1_024, pattern=ARTIFACTS)]
 Time = Annotated[str, Field(pattern=TIME), AfterValidator(_moment)]
 T = TypeVar("T")
-# A million wrong ones are told as one, since each takes memory to be told. JSON has lists and texts, hence not strict.
+# FailFast: each error of a list takes memory, and a file may have a million. JSON has no tuples, hence not strict.
 Several = Annotated[tuple[T, ...], Field(strict=False), FailFast()]
 State = Annotated[Status, Field(strict=False)]
 
 
-class Strict(BaseModel):
-    """camelCase on disk, snake_case here; no key that is not known."""
-
-    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+# --- values that are computed when a file is written ------------------------------------------------
 
 
-class Tool(Strict):
-    """The program that held the run."""
+def in_repository(location: Location) -> Location | None:
+    """Return the location as a file has it; None for one outside of the repository, which suites may report."""
+    return _counting_from_one(location) if _is_inside(location.path) else None
+
+
+def _is_inside(path: str) -> bool:
+    return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))
+
+
+def _counting_from_one(location: Location) -> Location:
+    """Lines and columns that do not count from 1 are dropped; agents and suites may report any number."""
+    line, column = location.line, location.column
+    if (line is None or line > 0) and (column is None or column > 0):
+        return location
+    line, column = (number if number and number > 0 else None for number in (line, column))
+    return Location(path=location.path, line=line, column=column)
+
+
+def _case_location(result: Result) -> Location:
+    """The suite's own path counts, wherever it is."""
+    location, suite = result.location, result.suite.path
+    if location and location.path == suite:
+        return _counting_from_one(location)
+    return (location and in_repository(location)) or Location(path=suite)
+
+
+def _rounded(score: float) -> float | None:
+    return round(score, SCORE_DIGITS) if math.isfinite(score) else None
+
+
+def _error(result: Result) -> Failure | None:
+    """The failure; a reason without one is written as an error that is named like the status."""
+    judgement = result.judgement
+    if judgement.failure or not judgement.reason:
+        return judgement.failure
+    return Failure(name=str(judgement.status), message=judgement.reason)
+
+
+def _end_of_output(output: str) -> str:
+    return tail(output, MAX_WRITTEN_OUTPUT_CHARACTERS)
+
+
+def _part_of_location(name: str) -> Source:
+    def part(problem: Problem) -> object:
+        return getattr(problem.location and in_repository(problem.location), name, None)
+
+    return Source(read=False, compute=part)
+
+
+def _count(status: Status) -> Source:
+    return Source(compute=lambda totals: totals.counts[status])
+
+
+# --- the file ---------------------------------------------------------------------------------------
+
+
+class ToolEntry(Entry):
+    """The program that ran the suites."""
 
     name: Literal["skillgym-action"]
     version: Id
 
 
-class Decision(Strict):
+class DecisionEntry(Entry):
     """Green or red, and why in words."""
 
     passed: bool
@@ -76,29 +143,36 @@ class Decision(Strict):
     reasons: Several[Text]
 
 
-class SuitesFrom(Strict):
+class SuitesFromEntry(Entry):
     """The folder that suites and the configuration were read from, such as a checkout of the base commit.
 
     Suites of the checkout that agents worked on: ``added`` are not in the folder and were not run; of ``changed`` and
     ``removed`` the folder's were run.
     """
 
+    noun: ClassVar = SuitesFrom
+
     folder: Id
     commit: Annotated[str, Field(pattern=COMMIT)] | None = None
     added: Several[Path] = ()
     changed: Several[Path] = ()
     removed: Several[Path] = ()
-    configuration_differs: bool = False
+    configuration_differs: Annotated[bool, Source(always=True)] = False
 
 
-class Run(Strict):
+class RunEntry(Entry):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
     ``incomplete`` says what belongs to the run and is not in it.
     """
 
+    noun: ClassVar = RunReport
+
     id: Annotated[str, Field(max_length=255, pattern=NAME)]
-    status: Literal["finished", "cancelled"]
+    status: Annotated[
+        Literal["finished", "cancelled"],
+        Source(read=False, compute=lambda report: "cancelled" if report.cancelled else "finished"),
+    ]
     started_at: Time
     ended_at: Time
     duration_ms: Count
@@ -106,86 +180,106 @@ class Run(Strict):
     commit: Annotated[str, Field(pattern=COMMIT)] | None = None
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     incomplete: Several[Text] = ()
-    suites_from: SuitesFrom | None = None
-    decision: Decision | None
+    suites_from: SuitesFromEntry | None = None
+    decision: Annotated[DecisionEntry | None, Source(read=False)]
+
+    def attributes(self) -> dict[str, object]:
+        return {"cancelled": self.status == "cancelled"}
 
 
-class Tokens(Strict):
+class TokensEntry(Entry):
     """Tokens on one scale for all agents; null is unknown."""
 
-    input: Count | None
-    output: Count | None
-    reasoning: Count | None
-    cache: Count | None
-    total: Count | None
+    input: Annotated[Count | None, Source(attribute="input_tokens")]
+    output: Annotated[Count | None, Source(attribute="output_tokens")]
+    reasoning: Annotated[Count | None, Source(attribute="reasoning_tokens")]
+    cache: Annotated[Count | None, Source(attribute="cache_tokens")]
+    total: Annotated[Count | None, Source(attribute="total_tokens")]
 
 
-class Totals(Strict):
+class TotalsEntry(Entry):
     """Sums. ``costUsd`` is the known part, ``costComplete`` whether that is all; ``passRate`` is of the judged."""
 
     executions: Count
     judged: Count
-    passed: Count
-    failed: Count
-    expected_failed: Count
-    unexpected_passed: Count
-    errored: Count
-    skipped: Count
+    passed: Annotated[Count, _count(Status.PASSED)]
+    failed: Annotated[Count, _count(Status.FAILED)]
+    expected_failed: Annotated[Count, _count(Status.EXPECTED_FAILED)]
+    unexpected_passed: Annotated[Count, _count(Status.UNEXPECTED_PASSED)]
+    errored: Annotated[Count, _count(Status.ERRORED)]
+    skipped: Annotated[Count, _count(Status.SKIPPED)]
     pass_rate: Rate | None
     cost_usd: Usd | None
     cost_complete: bool
-    tokens: Tokens
+    tokens: TokensEntry
     retries: Count
 
 
-class Runner(Totals):
-    """A configured agent, and the sums of its executions."""
+class RunnerHead(Entry):
+    """A configured agent. ``version`` is that of its executions."""
+
+    noun: ClassVar = Runner
+    parts: ClassVar = {"agent": AgentConfig}
 
     id: Id
-    agent: Id
-    model: Id | None
-    version: Id | None
+    agent: Annotated[Id, Source(attribute="agent.type")]
+    model: Annotated[Id | None, Source(attribute="agent.model")]
+    version: Annotated[Id | None, Source(read=False)]
 
 
-class Location(Strict):
+class RunnerEntry(TotalsEntry, RunnerHead):
+    """A configured agent, and the sums of its executions."""
+
+
+class LocationEntry(Entry):
     """A place in a file, relative to the repository root; lines and columns count from 1."""
 
+    noun: ClassVar = Location
+
     path: Path
-    line: Place | None = None
-    column: Place | None = None
+    line: LineOrColumn | None = None
+    column: LineOrColumn | None = None
 
 
-class FailureClass(Strict):
+class FailureClassEntry(Entry):
     """A stable id that groups failures with one cause."""
+
+    noun: ClassVar = FailureClass
 
     id: Id
     label: Id
 
 
-class Error(Strict):
+class ErrorEntry(Entry):
     """Why an execution did not simply pass."""
+
+    noun: ClassVar = Failure
 
     name: Id
     message: Text
-    location: Location | None = None
+    location: Annotated[LocationEntry | None, Source(convert=in_repository)] = None
 
 
-class Outcome(Strict):
+class OutcomeEntry(Entry):
     """One assertion's answer; ``passed`` null: it could not tell."""
+
+    noun: ClassVar = Outcome
 
     assertion: Text
     type: Id
     passed: bool | None
-    score: float | None = None
+    score: Annotated[float | None, Source(convert=_rounded)] = None
     weight: Annotated[float, Field(ge=0)] = 1.0
     explanation: Text
     evidence: Text | None = None
-    location: Location | None = None
-    failure_class: FailureClass | None = None
+    location: Annotated[LocationEntry | None, Source(convert=in_repository)] = None
+    failure_class: FailureClassEntry | None = None
 
 
-class Usage(Strict):
+class UsageEntry(Entry):
     """Tokens and characters of an execution, averages over repetitions; null is unknown."""
+
+    noun: ClassVar = Usage
 
     input_tokens: Count | None
     output_tokens: Count | None
@@ -197,98 +291,129 @@ class Usage(Strict):
     reasoning_chars: Count
 
 
-class Attempt(Strict):
+class AttemptEntry(Entry):
     """One session of an execution."""
+
+    noun: ClassVar = Attempt
 
     repetition: Count
     session: Count
     status: State
-    failure_class: FailureClass | None = None
+    failure_class: FailureClassEntry | None = None
     message: Text | None = None
     duration_ms: Count
-    artifact_dir: ArtifactDir
+    artifact_dir: Annotated[ArtifactDir, Source(attribute="directory")]
 
 
-class Finding(Strict):
+class FindingEntry(Entry):
     """A key was found in a file of a session's artifacts, which has ``***`` in its place."""
+
+    noun: ClassVar = Finding
 
     id: Literal["leak-detected"]
     kind: Id
     where: Text
 
 
-class Result(Strict):
+class ResultEntry(Entry):
     """One execution. ``runnerId`` is null for a case that could not be used; ``finalOutput`` is the end of it.
 
     ``index`` is its place in the plan, of which a shard has only some.
     """
 
-    index: Count | None = None
+    noun: ClassVar = Result
+    parts: ClassVar = {"judgement": Judgement, "cost": Cost}
+
+    index: Annotated[Count | None, Source(read=False)] = None
     case_id: Id
-    runner_id: Id | None
+    runner_id: Annotated[Id | None, Source(attribute="runner", convert=attrgetter("id"), read=False)]
     tags: Several[Id]
-    location: Location
-    status: State
-    passed: bool
+    location: Annotated[LocationEntry, Source(compute=_case_location)]
+    status: Annotated[State, Source(attribute="judgement.status")]
+    passed: Annotated[bool, Source(attribute="judgement.status", convert=GREEN.__contains__, read=False)]
     expected_fail: bool = False
-    score: float | None = None
-    threshold: Rate | None = None
-    failure_origin: Id | None = None
-    failure_class: FailureClass | None = None
-    error: Error | None = None
-    outcomes: Several[Outcome]
+    score: Annotated[float | None, Source(attribute="judgement.score", convert=_rounded)] = None
+    threshold: Annotated[Rate | None, Source(attribute="judgement.threshold")] = None
+    failure_origin: Annotated[Id | None, Source(attribute="judgement.origin")] = None
+    failure_class: Annotated[FailureClassEntry | None, Source(attribute="judgement.failure_class")] = None
+    error: Annotated[ErrorEntry | None, Source(read=False, compute=_error)] = None
+    outcomes: Annotated[Several[OutcomeEntry], Source(attribute="judgement.outcomes")]
     duration_ms: Count
-    usage: Usage
-    cost_usd: Usd | None
-    cost_source: Literal["reported", "computed", "unknown"] = "unknown"
+    usage: UsageEntry
+    cost_usd: Annotated[Usd | None, Source(attribute="cost.usd")]
+    cost_source: Annotated[Literal["reported", "computed", "unknown"], Source(attribute="cost.source", always=True)] = (
+        "unknown"
+    )
     model: Id | None
     version: Id | None = None
     session_id: Id | None = None
-    attempts: Several[Attempt]
-    findings: Several[Finding] = ()
-    artifact_dir: ArtifactDir | None
+    attempts: Several[AttemptEntry]
+    findings: Several[FindingEntry] = ()
+    artifact_dir: Annotated[ArtifactDir | None, Source(attribute="directory")]
     prompt: Text | None = None
-    final_output: Text | None = None
+    final_output: Annotated[Text | None, Source(convert=_end_of_output)] = None
+
+    def attributes(self) -> dict[str, object]:
+        """Return failure and reason; see ``_error``."""
+        if not self.error:
+            return {}
+        if self.error.name == self.status:
+            return {"judgement.reason": self.error.message}
+        return {"judgement.failure": read(ErrorEntry, self.error)}
 
 
-class Suite(Strict):
-    """A suite and the results of its cases, in the order of the plan.
+class SuiteHead(Entry):
+    """A suite. ``digest`` and ``changed``: see ``SuiteEntry``."""
 
-    ``digest`` is the SHA-256 of its file, or of a list of its files where its cases are in several. ``changed`` says
-    why the suite is not one of the commit it was compared with; see ``SuiteChange``.
-    """
+    noun: ClassVar = Suite
 
     path: Path
     name: Id
     format: Id
     digest: Annotated[str, Field(pattern=DIGEST)] | None = None
     changed: SuiteChange | None = None
-    results: Several[Result]
 
 
-class Warning(Strict):  # noqa: A001 - the word of the file
+class SuiteEntry(SuiteHead):
+    """A suite and the results of its cases, in the order of the plan.
+
+    ``digest`` is the SHA-256 of its file, or of a list of its files where its cases are in several. ``changed`` says
+    why the suite is not one of the commit it was compared with; see ``SuiteChange``.
+    """
+
+    results: Several[ResultEntry]
+
+
+class WarningEntry(Entry):
     """Something a user should mend."""
 
-    path: Path | None = None
-    line: Place | None = None
-    column: Place | None = None
-    message: Text
+    noun: ClassVar = Problem
+
+    path: Annotated[Path | None, _part_of_location("path")] = None
+    line: Annotated[LineOrColumn | None, _part_of_location("line")] = None
+    column: Annotated[LineOrColumn | None, _part_of_location("column")] = None
+    message: Annotated[Text, Source(compute=lambda problem: str(replace(problem, location=None)))]
+
+    def attributes(self) -> dict[str, object]:
+        if self.path is None:
+            return {}
+        return {"location": Location(path=self.path, line=self.line, column=self.column)}
 
 
-class Results(Strict):
+class Results(Entry):
     """A results file."""
 
     model_config = ConfigDict(title="skillgym-action results")
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
-    tool: Tool
-    run: Run
-    totals: Totals
-    runners: Several[Runner]
-    suites: Several[Suite]
-    warnings: Several[Warning]
+    tool: ToolEntry
+    run: RunEntry
+    totals: TotalsEntry
+    runners: Several[RunnerEntry]
+    suites: Several[SuiteEntry]
+    warnings: Several[WarningEntry]
 
 
 def results_schema() -> dict[str, object]:
-    """The JSON Schema of a results file."""
+    """Return the JSON Schema of a results file."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Results.model_json_schema(by_alias=True)}

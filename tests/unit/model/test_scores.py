@@ -15,9 +15,10 @@ from skillgym_action.model.result import Outcome
 from skillgym_action.model.scores import case_score, format_score
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import Case
-from skillgym_action.reporters import junit, results
+from skillgym_action.reporters import junit
 from skillgym_action.sessions.judge import judge
-from skillgym_action.storage.results_reader import restored
+from skillgym_action.storage import results_file
+from skillgym_action.storage.results_file import restored
 from skillgym_action.storage.results_schema import Results
 
 CASE, RULE = Location(path="EVAL.yaml", line=3), Location(path="EVAL.yaml", line=9)
@@ -206,7 +207,7 @@ def report_with(score, *outcomes):
 
 def test_results_have_scores_with_four_digits_and_weights_other_than_one():
     report = report_with(2 / 3, said(2 / 3, weight=2.5), said(1.0), said(None))
-    text = "".join(results.render(report))
+    text = "".join(results_file.render(report))
     edit, fix = json.loads(text)["suites"][0]["results"]
     assert edit["score"] == 0.6667
     assert [(one.get("score"), one.get("weight")) for one in edit["outcomes"]] == [
@@ -218,7 +219,7 @@ def test_results_have_scores_with_four_digits_and_weights_other_than_one():
     told = restored(Results.model_validate_json(text, strict=True), Path("results.json"))
     assert told.results[0].score == 0.6667
     assert [one.weight for one in told.results[0].judgement.outcomes] == [2.5, 1, 1]
-    assert "".join(results.render(replace(told, decision=report.decision))) == text
+    assert "".join(results_file.render(replace(told, decision=report.decision))) == text
 
 
 def test_junit_tells_the_score_as_a_property():

@@ -13,7 +13,7 @@ from hostile import any_text
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.result import Outcome
 from skillgym_action.reporters import REPORTERS, reporter_named
-from skillgym_action.reporters.results import render
+from skillgym_action.storage.results_file import render
 from skillgym_action.storage.results_schema import Results, results_schema
 
 EVERY_STATUS = """
@@ -194,7 +194,7 @@ def test_a_key_that_is_not_known_is_refused():
 def test_the_json_schema_uses_the_names_of_the_file():
     schema = results_schema()
     assert schema["required"] == ["schema", "tool", "run", "totals", "runners", "suites", "warnings"]
-    assert "costUsd" in schema["$defs"]["Totals"]["properties"]
+    assert "costUsd" in schema["$defs"]["TotalsEntry"]["properties"]
 
 
 @pytest.mark.parametrize("kind", REPORTERS)

@@ -19,7 +19,7 @@ from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.result import Failure, Judgement, Outcome
 from skillgym_action.model.verdicts import FailureClass, Status
 from skillgym_action.reporters import REPORTERS, reporter_named
-from skillgym_action.storage.results_reader import restored
+from skillgym_action.storage.results_file import restored
 from skillgym_action.storage.results_schema import Results
 from skillgym_action.storage.stored_runs import LARGEST, baseline, stored_reports
 from skillgym_action.text.redaction import Redactor

@@ -1,0 +1,180 @@
+"""Objects of a JSON file and the nouns of ``model/``: each field is declared once, and written and read by that.
+
+An ``Entry`` is a pydantic model of an object in the file. Its fields are validated by pydantic when a file is read, and
+say here where the noun has their value: in the attribute of the same name, or in what ``Source`` describes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+# An attribute of every object: read in place of a value that is computed, and as the last one, which is dropped, since
+# attrgetter returns no tuple for a single attribute.
+_PLACEHOLDER = "__class__"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """Where the noun has a field's value; part of the field's annotation.
+
+    ``attribute``: a path such as ``judgement.status``, by default the field's name. ``convert``: what is written in
+    place of an attribute that is not None. ``compute``: makes what is written of the whole noun. ``read``: whether the
+    noun gets the value. ``always``: also written when it is the field's default.
+    """
+
+    attribute: str = ""
+    convert: Callable[[Any], object] | None = None
+    compute: Callable[[Any], object] | None = None
+    read: bool = True
+    always: bool = False
+
+
+class Entry(BaseModel):
+    """An object of the file: camelCase keys there, snake_case names here; unknown keys are refused.
+
+    Fields that have a default are omitted from the file when they have that value.
+    """
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    noun: ClassVar[Callable[..., Any]]
+    """The class that ``read`` makes."""
+    parts: ClassVar[Mapping[str, Callable[..., Any]]] = {}
+    """Attributes of the noun that are made of several fields, and their classes."""
+
+    def attributes(self) -> dict[str, object]:
+        """Return attributes of the noun that are not the value of one field each, by path."""
+        return {}
+
+
+def write(model: type[Entry], noun: object) -> dict[str, object]:
+    """Return the object that a file has for ``noun``, keys in the order of the fields."""
+    return writer(model)(noun)
+
+
+def read(model: type[Entry], entry: Entry, **more: object) -> Any:
+    """Return the noun for ``entry``, an instance of ``model``; ``more``: attributes that are not in the file."""
+    return _reader(model)(entry, more)
+
+
+@cache
+def writer(model: type[Entry]) -> Callable[[object], dict[str, object]]:
+    """Return ``write`` for one model. Made once, since a large run writes tens of thousands of objects."""
+    fields = _fields(model)
+    converted = [(field.key, field.source.convert) for field in fields if field.source.convert]
+    converted += [(field.key, writer(field.entry)) for field in fields if field.entry and not field.is_list]
+    return _writer_of(
+        attrgetter(*(_PLACEHOLDER if field.source.compute else field.path for field in fields), _PLACEHOLDER),
+        [field.key for field in fields],
+        computed=[(field.key, field.source.compute) for field in fields if field.source.compute],
+        converted=converted,
+        lists=[(field.key, writer(field.entry)) for field in fields if field.entry and field.is_list],
+        omitted=[(field.key, field.default) for field in fields if field.is_omitted],
+    )
+
+
+Functions = Sequence[tuple[str, Callable[[Any], object]]]
+"""Keys, and what makes their values."""
+
+
+def _writer_of(
+    values_of: Callable[[object], tuple[object, ...]],
+    keys: list[str],
+    *,
+    computed: Functions,
+    converted: Functions,
+    lists: Functions,
+    omitted: Sequence[tuple[str, object]],
+) -> Callable[[object], dict[str, object]]:
+    """Return the function that makes a row. As fast as one that names each key: see ``bench/sinks.py``."""
+    if not (computed or converted or lists or omitted):
+        return lambda noun: dict(zip(keys, values_of(noun)))  # noqa: B905 - `strict` is slower by a third
+
+    def written(noun: object) -> dict[str, Any]:
+        row: dict[str, Any] = dict(zip(keys, values_of(noun)))  # noqa: B905 - as above
+        for key, compute in computed:
+            row[key] = compute(noun)
+        for key, convert in converted:
+            if (value := row[key]) is not None:
+                row[key] = convert(value)
+        for key, convert in lists:
+            row[key] = tuple([convert(value) for value in row[key]])
+        for key, default in omitted:
+            if row[key] == default:
+                del row[key]
+        return row
+
+    return written
+
+
+@cache
+def _reader(model: type[Entry]) -> Callable[[Entry, Mapping[str, object]], Any]:
+    fields = [field for field in _fields(model) if field.source.read]
+    paths = [field.path for field in fields]
+    values_of = attrgetter(*(field.name for field in fields), _PLACEHOLDER)
+    nested = [(field.path, _nested_reader(field.entry, is_list=field.is_list)) for field in fields if field.entry]
+
+    def noun_of(entry: Entry, more: Mapping[str, object]) -> Any:
+        found = dict(zip(paths, values_of(entry), strict=False))
+        for path, convert in nested:
+            if found[path] is not None:
+                found[path] = convert(found[path])
+        found |= entry.attributes()
+        for part, noun in model.parts.items():
+            own = [path for path in found if path.startswith(f"{part}.")]
+            found[part] = noun(**{path.removeprefix(f"{part}."): found.pop(path) for path in own})
+        return model.noun(**found, **more)
+
+    return noun_of
+
+
+def _nested_reader(model: type[Entry], *, is_list: bool) -> Callable[[Any], object]:
+    noun_of = _reader(model)
+    if is_list:
+        return lambda entries: tuple(noun_of(entry, {}) for entry in entries)
+    return lambda entry: noun_of(entry, {})
+
+
+class _Field(NamedTuple):
+    """A field of a model: name in the model, key in the file, path in the noun; ``entry``: the model of its value."""
+
+    name: str
+    key: str
+    path: str
+    source: Source
+    entry: type[Entry] | None
+    is_list: bool
+    is_omitted: bool
+    default: object
+
+
+def _fields(model: type[Entry]) -> list[_Field]:
+    found = []
+    for name, info in model.model_fields.items():
+        source = next((item for item in info.metadata if isinstance(item, Source)), Source())
+        field = _Field(
+            name=name,
+            key=info.alias or name,
+            path=source.attribute or name,
+            source=source,
+            entry=_entry_in(info.annotation),
+            is_list=get_origin(info.annotation) is tuple,
+            is_omitted=not (info.is_required() or source.always),
+            default=info.default,
+        )
+        found.append(field)
+    return found
+
+
+def _entry_in(annotation: Any) -> type[Entry] | None:
+    """Return the model in ``Model``, ``Model | None`` and ``tuple[Model, ...]``; None for other types."""
+    if isinstance(annotation, type) and issubclass(annotation, Entry):
+        return annotation
+    return next(filter(None, map(_entry_in, get_args(annotation))), None)

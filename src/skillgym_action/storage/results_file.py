@@ -1,0 +1,261 @@
+"""The results file, schema 1: a run report is written as JSON, one execution a line, and restored from it.
+
+The file holds all that other reporters show, so that a report made from it is the one that the run made. The decision
+is written and not restored: the gate decides anew. Totals are written, and have to agree with the results when read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from math import isclose
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from skillgym_action.documents.located_values import key_path_text
+from skillgym_action.limits import MAX_SHOWN_RESULTS_PROBLEMS
+from skillgym_action.model.errors import Location, Problem, UsageError
+from skillgym_action.model.totals import totals
+from skillgym_action.model.verdicts import GREEN
+from skillgym_action.storage.mapping import read, write, writer
+from skillgym_action.storage.results_schema import (
+    ResultEntry,
+    RunEntry,
+    RunnerHead,
+    SuiteHead,
+    SuitesFromEntry,
+    TotalsEntry,
+    WarningEntry,
+)
+from skillgym_action.text.escaping import path_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from skillgym_action.documents.located_values import KeyPath
+    from skillgym_action.model.execution import Runner
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.session import AgentConfig
+    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.totals import Totals
+    from skillgym_action.storage.results_schema import Results
+
+_ROUNDING = 1e-9  # sums of money depend on the order of their parts
+_SURROGATE = re.compile("[\ud800-\udfff]")
+result_row: Callable[[Result], dict[str, object]] = writer(ResultEntry)
+"""Returns a result as the file has it."""
+_encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+# --- written ----------------------------------------------------------------------------------------
+
+
+def render(report: RunReport) -> Iterator[str]:
+    """Yield JSON text, a piece for each execution."""
+    yield '{"schema": 1,\n'
+    yield f'"tool": {json_line({"name": "skillgym-action", "version": report.version})},\n'
+    yield f'"run": {json_line(write(RunEntry, report))},\n'
+    yield f'"totals": {json_line(write(TotalsEntry, report.totals()))},\n'
+    by_runner = _by_runner(report)
+    yield '"runners": '
+    yield from _lines(_runner_row(runner, by_runner.get(runner.id, [])) for runner in report.runners)
+    yield ',\n"suites": ['
+    for number, (suite, results) in enumerate(_by_suite(report)):
+        head = json_line(write(SuiteHead, suite))
+        yield f'{"," if number else ""}\n{head[:-1]}, "results": '
+        yield from _lines(map(result_row, results))
+        yield "}"
+    yield '],\n"warnings": '
+    yield from _lines(write(WarningEntry, problem) for problem in report.warnings)
+    yield "}\n"
+
+
+def json_line(value: dict[str, object]) -> str:
+    """Return JSON without line ends; lone surrogates, which not every reader of JSON takes, become U+FFFD."""
+    text = _encoded(value)
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def _lines(rows: Iterable[dict[str, object]]) -> Iterator[str]:
+    yield "["
+    for number, row in enumerate(rows):
+        yield f",\n{json_line(row)}" if number else f"\n{json_line(row)}"
+    yield "]"
+
+
+def _by_suite(report: RunReport) -> Iterator[tuple[Suite, list[Result]]]:
+    suites = {suite.path: suite for suite in report.suites}
+    results: dict[str, list[Result]] = {path: [] for path in suites}
+    for result in report.results:
+        suites.setdefault(result.suite.path, result.suite)
+        results.setdefault(result.suite.path, []).append(result)
+    for path, suite in suites.items():
+        yield suite, results[path]
+
+
+def _by_runner(report: RunReport) -> dict[str, list[Result]]:
+    """Results by the id of their runner; those without a runner are under an empty id."""
+    found: dict[str, list[Result]] = {}
+    for result in report.results:
+        found.setdefault(result.runner.id if result.runner else "", []).append(result)
+    return found
+
+
+class _SeenRunner(NamedTuple):
+    """A runner with the model and the version that its executions reported first."""
+
+    id: str
+    agent: AgentConfig
+    version: str | None
+
+
+def _runner_row(runner: Runner, results: list[Result]) -> dict[str, object]:
+    model = runner.agent.model or next((result.model for result in results if result.model), None)
+    version = next((result.version for result in results if result.version), None)
+    seen = _SeenRunner(runner.id, replace(runner.agent, model=model), version)
+    return write(RunnerHead, seen) | write(TotalsEntry, totals(results))
+
+
+# --- restored ---------------------------------------------------------------------------------------
+
+
+def restored(results: Results, file: Path) -> RunReport:
+    """Return the run report that ``results`` were written from; ``file`` is how messages name it.
+
+    Raises UsageError for what contradicts itself or leads out of the repository.
+    """
+    refuse(file, _contradictions(results))
+    suites: dict[str, Suite] = {
+        # ``file`` is where the suite was when it ran; it is not read again
+        suite.path: read(SuiteHead, suite, file=Path(suite.path))
+        for suite in results.suites
+    }
+    runners: dict[str, Runner] = {
+        runner.id: read(RunnerHead, runner, path_key=path_key(runner.id)) for runner in results.runners
+    }
+    rows = [(suites[suite.path], row) for suite in results.suites for row in suite.results]
+    numbered = [(place if row.index is None else row.index, suite, row) for place, (suite, row) in enumerate(rows)]
+    numbered.sort(key=lambda one: one[0])
+    report: RunReport = read(
+        RunEntry,
+        results.run,
+        version=results.tool.version,
+        results=tuple(
+            restored_result(row, index, suite, runners.get(row.runner_id or "")) for index, suite, row in numbered
+        ),
+        suites=tuple(suites.values()),
+        runners=tuple(runners.values()),
+        warnings=tuple(read(WarningEntry, warning) for warning in results.warnings),
+    )
+    refuse(file, _wrong_totals(results, report))
+    return report
+
+
+def restored_result(row: ResultEntry, index: int, suite: Suite, runner: Runner | None) -> Result:
+    """Return the result that a row was written from."""
+    result: Result = read(ResultEntry, row, index=index, suite=suite, runner=runner)
+    return result
+
+
+def refuse(file: Path, found: Iterable[tuple[KeyPath, str]]) -> None:
+    """Raise UsageError with the first few problems, if there are any."""
+    problems = [
+        Problem(message=message, location=Location(path=str(file)), key_path=key_path_text(key_path) or None)
+        for key_path, message in found
+    ]
+    if (more := len(problems) - MAX_SHOWN_RESULTS_PROBLEMS) > 0:
+        rest = Problem(message=f"and {more:,} more problems", location=Location(path=str(file)))
+        problems = [*problems[:MAX_SHOWN_RESULTS_PROBLEMS], rest]
+    if problems:
+        raise UsageError.of(*problems)
+
+
+# --- what must agree --------------------------------------------------------------------------------
+
+
+def _contradictions(results: Results) -> Iterator[tuple[KeyPath, str]]:
+    yield from _duplicates(("runners", "id"), [runner.id for runner in results.runners])
+    yield from _duplicates(("suites", "path"), [suite.path for suite in results.suites])
+    if results.run.shard and not _is_shard(results.run.shard):
+        yield ("run", "shard"), f"there is no part {results.run.shard}"
+    for number, warning in enumerate(results.warnings):
+        if warning.path is not None:
+            yield from _outside(("warnings", number, "path"), warning.path)
+    if suites_from := results.run.suites_from:
+        yield from _suites_from_contradictions(suites_from)
+    known = {runner.id for runner in results.runners}
+    for number, suite in enumerate(results.suites):
+        yield from _outside(("suites", number, "path"), suite.path)
+        seen: dict[tuple[str, str], int] = {}
+        for place, row in enumerate(suite.results):
+            at: KeyPath = ("suites", number, "results", place)
+            yield from _row_contradictions(at, row)
+            if row.runner_id is None:
+                continue
+            if row.runner_id not in known:
+                yield (*at, "runnerId"), f"there is no runner {row.runner_id!r} in runners"
+            first = seen.setdefault((row.case_id, row.runner_id), place)
+            if first != place:
+                yield at, f"is the same case on the same runner as results[{first}]"
+
+
+def _suites_from_contradictions(suites_from: SuitesFromEntry) -> Iterator[tuple[KeyPath, str]]:
+    for key in ("added", "changed", "removed"):
+        for number, path in enumerate(getattr(suites_from, key)):
+            yield from _outside(("run", "suitesFrom", key, number), path)
+
+
+def _row_contradictions(at: KeyPath, row: ResultEntry) -> Iterator[tuple[KeyPath, str]]:
+    if row.passed != (row.status in GREEN):
+        yield (*at, "passed"), f"contradicts the status {row.status}"
+    yield from _outside((*at, "location", "path"), row.location.path)
+    if row.error and row.error.location:
+        yield from _outside((*at, "error", "location", "path"), row.error.location.path)
+    for number, outcome in enumerate(row.outcomes):
+        if outcome.location:
+            yield from _outside((*at, "outcomes", number, "location", "path"), outcome.location.path)
+
+
+def _duplicates(key_path: tuple[str, str], names: list[str]) -> Iterator[tuple[KeyPath, str]]:
+    container, key = key_path
+    first: dict[str, int] = {}
+    for number, name in enumerate(names):
+        if first.setdefault(name, number) != number:
+            yield (container, number, key), f"is that of {container}[{first[name]}], too"
+
+
+def _outside(key_path: KeyPath, path: str) -> Iterator[tuple[KeyPath, str]]:
+    if path.startswith("/"):
+        yield key_path, f"must be relative to the repository, not {path[:60]!r}"
+
+
+def _is_shard(text: str) -> bool:
+    part, parts = map(int, text.split("/"))
+    return part <= parts
+
+
+def _wrong_totals(results: Results, report: RunReport) -> Iterator[tuple[KeyPath, str]]:
+    """Every sum of the file that its results do not add up to."""
+    yield from _differences(("totals",), results.totals, report.totals())
+    by_runner = _by_runner(report)
+    for number, runner in enumerate(results.runners):
+        yield from _differences(("runners", number), runner, totals(by_runner.get(runner.id, [])))
+
+
+def _differences(at: KeyPath, stored: TotalsEntry, counted: Totals) -> Iterator[tuple[KeyPath, str]]:
+    stored_values = dict(_values(stored.model_dump(by_alias=True)))
+    for key_path, value in _values(write(TotalsEntry, counted)):
+        one = stored_values[key_path]
+        if one != value and (one is None or value is None or not isclose(one, value, rel_tol=_ROUNDING)):
+            yield (*at, *key_path), f"is {one}, but the results come to {value}"
+
+
+def _values(row: Mapping[str, Any]) -> Iterator[tuple[KeyPath, float | None]]:
+    """Values with the path of their keys, those of objects inside included."""
+    for key, value in row.items():
+        if isinstance(value, dict):
+            yield from (((key, *path), inner) for path, inner in _values(value))
+        else:
+            yield (key,), value
