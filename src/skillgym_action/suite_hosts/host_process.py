@@ -84,7 +84,7 @@ class HostProcess:
         except NotationError as error:
             raise self._lost(f"answered with {error.message}") from error
         if not isinstance(reply, dict) or reply.get("number") != number:
-            raise self._lost("wrote something of its own into the suite host's protocol")
+            raise self._lost("wrote to the connection of the suite host's protocol")
         return reply
 
     def hang_up(self) -> None:

@@ -39,7 +39,7 @@ PYTHON_HOST = (
 )
 PACKAGE_PARENT = Path(__file__).parent.parent.parent
 TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
-FORGED = "the suite wrote an answer of its own into the suite host's protocol"
+FORGED = "the suite wrote to the connection of the suite host's protocol"
 CLASSIFY_CRASH = FailureClass(id="classify-hook", label="Classify hook crash")
 
 

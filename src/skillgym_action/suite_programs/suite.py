@@ -135,7 +135,7 @@ class Workspace:
         if mode == "isolated" and cwd is not None:
             raise ValueError("an isolated workspace has no cwd; use mode 'shared' or 'none'")
         if template_dir is not None and (mode == "none" or cwd is not None):
-            raise ValueError("a template is copied into a workspace of ours, not into a cwd; leave out one of the two")
+            raise ValueError("a template is copied into a new workspace, not into a cwd; leave out one of the two")
         if bootstrap is not None:
             _refuse_bootstrap(bootstrap)
         self.mode = mode

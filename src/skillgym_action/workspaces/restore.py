@@ -38,13 +38,15 @@ def restored_session(
     """
     temporary = Path(tempfile.gettempdir()).resolve()
     if not home.is_relative_to(temporary) or not HOME_PATH.fullmatch(home.relative_to(temporary).as_posix()):
-        message = f"the session's home was {home}, which is no place for one below {temporary}"
+        message = f"the session's home was {home}, which is not the home of a session below {temporary}"
         raise UsageError(message, remedy=f"set TMPDIR, if it was run with another one: {home.parents[2]}")
     root, workspace_of_session = home.parents[1], home.with_name(WORKSPACE)
     try:
         root.mkdir(mode=0o700)
     except FileExistsError:
-        raise UsageError(f"{root} exists: its run is going on, or was killed", remedy="remove it, if so") from None
+        raise UsageError(
+            f"{root} exists: its run is still in progress, or was killed", remedy="remove it if no run uses it"
+        ) from None
     try:
         session = SessionFolder(home.parent, processes.supervisor, None, None)
         session.make(HOME)

@@ -235,7 +235,7 @@ def _temporary_folder(*, other_users: bool) -> Path:
         if other_users:
             folder.chmod(0o711)  # a user reaches its own folder, but cannot list the others
     except OSError as error:
-        what = f"no workspaces can be made: {error}"
+        what = f"cannot create workspaces: {error}"
         raise OutputError(what, remedy="free space there, or name another temporary folder in TMPDIR") from error
     return folder
 

@@ -118,7 +118,7 @@ function* problemsOf(found, id) {
   const { prompt, tags, timeoutMs, expectedFail, classifyFailure, assert } = found;
   if (!isText(id)) yield ["the case has no id", 'write id: "…"'];
   if (!isText(prompt)) yield ["the case has no prompt", "write prompt, the exact text given to the agent"];
-  else if (prompt.includes("\0")) yield ["the prompt holds a NUL character", "no program can be given one; take it out"];
+  else if (prompt.includes("\0")) yield ["the prompt contains a NUL character", "no program can be given one; take it out"];
   if (typeof assert !== "function") yield ["the case has no assert", "write `assert(report, ctx) { … }`, sync or async"];
   else if (types.isGeneratorFunction(assert)) yield ["assert yields, so calling it would judge nothing", "take the * away"];
   if (tags !== undefined && !(Array.isArray(tags) && tags.every(isText))) {
@@ -147,7 +147,7 @@ function workspaceOf(workspace, location) {
   if (!MODES.includes(mode)) refuse(`unknown workspace mode ${shown(mode)}`, `known: ${MODES.join(", ")}`);
   if (mode === "isolated" && cwd !== undefined) refuse("an isolated workspace has no cwd", "use mode shared or none");
   if (templateDir !== undefined && (mode === "none" || cwd !== undefined)) {
-    refuse("a template is copied into a workspace of ours, not into a cwd", "leave out one of the two");
+    refuse("a template is copied into a new workspace, not into a cwd", "leave out one of the two");
   }
   for (const [name, path] of Object.entries({ cwd, templateDir })) {
     if (path !== undefined && !isText(path)) refuse(`workspace.${name} is ${shown(path)}`, "write a path");
