@@ -31,7 +31,7 @@ PROGRAM_FORMATS = frozenset({"python", "typescript"})  # formats whose suites ru
 
 
 @dataclass(frozen=True)
-class SuiteSource:
+class SuiteFileAccess:
     """A suite file as formats see it; fulfils ``formats.SuiteFile``."""
 
     path: str
@@ -102,7 +102,7 @@ def load(
     def loaded(one: FoundSuite) -> Suite | None:
         if hosts.cancelled:
             return None
-        source = SuiteSource(one.path, one.file, hosts, environment, compat, checkout)
+        source = SuiteFileAccess(one.path, one.file, hosts, environment, compat, checkout)
         suite = _suite(one, source)
         return None if hosts.cancelled else suite
 
@@ -119,7 +119,7 @@ def load_digests(
     read = (one for one in found if one.format not in PROGRAM_FORMATS)
     loaded = {suite.path: suite for suite in load(read, hosts, options, checkout)}
     sources = (
-        SuiteSource(path=one.path, file=one.file, hosts=hosts, environment={}, checkout=checkout) for one in found
+        SuiteFileAccess(path=one.path, file=one.file, hosts=hosts, environment={}, checkout=checkout) for one in found
     )
     return tuple(
         loaded.get(source.path)
@@ -139,7 +139,7 @@ def _each(loaded: Callable[[FoundSuite], Suite | None], found: tuple[FoundSuite,
         yield from pool.map(loaded, found)
 
 
-def _suite(found: FoundSuite, source: SuiteSource) -> Suite:
+def _suite(found: FoundSuite, source: SuiteFileAccess) -> Suite:
     try:
         suite = format_named(found.format).suite(source)
         invalid = tuple(replace(one, problem=_placed(one.problem, found)) for one in suite.invalid)

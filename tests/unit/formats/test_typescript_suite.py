@@ -15,7 +15,7 @@ from skillgym_action.assertions.check import Check
 from skillgym_action.formats import typescript_suite
 from skillgym_action.model.errors import Location
 from skillgym_action.model.suite import Bootstrap, Case
-from skillgym_action.stages.load import SuiteSource
+from skillgym_action.stages.load import SuiteFileAccess
 from skillgym_action.suite_hosts.node import MIN_VERSION
 from suite_programs import suite_hosts
 
@@ -34,7 +34,7 @@ def loaded(folder, body, name=NAME, package=None, **settings):
     if package:
         (file.parent / "package.json").write_text(json.dumps({"type": package}))
     with suite_hosts(folder, **settings) as hosts:
-        return typescript_suite.suite(SuiteSource(path=name, file=file, hosts=hosts, environment={}))
+        return typescript_suite.suite(SuiteFileAccess(path=name, file=file, hosts=hosts, environment={}))
 
 
 def at(line, column):
