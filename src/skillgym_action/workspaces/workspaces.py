@@ -149,7 +149,6 @@ class Workspaces:
         folder = workspace.folder
         if not workspace.is_own:
             folder.release(WORKSPACE)
-
         untouched = not folder.shares_user and folder.is_untouched(HOME, SCRATCH)
         clean = folder.discard(*(name for name in folder.names if not untouched or name not in {HOME, SCRATCH}))
         # Checked again: only now has everything that the user ran been ended.
