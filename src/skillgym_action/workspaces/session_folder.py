@@ -59,7 +59,7 @@ class SessionFolder:
             judged = name == WORKSPACE
             os.chown(folder, self.identity.uid, self._user.judges if judged else self.identity.gid)
             if judged:
-                os.chmod(folder, JUDGED)
+                os.chmod(folder, JUDGED)  # after chown, which clears the setgid bit
         self._register(name, folder)
         self._ctimes[name] = os.fstat(folder).st_ctime_ns
 
@@ -108,6 +108,7 @@ class SessionFolder:
     def _restore(self, name: str) -> None:
         found = self._identity_of(name)
         if found is None:
+            # A session that runs as the caller can remove the whole folder, or put a file or link in the place.
             os.makedirs(self.path, PRIVATE, exist_ok=True)
             os.close(self._fd)
             self._fd = os.open(self.path, FOLDER_FLAGS)
@@ -116,7 +117,7 @@ class SessionFolder:
             os.mkdir(name, PRIVATE, dir_fd=self._fd)
         if found is None or found != _identity(self._folders[name]):
             self._open(name)
-            self._ctimes[name] = -1
+            self._ctimes[name] = -1  # never taken for untouched
 
     def _identity_of(self, name: str) -> tuple[int, int] | None:
         """Device and inode of the folder with that name; None if there is none, or something else."""
@@ -175,7 +176,7 @@ class SessionFolder:
                 self.files(name).empty()
             return True
         calls = [(name, "empty") for name in names]
-        if not self.identity.is_own:
+        if not self.identity.is_own:  # what the user has elsewhere may not be this session's
             self._supervisor.call(self.identity, *calls)
             return True
         *_, left = self._supervisor.call(self.identity, *calls, ("", "left_behind"))
