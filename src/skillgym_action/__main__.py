@@ -1,8 +1,7 @@
-"""Entry points. The only place that catches errors and makes exit codes of them."""
+"""Entry points. The only module that turns exceptions into messages and exit codes."""
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import signal
@@ -21,22 +20,21 @@ if TYPE_CHECKING:
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-class _Answers(io.FileIO):
-    """Standard output, which remembers what kept it from being written, since buffers do not."""
+class _StandardOutput(io.FileIO):
+    """Standard output; it remembers the error of a write, which buffers above it would lose at exit."""
 
-    trouble: OSError | None = None
+    error: OSError | None = None
 
     def write(self, content: Any, /) -> int:
-        """As any file."""
         try:
             return super().write(content)
         except OSError as error:
-            _Answers.trouble = error
+            _StandardOutput.error = error
             raise
 
 
 def main() -> None:
-    """The command line."""
+    """Entry point of the command line."""
 
     def program(environment: Mapping[str, str]) -> int:
         from skillgym_action.cli.arguments import cli
@@ -47,7 +45,7 @@ def main() -> None:
 
 
 def action() -> None:
-    """The GitHub action: the command line with inputs for options."""
+    """Entry point of the GitHub action, which takes inputs in place of options."""
 
     def program(environment: Mapping[str, str]) -> int:
         from skillgym_action.cli.action_inputs import run_action
@@ -62,8 +60,7 @@ def exit_code(program: Callable[[Mapping[str, str]], int]) -> int:
 
     This process is executed again first: ``os.environ`` has no secret from then on, and only ``program`` gets any.
     """
-    environment: dict[str, str] = {}  # as soon as it has been read: a log must not have its secrets
-    gc.disable()  # imports make a great many objects and no garbage; `composition.opened` enables it again
+    environment: dict[str, str] = {}  # filled as soon as it is read, so that its secrets are redacted in messages
     try:
         read_environment = hardening.begin()
 
@@ -71,23 +68,24 @@ def exit_code(program: Callable[[Mapping[str, str]], int]) -> int:
             environment.update(read_environment())
             return program(MappingProxyType(environment))
 
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # until `composition.opened` has more to say
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # until `wiring.open_services` sets its own handlers
         hardening.heed_signals()
-        _take_places()
-        return _told(run, environment)
+        _open_standard_streams()
+        return _exit_code(run, environment)
     except KeyboardInterrupt:
-        _say("cancelled")
+        _print_error("cancelled")
         return ExitCode.CANCELLED
-    except SystemExit:  # what click and rich do when a reader has gone
-        return _unwritten() or ExitCode.BROKEN_PIPE
-    except Exception as error:  # noqa: BLE001 -- the last catcher: a bug of ours gets a log and words, not a traceback
-        if isinstance(error, OSError) and (code := _unwritten()):
+    except SystemExit:  # raised by click and rich when the reader of stdout has gone
+        return _output_error() or ExitCode.BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001 -- an internal error: a log with the traceback, and a message that names it
+        if isinstance(error, OSError) and (code := _output_error()):
             return code
-        _say(f"error: this is a bug in skillgym-action; please report it with {_bug_log(environment)}", environment)
+        log = _bug_log(environment)
+        _print_error(f"error: this is a bug in skillgym-action; please report it with {log}", environment)
         return ExitCode.INTERNAL_ERROR
 
 
-def _told(program: Callable[[], int], environment: Mapping[str, str]) -> int:
+def _exit_code(program: Callable[[], int], environment: Mapping[str, str]) -> int:
     import click
 
     from skillgym_action.model.errors import SkillgymError
@@ -96,7 +94,7 @@ def _told(program: Callable[[], int], environment: Mapping[str, str]) -> int:
         return program()
     except SkillgymError as error:
         for problem in error.problems:
-            _say(f"error: {problem}", environment)
+            _print_error(f"error: {problem}", environment)
         return error.exit_code
     except click.ClickException as error:
         with suppress(OSError, ValueError):
@@ -106,65 +104,69 @@ def _told(program: Callable[[], int], environment: Mapping[str, str]) -> int:
         raise KeyboardInterrupt from None
 
 
-def _take_places() -> None:
-    """Where a standard stream was closed, no file of ours takes its place: what is meant for it leads nowhere."""
+def _open_standard_streams() -> None:
+    """Open ``/dev/null`` where a standard stream is closed: the next file opened would get its descriptor otherwise."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
     if sys.stdout is None or sys.stdout is sys.__stdout__:
-        answers = _Answers(1, "w", closefd=False)
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(answers), "utf-8", "replace", line_buffering=os.isatty(1))
-    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115 -- as long as we are there
+        output = _StandardOutput(1, "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(output), "utf-8", "replace", line_buffering=os.isatty(1))
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115 -- open until the process ends
 
 
-def _unwritten() -> int:
-    """The exit code where standard output does not take what was written; said, unless its reader has gone."""
+def _output_error() -> int:
+    """The exit code if standard output could not be written, else 0; prints why, unless its reader has gone."""
     with suppress(OSError, ValueError):
         sys.stdout.flush()
-    trouble = _Answers.trouble
-    if trouble is None or isinstance(trouble, BrokenPipeError):
-        return ExitCode.BROKEN_PIPE if trouble else ExitCode.PASSED
-    _say(f"error: cannot write standard output: {trouble.strerror}")
+    error = _StandardOutput.error
+    if error is None or isinstance(error, BrokenPipeError):
+        return ExitCode.BROKEN_PIPE if error else ExitCode.PASSED
+    _print_error(f"error: cannot write standard output: {error.strerror}")
     return ExitCode.INCONCLUSIVE
 
 
 def _leave(code: int) -> NoReturn:
-    """Every door has been closed; to take the interpreter apart would only take time."""
-    unwritten = _unwritten()
-    code = code or unwritten
+    """End the process at once: all adapters are closed, and the interpreter's own shutdown would only take time."""
+    output_error = _output_error()
+    code = code or output_error
     with suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(code)
 
 
-def _say(message: str, environment: Mapping[str, str] = NOTHING) -> None:
+def _print_error(message: str, environment: Mapping[str, str] = NOTHING) -> None:
     from skillgym_action.text.escaping import log_line
     from skillgym_action.text.redaction import Redactor, secret_values
 
-    within = Redactor(secret_values(environment)).text
-    told = within("\n".join(map(log_line, within(message).splitlines())))
+    # Redacted before escaping, which may change the characters of a secret, and after it, which may produce one.
+    redacted = Redactor(secret_values(environment)).text
+    text = redacted("\n".join(map(log_line, redacted(message).splitlines())))
     with suppress(OSError, ValueError):
-        print(told, file=sys.stderr, flush=True)  # noqa: T201
+        print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _bug_log(environment: Mapping[str, str]) -> str:
-    """Write it beside the run directories, which outlive the action's container; else in the temporary folder."""
+    """Write the traceback to a file; its path.
+
+    It is beside the run directories, which outlive the action's container, or else in the temporary folder.
+    """
     import tempfile
     import traceback
     from pathlib import Path
 
     from skillgym_action.text.redaction import Redactor, secret_values
 
-    told = Redactor(secret_values(environment)).text(traceback.format_exc())
+    text = Redactor(secret_values(environment)).text(traceback.format_exc())
     for folder in (Path(".skillgym-results"), Path(tempfile.gettempdir())):
         if folder.is_symlink():
             continue
         try:
             folder.mkdir(exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=folder, prefix="bug-", suffix=".log", delete=False) as file:
-                file.write(told.encode(errors="backslashreplace").decode())
+                file.write(text.encode(errors="backslashreplace").decode())
         except OSError:
             continue
         return file.name

@@ -130,6 +130,44 @@ HOST_LOG_EXCERPT_BYTES = 4 * 1024  # bytes at the end of the log that are shown 
 MAX_SUITE_CASES = 20_000  # cases of a suite; the Node suite host has the same number
 MAX_FAILURE_MESSAGE_CHARACTERS = 16_000  # characters of the message of a failed check; the middle is cut out
 MAX_GROUPED_ERRORS = 100  # errors of an exception group that are reported; Node has the same number
+# --- cli: doctor, explain ----------------------------------------------------------------------------
+
+MAX_PROBE_SECONDS = 60.0  # of the session that `doctor --probe` runs
+MAX_DOCTOR_TEXT_CHARS = 200  # of a command, an answer or a message in a line of `doctor`
+MAX_EXPLAIN_FILE_BYTES = 4 * 1024 * 1024  # of explain.json
+MAX_EXPLAIN_SECONDS = 300.0  # for an answer to a question of `explain`
+# --- AgentV suites ----------------------------------------------------------------------------------
+
+MAX_UNKNOWN_KEYS = 100  # of one mapping that are reported one by one
+MAX_AGENTV_FILES = 50_000  # that a suite and its tests name; each is looked for on disk
+MAX_AGENTV_ASSERTIONS = 100_000  # of all tests; the suite's own count once per test
+MAX_AGENTV_PARTS = 200_000  # tags, metadata and parts of the input of all tests; the suite's own count once per test
+MAX_AGENTV_WARNINGS = 1_000  # about one suite
+MAX_AGENTV_TARGETS = 100  # that a suite names
+MAX_TARGET_REFERENCES = 5  # in a chain of `use_target`
+MAX_INCLUDE_DEPTH = 3  # of `include` in assertions; AgentV's own limit
+MAX_VARIABLE_CHARACTERS = 16 * 1024**2  # that variables bring into a suite, and of all prompts: variables can multiply
+MAX_BRACE_ALTERNATIVES = 100  # patterns that `{a,b}` in the path of tests expands to
+MAX_BRACES = 20  # pairs of braces in the path of tests
+
+# --- AgentV graders ---------------------------------------------------------------------------------
+
+MIN_GRADER_SECONDS = 300.0  # for a grader's program; it has the session's timeout if that is longer
+MAX_GRADER_OUTPUT_BYTES = 8 * 1024**2  # the end of stdout that is read
+MAX_GRADER_EVIDENCE_BYTES = 2000  # the end of stderr that is kept
+MAX_JSON_STARTS = 100  # lines of stdout that are tried as the first line of a JSON object
+MAX_FILE_NAME_CHARACTERS = 255  # of an argument that can be the name of a file, as in file systems
+MAX_CLI_TARGET_OUTPUT_BYTES = 10 * 1024**2  # the end of a `cli` target's output file that is read
+MAX_JUDGE_TEMPLATE_VARIABLES = 100  # replaced in a suite's own template for the judge
+MAX_JUDGE_REASONS = 8  # kept of a judge that gives a score of its own; AgentV's own limit
+
+# --- regular expressions ----------------------------------------------------------------------------
+
+MAX_REGEX_CHARACTERS = 10_000  # of one pattern
+MAX_TRANSLATED_REGEX_CHARACTERS = 5 * MAX_REGEX_CHARACTERS  # of one pattern, translated from JavaScript's syntax
+MAX_SUITE_REGEX_CHARACTERS = 500_000  # of all different patterns of a suite, translated: each takes time to compile
+MAX_REGEX_SEARCH_SECONDS = 2.0  # for one search: text that an agent writes can make it endless
+MAX_SESSION_SEARCH_SECONDS = 10.0  # for all searches of a session
 # --- storage: stored runs and journals --------------------------------------------------------------
 
 MAX_WRITTEN_OUTPUT_CHARACTERS = 4_000

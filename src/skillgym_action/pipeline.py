@@ -1,6 +1,6 @@
-"""The line: discover -> load -> plan -> install_agents -> execute -> report -> gate -> publish.
+"""The pipeline: discover -> load -> plan -> install_agents -> execute -> report -> gate -> publish.
 
-Stored runs take the end of it: merge -> report -> gate -> publish.
+Stored runs take its end: merge -> report -> gate -> publish.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 
 def loaded(services: Services, options: Options) -> tuple[Suite, ...]:
-    """The suites there are. Raises UsageError where they are to come from a folder that has none."""
+    """Discover and load suites. Raises UsageError if the folder of ``--suites-from`` has none."""
     source = services.suite_source
     wanted = options.discover
     if source.is_separate:
-        paths = tuple(_placed(path, services) for path in wanted.paths)
+        paths = tuple(_path_in_source(path, services) for path in wanted.paths)
         without = source.head if source.head.is_relative_to(source.root) else None
         wanted = replace(wanted, paths=paths, without=without, where=source.message_suffix())
     found = discover(services.suites, source.cwd, wanted)
@@ -53,23 +53,28 @@ def loaded(services: Services, options: Options) -> tuple[Suite, ...]:
     return tuple(replace(suite, digest=suite_digest(suite, services.suites)) for suite in suites)
 
 
-def _placed(path: str, services: Services) -> str:
-    """A path that leads out of the suite source, or is absolute, resolved for the checkout."""
+def _path_in_source(path: str, services: Services) -> str:
+    """``path`` for a search from the working directory's counterpart in the folder that suites are read from.
+
+    A relative path inside of the checkout means the same there and stays as it is; others become absolute.
+    """
     if path.startswith("!"):
         return path
-    place = services.suite_source.source_path(normalized(services.cwd / path))
-    return str(place) if place != normalized(services.suite_source.cwd / path) else path
+    target = services.suite_source.source_path(normalized(services.cwd / path))
+    return str(target) if target != normalized(services.suite_source.cwd / path) else path
 
 
 def planned(services: Services, runners: tuple[Runner, ...], options: Options) -> Plan:
-    """What would run."""
+    """The plan: what would run. Raises UsageError."""
     suites = loaded(services, options)
     try:
         return plan(suites, runners, options.plan)
     except UsageError:
         if not services.cancelled:
             raise
-        return Plan(suites=suites, runners=runners, executions=(), unrunnable=())  # a suite that has it was cut off
+        return Plan(
+            suites=suites, runners=runners, executions=(), unrunnable=()
+        )  # the suite with it was not loaded any more
 
 
 def run(
@@ -80,36 +85,41 @@ def run(
     command: str,
     show: Callable[[RunReport], None],
 ) -> RunReport:
-    """Run it, show it to whoever watches, and deliver it."""
+    """Run the whole pipeline; the report with its decision. ``show`` is called with it before it is published.
+
+    ``command``: the command that was given, for the run report and the journal.
+    """
     began = services.clock.now()
     base = _baseline(services, options)
-    todo = planned(services, runners, options)
+    plan = planned(services, runners, options)
     cut_off = ("the run was cancelled before all suites were loaded",) if services.cancelled else ()
-    services.directory.redactor.learn(secrets_of(todo.runners))
-    own = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
-    services.workspaces.hide(path for suite in (*todo.suites, *own) for path in (suite.path, *suite.hidden))
-    suites_from = _suites_from(services, todo.suites, own, options) if services.suite_source.is_separate else None
+    services.directory.redactor.learn(secrets_of(plan.runners))
+    of_checkout = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
+    services.workspaces.hide(path for suite in (*plan.suites, *of_checkout) for path in (suite.path, *suite.hidden))
+    suites_from = (
+        _suites_from(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
+    )
     if services.untrusted_configuration:
-        with suppress(InterruptedError):  # then nothing is started
+        with suppress(InterruptedError):  # cancelled: no session will start
             services.workspaces.hide(
                 services.untrusted_configuration.among(services.repository.files(services.repository.root))
             )
-    journal = _journal(services, todo, options, began, command)
-    todo = install_agents(services, todo, options.install_agents)
-    from skillgym_action.stages.execute import execute  # here, since `list` and `check` execute nothing
+    journal = _journal(services, plan, options, began, command)
+    plan = install_agents(services, plan, options.install_agents)
+    from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.stages.report import compare_with_baseline, report_run
 
-    results = execute(services, todo, options.execute, journal)
-    services.hosts.close()  # reports need the memory, and no suite
+    results = execute(services, plan, options.execute, journal)
+    services.hosts.close()  # frees memory for reports, which need no suite
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
-    report = report_run(services, todo, results, journal, command=command, shard=shard)
+    report = report_run(services, plan, results, journal, command=command, shard=shard)
     report = replace(report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from)
-    return _delivered(services, compare_with_baseline(report, base, options.report), options, show)
+    return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
 
 
 def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ...]:
-    """Suites of the checkout that agents work on, where others are run; nothing of them is executed."""
+    """The suites in the checkout, where those of another folder are run: only found and hashed, never executed."""
     wanted = options.discover
     without = (
         services.suite_source.root if services.suite_source.root.is_relative_to(services.repository.root) else None
@@ -118,7 +128,7 @@ def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ..
     excluding = tuple(path for path in wanted.paths if path.startswith("!"))
     found: dict[str, FoundSuite] = {}
     for paths in [(path, *excluding) for path in selecting] or [excluding]:
-        with suppress(UsageError):  # what is not there was removed
+        with suppress(UsageError):  # the checkout has no such path: the suite was removed there
             one_by_one = discover(services.repository, services.cwd, replace(wanted, paths=paths, without=without))
             found |= {one.path: one for one in one_by_one}
     inside = (one for one in found.values() if not one.path.startswith("/"))
@@ -126,10 +136,12 @@ def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ..
     return tuple(replace(suite, digest=suite_digest(suite, services.repository)) for suite in suites)
 
 
-def _suites_from(services: Services, suites: Sequence[Suite], own: Sequence[Suite], options: Options) -> SuitesFrom:
-    """How the suites that are run differ from the checkout's ``own``."""
+def _suites_from(
+    services: Services, suites: Sequence[Suite], of_checkout: Sequence[Suite], options: Options
+) -> SuitesFrom:
+    """Where ``suites`` are from, and how the checkout's differ from them."""
     base = {suite.path: suite.digest for suite in suites if not suite.path.startswith("/")}
-    head = {suite.path: suite.digest for suite in own}
+    head = {suite.path: suite.digest for suite in of_checkout}
     return SuitesFrom(
         folder=services.suite_source.named,
         commit=services.suite_source.commit,
@@ -143,16 +155,16 @@ def _suites_from(services: Services, suites: Sequence[Suite], own: Sequence[Suit
 def report(
     services: Services, runs: StoredReports, options: Options, *, show: Callable[[RunReport], None]
 ) -> RunReport:
-    """Stored runs as one, shown and delivered like a run; no agent is started."""
+    """Merge stored runs, then show and publish them like a run; no agent is started."""
     from skillgym_action.stages.report import compare_with_baseline, report_stored_run
 
     base = _baseline(services, options)
     report = report_stored_run(services, _compared_with_checkout(services, runs, options))
-    return _delivered(services, compare_with_baseline(report, base, options.report), options, show)
+    return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
 
 
 def _compared_with_checkout(services: Services, runs: StoredReports, options: Options) -> RunReport:
-    """The runs as one, with their suites compared with those that git tracks in the checkout, if that is wanted.
+    """The merged runs, with suites that differ from those that git tracks in the checkout marked, if options say so.
 
     Each run is compared before they are merged: two shards may have different versions of a suite.
     """
@@ -176,25 +188,25 @@ def _compared_with_checkout(services: Services, runs: StoredReports, options: Op
     return completed(report, base if wanted.all_expected else ())
 
 
-def _journal(services: Services, todo: Plan, options: Options, began: datetime, command: str) -> Journal:
-    """Begun, or taken up where an earlier start of this run left it."""
+def _journal(services: Services, plan: Plan, options: Options, began: datetime, command: str) -> Journal:
+    """A new journal, or with ``--resume`` that of the earlier start of this run."""
     settings = _journal_settings(options)
     now = Beginning(began=began, command=command, commit=services.repository.commit(), settings=settings)
     journal = Journal(
-        began=began, digests={one.index: digest(one, services.suite_source.root) for one in todo.executions}
+        began=began, digests={one.index: digest(one, services.suite_source.root) for one in plan.executions}
     )
     if options.execute.resume:
         if services.cancelled:
-            raise KeyboardInterrupt  # half a plan does not fit, and all that was there stays
+            raise KeyboardInterrupt  # an incomplete plan does not fit the journal, which stays as it is
         from skillgym_action.stages.resume import resume
 
-        return resume(services, todo, journal, now)
+        return resume(services, plan, journal, now)
     services.directory.begin(now.line())
     return journal
 
 
 def _journal_settings(options: Options) -> dict[str, float | None]:
-    """What users can set and a resumed run should not change, by the names of options."""
+    """Settings that a resumed run should not change, by the names of their options."""
     return {
         "repeat": options.execute.repeat,
         "retry": options.execute.retry,
@@ -204,7 +216,7 @@ def _journal_settings(options: Options) -> dict[str, float | None]:
 
 
 def _baseline(services: Services, options: Options) -> RunReport | None:
-    """Read before anything is spent: one that cannot be used is a mistake of the user's."""
+    """The baseline, read before a session starts. Raises UsageError if it cannot be used."""
     if options.report.baseline is None:
         return None
     from skillgym_action.storage.stored_runs import baseline
@@ -212,7 +224,9 @@ def _baseline(services: Services, options: Options) -> RunReport | None:
     return baseline(options.report.baseline, services.cwd)
 
 
-def _delivered(services: Services, report: RunReport, options: Options, show: Callable[[RunReport], None]) -> RunReport:
+def _decided_and_published(
+    services: Services, report: RunReport, options: Options, show: Callable[[RunReport], None]
+) -> RunReport:
     from skillgym_action.stages.gate import gate
     from skillgym_action.stages.publish import publish
 
@@ -220,7 +234,7 @@ def _delivered(services: Services, report: RunReport, options: Options, show: Ca
         return replace(report, decision=gate(report, options.gate))
 
     def as_it_ended(report: RunReport) -> RunReport:
-        """A run can be cancelled as long as it is reported."""
+        """The report with a cancellation that came while it was published."""
         return decided(replace(report, cancelled=True)) if services.cancelled and not report.cancelled else report
 
     report = decided(report)

@@ -1,4 +1,4 @@
-"""The doors to the outside world, opened once by the command line and handed down."""
+"""The adapters to the outside, opened once by ``wiring`` and passed to the stages as one value."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 class Observer(Protocol):
-    """Whoever watches a run: the terminal; on GitHub the pull request as well."""
+    """Is notified while a run goes on: the terminal, and on GitHub the comment on the pull request."""
 
     def planned(self, total: int) -> None:
-        """That many results will come."""
+        """Called once before the first execution; ``total``: the number of results to come."""
         ...
 
     def started(self, execution: Execution) -> None:
-        """An execution has begun."""
+        """An execution has started."""
         ...
 
     def finished(self, result: Result) -> None:
@@ -45,46 +45,42 @@ class Observer(Protocol):
         ...
 
     def progress(self, line: str) -> None:
-        """A line for people."""
+        """Show a line to people."""
         ...
 
-    def say(self, line: str) -> None:
-        """A line for machines."""
+    def write_line(self, line: str) -> None:
+        """Write a line for machines, such as a workflow command; the caller has escaped it."""
         ...
 
 
 class Observers:
-    """Two that watch a run: the terminal, which also speaks, and the pull request."""
+    """Passes notifications on to the terminal and to the publisher; lines go to the terminal alone."""
 
     def __init__(self, terminal: Observer, publisher: Publisher) -> None:
-        """Both are told of everything."""
         self._terminal, self._publisher = terminal, publisher
-        self.progress, self.say = terminal.progress, terminal.say
+        self.progress, self.write_line = terminal.progress, terminal.write_line
 
     def planned(self, total: int) -> None:
-        """That many results will come."""
         self._terminal.planned(total)
         self._publisher.planned(total)
 
     def started(self, execution: Execution) -> None:
-        """An execution has begun."""
         self._terminal.started(execution)
 
     def finished(self, result: Result) -> None:
-        """An execution has a result."""
         self._terminal.finished(result)
         self._publisher.finished(result)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Services:
-    """What stages may reach. ``cwd`` is absolute; ``links`` and ``publisher`` are there on GitHub.
+    """The adapters that stages use. ``cwd`` is absolute.
 
-    ``suites``: what suites are read from: ``repository``, or the folder of ``suite_source``.
-    ``judge``: the model that graders ask, ``snapshots``: the tokens executions used, ``prices``: of a million tokens,
-    by model; where they are configured.
-    ``untrusted_configuration``: agent configuration of an untrusted commit, which agents must not see. ``templates``:
-    report templates of the user's.
+    ``suites``: the repository that suites are read from; same as ``repository`` unless ``suite_source`` is separate.
+    ``installs``: CLIs of agents. ``directory``: the run directory. ``links`` and ``publisher`` exist on GitHub only.
+    Only if they are configured: ``judge``, the model that grades; ``snapshots``, stored token counts; ``prices`` per
+    million tokens, by model; ``templates``, the user's report templates.
+    ``untrusted_configuration``: hides agent configuration of an untrusted commit from agents; None: all is trusted.
     """
 
     cwd: Path

@@ -1,12 +1,12 @@
-"""The composition root: settings -> configuration, runners and options; opens the doors and closes them again."""
+"""Opens the adapters for known settings, and closes them."""
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ from skillgym_action.workspaces.untrusted_configuration import UntrustedConfigur
 from skillgym_action.workspaces.workspaces import Workspaces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from skillgym_action.github.api import GitHubApi
     from skillgym_action.github.event import GitHubEvent
@@ -50,20 +50,20 @@ if TYPE_CHECKING:
     from skillgym_action.processes.users import AgentUser
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.services import Observer
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Options, Settings
     from skillgym_action.storage.snapshot_file import SnapshotFile
     from skillgym_action.user_templates.renderer import ReportTemplates
 
-YOUNG = 10_000  # objects between two looks for garbage in cycles, of which sessions make hardly any
+
+CANCELLING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def with_suite_source(settings: Settings, context: Context) -> Iterator[Context]:
-    """The place with the folder that ``settings`` names for suites and configuration. Raises UsageError.
+def with_suite_source(settings: Settings, context: LaunchContext) -> Iterator[LaunchContext]:
+    """``context`` with the folder of ``--suites-from``, if it is set. Raises UsageError.
 
-    In a job the word ``base`` is the commit that the pull request is to be merged into: its files are there as long as
-    the context lasts.
+    In a job the word ``base`` means the base commit of the pull request, whose files are then in a temporary folder.
     """
     if not settings.suites_from or context.separate_source:
         yield context
@@ -74,8 +74,8 @@ def with_suite_source(settings: Settings, context: Context) -> Iterator[Context]
         yield replace(context, separate_source=source)
 
 
-def _suite_source(named: str, context: Context, processes: Processes, stack: ExitStack) -> SuiteSource:
-    """Raises UsageError, also for a folder that does not hold what it is meant to hold."""
+def _suite_source(named: str, context: LaunchContext, processes: Processes, stack: ExitStack) -> SuiteSource:
+    """The folder called ``named``. Raises UsageError, also where it is the commit that is judged."""
     head = Repository(context.root, processes, context.checkout)
     event = context.job.event if context.job else None
     if context.job and named == BASE:
@@ -90,7 +90,9 @@ def _suite_source(named: str, context: Context, processes: Processes, stack: Exi
     return source
 
 
-def _base_commit(event: GitHubEvent | None, context: Context, processes: Processes, stack: ExitStack) -> SuiteSource:
+def _base_commit(
+    event: GitHubEvent | None, context: LaunchContext, processes: Processes, stack: ExitStack
+) -> SuiteSource:
     """The files of the base commit in a temporary folder. Raises UsageError."""
     if event is None or event.base is None:
         what = f"the event {event.name}" if event else "this job"
@@ -114,77 +116,64 @@ def _base_commit(event: GitHubEvent | None, context: Context, processes: Process
 
 
 @contextmanager
-def _processes(context: Context) -> Iterator[Processes]:
-    """A door of its own, before the run has any."""
+def _processes(context: LaunchContext) -> Iterator[Processes]:
+    """Processes for what has to be known before a run opens its own; SIGINT and SIGTERM raise KeyboardInterrupt."""
+    try:
+        with _cancellation() as cancelled, Processes(environment=context.environment, cancelled=cancelled) as processes:
+            yield processes
+    except InterruptedError:
+        raise KeyboardInterrupt from None
+
+
+def configuration(settings: Settings, context: LaunchContext) -> Config:
+    """The configuration of ``settings``. Raises ConfigError, UsageError.
+
+    A configuration that is a program is run in a suite host of its own, since adapters of the run depend on settings.
+    """
+    return read_configuration(settings, context, partial(_run_configuration, settings, context))
+
+
+def _run_configuration(settings: Settings, context: LaunchContext, file: Path) -> object:
+    """Run a configuration file that is a program; what it exports. Raises ConfigError."""
+    if context.job and not context.job.programs:
+        message = f"{file.name} is a program, and mode report runs nothing of the repository"
+        raise ConfigError(message, remedy="write it as YAML, JSON or TOML")
     with ExitStack() as stack:
-        cancelled = Cancellation()
-        stack.callback(cancelled.close)
-        stack.enter_context(_signals(cancelled))
+        cancelled = stack.enter_context(_cancellation())
+        user = _user(context, settings.agent_user, stack)
+        logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
+        processes = stack.enter_context(Processes(environment=context.environment, cancelled=cancelled, user=user))
+        hosts = stack.enter_context(SuiteHosts(processes, root=context.suite_source.root, logs=logs, node=context.node))
+        hosts.excluded_packages = context.suite_source.separate_checkout
         try:
-            yield stack.enter_context(Processes(environment=context.environment, cancelled=cancelled))
-        except InterruptedError:
-            raise KeyboardInterrupt from None
-
-
-def configuration(settings: Settings, context: Context) -> Config:
-    """The configuration; one that is a program is run, with adapters of its own. Raises ConfigError, UsageError."""
-    return read_configuration(settings, context, _program_runner(settings, context))
-
-
-def _program_runner(settings: Settings, context: Context) -> Callable[[Path], object]:
-    """What runs a configuration that is a program: with doors of its own, since those of the run depend on it."""
-
-    def run(file: Path) -> object:
-        if context.job and not context.job.programs:
-            message = f"{file.name} is a program, and mode report runs nothing of the repository"
-            raise ConfigError(message, remedy="write it as YAML, JSON or TOML")
-        with ExitStack() as stack:
-            cancelled = Cancellation()
-            stack.callback(cancelled.close)
-            stack.enter_context(_signals(cancelled))
-            user = _user(context, settings.agent_user, stack)
-            logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
-            processes = stack.enter_context(Processes(environment=context.environment, cancelled=cancelled, user=user))
-            hosts = stack.enter_context(
-                SuiteHosts(processes, root=context.suite_source.root, logs=logs, node=context.node)
-            )
-            hosts.excluded_packages = context.suite_source.separate_checkout
-            try:
-                return hosts.configuration(file)
-            except ConfigError:
-                if cancelled:
-                    raise KeyboardInterrupt from None
-                raise
-
-    return run
+            return hosts.configuration(file)
+        except ConfigError:
+            if cancelled:
+                raise KeyboardInterrupt from None
+            raise
 
 
 @contextmanager
-def opened(
-    context: Context,
+def open_services(
+    context: LaunchContext,
     directory: Path,
     observer: Observer,
     options: Options | None = None,
     *,
     user_name: str | None = None,
 ) -> Iterator[Services]:
-    """All doors, and SIGINT and SIGTERM turned into a cancellation, as long as the context lasts.
+    """The adapters of a run; until they are closed, SIGINT and SIGTERM only set ``cancelled``.
 
-    Without ``options`` nothing is said on a pull request, and agents run as ``user_name``; None: as the caller.
+    Without ``options`` nothing is published, and agents run as ``user_name``; None: as the caller.
     """
-    gc.freeze()
-    gc.set_threshold(YOUNG)
-    gc.enable()
     with ExitStack() as stack:
-        cancelled = Cancellation()
-        stack.callback(cancelled.close)
-        stack.enter_context(_signals(cancelled))
+        cancelled = stack.enter_context(_cancellation())
         user = _user(context, options.execute.agent_user if options else user_name, stack)
         processes = stack.enter_context(Processes(environment=context.environment, cancelled=cancelled, user=user))
         repository, source = Repository(context.root, processes, context.checkout), context.suite_source
         workspaces = stack.enter_context(Workspaces(repository, processes))
-        ours = {directory, source.root} - {context.root}
-        workspaces.hide(path.relative_to(context.root).as_posix() for path in ours if path.is_relative_to(context.root))
+        own = {directory, source.root} - {context.root}
+        workspaces.hide(path.relative_to(context.root).as_posix() for path in own if path.is_relative_to(context.root))
         logs = _logs(context, directory, user, stack)
         hosts = stack.enter_context(SuiteHosts(processes, root=source.root, logs=logs.place, node=context.node))
         hosts.excluded_packages = source.separate_checkout
@@ -219,13 +208,28 @@ def opened(
         )
 
 
-def _untrusted_configuration(context: Context) -> UntrustedConfiguration | None:
+@contextmanager
+def services_without_run(context: LaunchContext, observer: Observer, user_name: str | None) -> Iterator[Services]:
+    """Adapters for commands that run nothing but suite programs; what they write is deleted.
+
+    Raises KeyboardInterrupt at the end where it was cancelled.
+    """
+    with (
+        TemporaryDirectory(prefix="skillgym-") as folder,
+        open_services(context, Path(folder) / "run", observer, user_name=user_name) as services,
+    ):
+        yield services
+        if services.cancelled:
+            raise KeyboardInterrupt
+
+
+def _untrusted_configuration(context: LaunchContext) -> UntrustedConfiguration | None:
     repository = context.job.untrusted_repository if context.job else None
     return UntrustedConfiguration(repository) if repository else None
 
 
-def _logs(context: Context, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
-    """The run directory, closed to agents that have a user of their own."""
+def _logs(context: LaunchContext, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
+    """The run directory, inaccessible to agents that run as a user of their own."""
     logs = RunDirectory(directory, context.redactor, context.checkout, by_descriptor=user is not None)
     stack.enter_context(logs)
     if user:
@@ -233,10 +237,11 @@ def _logs(context: Context, directory: Path, user: AgentUser | None, stack: Exit
     return logs
 
 
-def _user(context: Context, name: str | None, stack: ExitStack) -> AgentUser | None:
-    """The user of that name, with the group that other runs use; private paths are closed to it until ``stack`` ends.
+def _user(context: LaunchContext, name: str | None, stack: ExitStack) -> AgentUser | None:
+    """The user that agents run as; private paths are inaccessible to it until ``stack`` is closed.
 
-    Raises UsageError for who is not root, and for a name that no user has.
+    Its group of readers is that of all runs on this machine. Raises UsageError unless started by root, and for an
+    unknown name.
     """
     if not name:
         return None
@@ -248,8 +253,8 @@ def _user(context: Context, name: str | None, stack: ExitStack) -> AgentUser | N
     return replace(user, readers=suites)
 
 
-def _private(context: Context) -> list[Path]:
-    """What agents with a user of their own must not find: credentials, and what the runner mounts."""
+def _private(context: LaunchContext) -> list[Path]:
+    """Paths that agents with a user of their own must not read: credentials, and what GitHub's runner mounts."""
     mounted = [Path("/github") / name for name in ("file_commands", "home", "runner_temp", "workflow")]
     home = Path(context.environment.get("HOME") or "/root")
     checkouts = {context.root / ".git", context.suite_source.root / ".git"}
@@ -257,12 +262,12 @@ def _private(context: Context) -> list[Path]:
 
 
 def _links(event: GitHubEvent, source: SuiteSource) -> Links:
-    """Places in suites are those of the commit that the suites are from."""
+    """Links to GitHub; those to suites lead to the commit that the suites are from."""
     links = event.links()
     return replace(links, commit=source.commit) if source.is_separate and source.commit else links
 
 
-def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, context: Context) -> Judge:
+def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, context: LaunchContext) -> Judge:
     from skillgym_action.judge.client import Judge
 
     return Judge(config, clock=clock, cancelled=cancelled, network=network(context.environment))
@@ -276,7 +281,7 @@ def _snapshots(options: SnapshotConfig | None, checkout: Checkout) -> SnapshotFi
     return SnapshotFile(options.path, options.display_path, checkout)
 
 
-def _github_api(event: GitHubEvent, context: Context, clock: Clock, cancelled: Cancellation) -> GitHubApi:
+def _github_api(event: GitHubEvent, context: LaunchContext, clock: Clock, cancelled: Cancellation) -> GitHubApi:
     from skillgym_action.github.api import GitHubApi
 
     token = (context.job and context.job.token) or ""
@@ -285,7 +290,7 @@ def _github_api(event: GitHubEvent, context: Context, clock: Clock, cancelled: C
     return api
 
 
-def _templates(options: Options | None, processes: Processes, context: Context) -> ReportTemplates | None:
+def _templates(options: Options | None, processes: Processes, context: LaunchContext) -> ReportTemplates | None:
     if options is None or options.templates is None:
         return None
     from skillgym_action.user_templates.renderer import ReportTemplates
@@ -297,7 +302,7 @@ def _publisher(
     api: GitHubApi,
     event: GitHubEvent,
     options: Options,
-    context: Context,
+    context: LaunchContext,
     observer: Observer,
     templates: ReportTemplates | None,
 ) -> Publisher:
@@ -307,11 +312,12 @@ def _publisher(
 
 
 @contextmanager
-def _signals(cancelled: Cancellation) -> Iterator[None]:
-    """A second signal adds nothing: the first one is being obeyed."""
-    before = {number: signal.signal(number, lambda *_: cancelled.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _cancellation() -> Iterator[Cancellation]:
+    """What SIGINT and SIGTERM set until the end of the context; a second signal changes nothing."""
+    with closing(Cancellation()) as cancelled:
+        before = {number: signal.signal(number, lambda *_: cancelled.set()) for number in CANCELLING}
+        try:
+            yield cancelled
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -126,7 +126,7 @@ def test_an_artifact_cannot_name_the_pull_request_or_reach_out_of_itself(tmp_pat
     [
         pytest.param({"mode": "both"}, "known: all, report, run", id="no such mode"),
         pytest.param({"mode": "report"}, "mode report needs the input results", id="nothing to report"),
-        pytest.param({"results": "x"}, "mode all has no use for the input results", id="results of others"),
+        pytest.param({"results": "x"}, "mode all does not use the input results", id="results of others"),
         pytest.param({"mode": "report", "results": "nowhere"}, "nowhere", id="results that are not there"),
         pytest.param({"comment": "updaet"}, "did you mean 'update'?", id="comment"),
         pytest.param({"comment-when": "never"}, "known: always, changes, failures", id="comment-when"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import get_args
@@ -10,9 +11,10 @@ import pytest
 import yaml
 
 from paths import REPOSITORY
-from skillgym_action.cli.action_inputs import MODES, OWN, SETTINGS
+from skillgym_action.cli.action_inputs import ACTION_ONLY, MODES
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
-from skillgym_action.settings.options import FAIL_ON, Schedule
+from skillgym_action.model.exit_codes import ExitCode
+from skillgym_action.settings.options import FAIL_ON, Schedule, inputs_of_settings
 
 ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
 
@@ -47,7 +49,7 @@ def test_it_has_the_outputs_that_workflows_read():
 
 
 def test_its_inputs_are_those_that_the_action_knows():
-    assert set(ACTION["inputs"]) == {*SETTINGS, *OWN}
+    assert set(ACTION["inputs"]) == {*inputs_of_settings(), *ACTION_ONLY}
 
 
 @pytest.mark.parametrize(
@@ -63,6 +65,11 @@ def test_its_inputs_are_those_that_the_action_knows():
 )
 def test_an_input_that_takes_words_names_them_all(name, words):
     assert [word for word in words if word not in ACTION["inputs"][name]["description"]] == []
+
+
+def test_the_output_with_the_exit_code_names_them_all():
+    described = {int(code) for code in re.findall(r"\d+", ACTION["outputs"]["exit-code"]["description"])}
+    assert described == set(ExitCode) - {ExitCode.BROKEN_PIPE}, "a job reads everything"
 
 
 @pytest.mark.parametrize("section", ["inputs", "outputs"])

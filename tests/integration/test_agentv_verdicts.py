@@ -67,7 +67,7 @@ def test_a_grader_sees_what_the_agent_changed_and_no_secret(run):
     entry = {"type": "code-grader", "command": ["python3", "grade.py"], "level": 3}
     exit_code, results, properties = run(one=[entry])
     (outcome,) = results["one"]["outcomes"]
-    assert outcome["explanation"] == "4 of 4 hold"
+    assert outcome["explanation"] == "4 of 4 passed"
     assert (exit_code, results["one"]["status"], results["one"]["score"]) == (0, "passed", 1)
     assert properties["one"]["skillgym.score"] == "1"
 

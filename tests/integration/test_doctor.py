@@ -76,7 +76,7 @@ def test_programs_have_a_line_each(root, path):
     assert re.fullmatch(r"✓ \d+\.\d+\.\d+ on Python 3\.\d+\.\d+", line(ran, "skillgym-action"))
     assert line(ran, "git") == "✓ 2.39.5"
     assert line(ran, "Node.js") == "✓ 24.1.0, npm 11.3.0"
-    assert line(ran, "configuration") == "· no skillgym.config.* here or above"
+    assert line(ran, "configuration") == "· no skillgym.config.* in this folder or above"
 
 
 def test_what_is_missing_comes_with_its_remedy(root, path):
@@ -103,24 +103,28 @@ def test_a_node_that_is_too_old_for_suites_in_typescript_is_a_warning(root, path
 
 def test_who_agents_run_as(root, path):
     found = line(doctor(root, path), "agents")
-    root_runs = "! run as the caller, root; use --agent-user, unless this machine is thrown away"
+    root_runs = "! run as the caller, root; use --agent-user, unless this machine is thrown away afterwards"
     assert found == (root_runs if os.geteuid() == 0 else "· run as the caller")
 
 
 def test_what_keeps_sessions_apart(root, path):
     found = line(doctor(root, path), "sessions")
-    assert found == ("· not apart from each other, and read what the caller may read; nothing they start outlives them")
+    assert found == (
+        "· not isolated from each other, and can read what the caller can read; all their processes are ended with them"
+    )
     if os.geteuid() == 0:
         found = line(doctor(root, path, "--agent-user", "nobody"), "sessions")
         assert found == (
-            "! each has a user id of its own, 50000 to 59999, and reaches no other session; these users have no name,"
-            " and os.userInfo() of Node.js fails there; give them names in /etc/passwd"
+            "! each has a user id of its own, 50000 to 59999, and cannot access other sessions;"
+            " these users have no name, so os.userInfo() of Node.js fails; give them names in /etc/passwd"
         )
 
 
 def test_what_protects_the_tools_own_process(root, path):
     found = line(doctor(root, path), "this process")
-    assert found == "✓ no other process reads its memory, and nothing it starts gains rights through setuid programs"
+    assert (
+        found == "✓ other processes cannot read its memory, and nothing it starts gains rights through setuid programs"
+    )
 
 
 # --- agents and runners -----------------------------------------------------------------------------
@@ -191,7 +195,7 @@ def test_a_version_that_the_configuration_asks_for_is_none(root, path):
         ),
         pytest.param(
             {"type": "replay", "sessions": "rec"},
-            "✗ replay: {root}/rec is not there; record sessions: run --record",
+            "✗ replay: {root}/rec does not exist; record sessions with run --record",
             id="no recordings",
         ),
     ],
@@ -249,7 +253,7 @@ def test_an_agent_is_installed_and_then_found(root, path):
         f"✓ claude-code 2.1.197, the verified version; {installed}; key in ANTHROPIC_API_KEY"
     )
     again = doctor(root, path, "--install", "claude-code", **KEY)
-    assert line(again, "install") == f"✓ claude-code 2.1.197 was there: {installed}"
+    assert line(again, "install") == f"✓ claude-code 2.1.197 was already installed: {installed}"
 
 
 def test_what_cannot_be_installed_is_a_problem(root, path):
@@ -290,12 +294,12 @@ def test_a_probe_holds_a_session_and_says_what_came(root, path):
     [
         pytest.param(
             {},
-            "· push on octocat/benchmarks; no token: nothing is written on the pull request",
+            "· push on octocat/benchmarks; no token: nothing is published on the pull request",
             id="without a token",
         ),
         pytest.param(
             {"GITHUB_TOKEN": "ghs_0123456789abcdefghijklmnopqrstuvwxyz"},
-            "✓ push on octocat/benchmarks; there is a token; whether it may write depends on the job's permissions: "
+            "✓ push on octocat/benchmarks; a token is present; whether it may write depends on the job's permissions: "
             "pull-requests: write",
             id="with a token",
         ),

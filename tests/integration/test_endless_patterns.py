@@ -15,12 +15,13 @@ from agentv_subject import Desk, graded, session
 from fakes_subject import subject_of
 from measured import measured
 from scratch import case, config, repository, runner, skillgym, suite, written
-from skillgym_action.agentv.assertions import Task, Where, assertion_of
-from skillgym_action.agentv.program_graders import _said
+from skillgym_action.agentv.assertions import assertion_of
+from skillgym_action.agentv.grader_context import EntryContext, Task
+from skillgym_action.agentv.program_graders import _answer_in
 from skillgym_action.filesystem.globs import paths_matching
 from skillgym_action.formats.xbench_expectations import Expectations
 from skillgym_action.formats.xbench_model import ExpectationSection
-from skillgym_action.javascript.regex import Patience
+from skillgym_action.javascript.regex import SearchBudget
 from skillgym_action.model.errors import Location
 from skillgym_action.model.session_report import Command, FileRead, ObservedFiles, ToolCall
 from skillgym_action.suite_hosts.suite_host import CLASSIFY_CRASH
@@ -56,7 +57,7 @@ HARMLESS = ("(a|a)*b$", "^(a*)*$", "(a*a*)*c$", "(x+x+)+y", "((a)*)*c", "(?=(a+)
 @pytest.mark.parametrize("pattern", [*ENDLESS, *HARMLESS])
 def test_a_pattern_on_a_long_answer_ends_in_time(pattern, proved: Proved):
     began = time.process_time()
-    outcome = graded({"type": "regex", "value": pattern}, session(OUTPUT), patience=Patience(0.1, 1.0))
+    outcome = graded({"type": "regex", "value": pattern}, session(OUTPUT), patience=SearchBudget(0.1, 1.0))
     assert time.process_time() - began < 2
     if pattern in HARMLESS:
         assert outcome.trouble is None
@@ -67,8 +68,8 @@ def test_a_pattern_on_a_long_answer_ends_in_time(pattern, proved: Proved):
 
 
 def test_all_patterns_of_a_session_have_a_time_of_their_own(proved: Proved):
-    desk = Desk(report=session(OUTPUT), patience=Patience(0.2, 0.5))
-    where = Where(folder=Path(), location=Location(path="s"), key_path="assertions[0]")
+    desk = Desk(report=session(OUTPUT), patience=SearchBudget(0.2, 0.5))
+    where = EntryContext(folder=Path(), location=Location(path="s"), key_path="assertions[0]")
     assertion = assertion_of({"type": "regex", "value": "(a+)+$"}, where)
     told = [assertion.judge(desk)[0].explanation.removeprefix("assertions[0].value: /(a+)+$/ ") for _ in range(100)]
     assert told[0] == "was searched for more than 0.2 s"
@@ -78,7 +79,7 @@ def test_all_patterns_of_a_session_have_a_time_of_their_own(proved: Proved):
 
 def test_a_pattern_in_very_many_files_has_one_time_for_all(tmp_path, proved: Proved):
     context = subject_of(tmp_path, {f"{number}.txt": OUTPUT for number in range(40)})
-    context.patience = Patience(0.2, 0.5)
+    context.patience = SearchBudget(0.2, 0.5)
     section = ExpectationSection(file="*.txt", glob=True, matches=".(a+)+!$(?!)")
     assertion = Expectations().reading(section, "cases[3].expect[1]").assertion
     began = time.process_time()
@@ -90,7 +91,9 @@ def test_a_pattern_in_very_many_files_has_one_time_for_all(tmp_path, proved: Pro
 
 
 def test_a_pattern_that_needs_all_memory_is_ended(proved: Proved):
-    outcome = graded({"type": "regex", "value": "(a|aa)+$"}, session("a" * 6_000_000 + "!"), patience=Patience(20, 20))
+    outcome = graded(
+        {"type": "regex", "value": "(a|aa)+$"}, session("a" * 6_000_000 + "!"), patience=SearchBudget(20, 20)
+    )
     assert (outcome.passed, outcome.trouble) == (None, "grader")
     assert outcome.explanation == "assertions[0].value: /(a|aa)+$/ needs too much memory"
     proved("suites", "regular expressions that would run for ever, ended")
@@ -236,5 +239,5 @@ def test_an_answer_that_might_be_json_is_looked_at_once(answer):
     began = time.process_time()
     fields = {"type": "field-accuracy", "fields": [{"path": "a", "match": "exact"}]}
     assert graded(fields, session(answer), task=EXPECTING).passed is False
-    assert _said("said:\n" + answer) is None
+    assert _answer_in("said:\n" + answer) is None
     assert time.process_time() - began < 2

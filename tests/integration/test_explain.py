@@ -182,7 +182,11 @@ def test_an_agent_that_does_not_answer_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        pytest.param({"sessionId": None}, "the agent told no session id, hence cannot be asked", id="no session id"),
+        pytest.param(
+            {"sessionId": None},
+            "the agent reported no session id, so the session cannot be resumed",
+            id="no session id",
+        ),
         pytest.param({"runnerId": "other"}, "unknown runner 'other'", id="runner not configured"),
         pytest.param({"agentType": "codex"}, "the runner sh is command now, and was codex", id="another agent"),
         pytest.param({"home": "/etc/skillgym-x/1"}, "the session's home was /etc/skillgym-x/1", id="a home elsewhere"),
@@ -194,9 +198,11 @@ def test_an_agent_that_does_not_answer_is_told(tmp_path):
             {"home": "{tmp}/skillgym-x/1/home", "cwd": "/no/such"}, "is not there: /no/such", id="no directory"
         ),
         pytest.param(
-            {"workspace": "../.."}, "the run did not keep the session's workspace: ../..", id="not in the run"
+            {"workspace": "../.."}, "the run did not archive the session's workspace: ../..", id="not in the run"
         ),
-        pytest.param({"workspace": "gone"}, "the run did not keep the session's workspace: gone", id="workspace gone"),
+        pytest.param(
+            {"workspace": "gone"}, "the run did not archive the session's workspace: gone", id="workspace gone"
+        ),
         pytest.param({"more": 1}, "more: unknown key 'more'", id="unknown key"),
     ],
 )

@@ -27,7 +27,7 @@ from skillgym_action import pipeline, wiring
 from skillgym_action.clock import Clock
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
-from skillgym_action.settings.options import settings
+from skillgym_action.settings.options import validated_settings
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.storage.results_schema import Results
 
@@ -299,7 +299,7 @@ class SetBack(Clock):
 
 def test_a_clock_that_is_set_back_makes_nothing_shorter_than_nothing(tmp_path, proved):
     root = repository(tmp_path, {"bench/core.json": suite(case("a"), case("b", ("no-file:out.txt",)))})
-    given = settings({"retry": 1}, str)
+    given = validated_settings({"retry": 1}, str)
     context = current_context(root, environment())
     told = wiring.configuration(given, context)
     runners = configured_runners(given, told, context)

@@ -434,7 +434,7 @@ def test_a_resumed_run_lasts_from_its_first_start(scene):
         pytest.param(
             ["--resume", "results", "--output", "other"],
             {},
-            "--resume and --output: a run goes on where it began; leave one of them out",
+            "--resume and --output: a resumed run stays in its directory; leave one of them out",
             id="two directories",
         ),
         pytest.param(["--resume", "results", "--dry-run"], {}, "nothing would start", id="a dry run"),

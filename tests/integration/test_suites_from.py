@@ -647,7 +647,7 @@ def test_mode_report_has_no_use_for_it(tmp_path):
     commits = Commits(tmp_path, STRICT, {})
     commits.run()
     found = commits.step(mode="report", results="out", report_dir="again")
-    assert (found.code, "mode report has no use for the input suites-from" in found.said) == (2, True), found.said
+    assert (found.code, "mode report does not use the input suites-from" in found.said) == (2, True), found.said
 
 
 def test_files_of_the_base_commit_are_as_they_were_committed(tmp_path):

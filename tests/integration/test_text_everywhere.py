@@ -29,7 +29,8 @@ from runner_parsers import command, commands, read_lines
 from scratch import Watched, written
 from showcase import RUN
 from skillgym_action import __main__
-from skillgym_action.cli import listing
+from skillgym_action.cli.explain import quoted_reply
+from skillgym_action.cli.list import json_text, line, table
 from skillgym_action.cli.terminal import Terminal
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.github.publish_log import PublishLog
@@ -141,14 +142,14 @@ def printed(report: RunReport) -> Iterator[tuple[str, str]]:
             terminal.finished(one)
             terminal.untrusted(one.final_output or "")
         terminal.show(render(report))
-        __main__._told(lambda: _fails(report), {})
+        __main__._exit_code(lambda: _fails(report), {})
     yield "the terminal", said.getvalue()
     plan = plan_of(report)
-    yield "list", listing.as_table(plan)
-    yield "list --json", listing.as_json(plan)
-    yield "--dry-run", "\n".join(listing.lines(plan))
+    yield "list", table(plan)
+    yield "list --json", json_text(plan)
+    yield "--dry-run", "\n".join(map(line, plan.executions))
     for one in report.results:
-        yield "explain", listing.question_and_answer(one.prompt or "", one.final_output or "")
+        yield "explain", quoted_reply(one.prompt or "", one.final_output or "")
 
 
 def _fails(report: RunReport) -> int:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fakes_subject import Folder
-from skillgym_action.agentv.assertions import Task, Where, assertion_of
+from skillgym_action.agentv.assertions import assertion_of
+from skillgym_action.agentv.grader_context import EntryContext, Task
 from skillgym_action.cancellation import Cancellation
-from skillgym_action.javascript.regex import Patience
-from skillgym_action.judge.questions import UnfitError, parsed_answer, user_prompt
+from skillgym_action.javascript.regex import SearchBudget
+from skillgym_action.judge.questions import AnswerFormatError, parsed_answer, user_prompt
 from skillgym_action.model.errors import Location
 from skillgym_action.model.judge_question import Answer
 from skillgym_action.model.session_report import (
@@ -39,9 +40,9 @@ HERE = Location(path="evals/EVAL.yaml", line=7)
 TRIES = 3
 
 
-def where(folder: Path = Path("/suite"), **settings: Any) -> Where:
+def where(folder: Path = Path("/suite"), **settings: Any) -> EntryContext:
     """The place of an entry: the first of a list."""
-    return Where(folder=folder, location=HERE, key_path="assertions[0]", **settings)
+    return EntryContext(folder=folder, location=HERE, key_path="assertions[0]", **settings)
 
 
 def call(tool: str, args: object = None, output: str | None = None, ms: int | None = None) -> list[Any]:
@@ -90,7 +91,7 @@ class Judge:
         for _ in range(TRIES):
             try:
                 return Answer(content=parsed_answer(question, next(texts, "")))
-            except UnfitError as error:
+            except AnswerFormatError as error:
                 why = str(error)
         return Answer(trouble=Trouble(kind="grader", message=why))
 
@@ -107,7 +108,7 @@ class Desk:
     processes: Processes | None = None
     logs: Path | None = None
     ran: list[Invocation] = field(default_factory=list)
-    patience: Patience = field(default_factory=Patience)
+    patience: SearchBudget = field(default_factory=SearchBudget)
     _numbers: Iterator[int] = field(default_factory=count)
 
     def search(self, pattern: Any, text: str, *, at_start: bool = False) -> Any:

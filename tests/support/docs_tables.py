@@ -16,6 +16,7 @@ from paths import REPOSITORY
 from positions import of_attempts, of_positions
 from skillgym_action.agents import AGENTS
 from skillgym_action.cli.arguments import cli
+from skillgym_action.model.exit_codes import EXIT_CODES
 from skillgym_action.model.verdicts import TROUBLES
 from ways_of_writing import of_ways
 
@@ -54,6 +55,13 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
         )
 
 
+def of_exit_codes() -> Iterator[tuple[str, str]]:
+    """What the tool ends with."""
+    yield "Exit code", "Means"
+    for code, meaning in EXIT_CODES.items():
+        yield f"{code:d}", meaning
+
+
 def of_troubles() -> Iterator[tuple[str, ...]]:
     """Every class of trouble of a session."""
     yield "Class", "Label", "Status", "Origin", "Tried again", "What to do"
@@ -74,6 +82,7 @@ TABLES = {
     "inputs": lambda: of_action("inputs"),
     "outputs": lambda: of_action("outputs"),
     "options": of_options,
+    "exit-codes": of_exit_codes,
     "troubles": of_troubles,
     "agreement": of_agreement,
     "faults": of_faults,

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.javascript.regex import Patience
+from skillgym_action.javascript.regex import SearchBudget
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +74,7 @@ class FolderSubject:
     timeout: float = 60.0
     report: None = None
     limits: list[float] = field(default_factory=list)
-    patience: Patience = field(default_factory=Patience)
+    patience: SearchBudget = field(default_factory=SearchBudget)
 
     def search(self, pattern: Any, text: str, *, at_start: bool = False) -> Any:
         return self.patience.search(pattern, text, at_start=at_start)

@@ -158,7 +158,7 @@ CONFIGURATIONS: Table = {
         "100 MB of spaces": (many(" ", 100 * MIB), "too large: 104,857,600 bytes; the limit is 1,048,576"),
         "runners": (
             numbered("  r#: {agent: {type: command, command: x}}\n", 20_000, "runners:\n"),
-            "fine: 1 suites, 1 cases, 20000 runners",
+            "OK: 1 suite, 1 case, 20,000 runners",
         ),
     },
     "skillgym.config.toml": {

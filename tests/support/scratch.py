@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from skillgym_action import pipeline, wiring
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
-from skillgym_action.settings.options import settings
+from skillgym_action.settings.options import validated_settings
 from skillgym_action.settings.runners import configured_runners
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Watched:
     def progress(self, line: str) -> None:
         self.lines.append(line)
 
-    def say(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         self.said.append(line)
 
 
@@ -165,17 +165,17 @@ class Watched:
 def world_in(root: Path, observer: Watched | None = None, output: str = "results", **env: str) -> Iterator[Services]:
     """All doors, open in a repository."""
     context = current_context(root, environment(**env))
-    with wiring.opened(context, context.cwd / output, observer or Watched()) as services:
+    with wiring.open_services(context, context.cwd / output, observer or Watched()) as services:
         yield services
 
 
 def run_in(root: Path, observer: Watched | None = None, **given: Any) -> RunReport:
     """A whole run with those settings, as ``run`` does it; its directory is ``results``."""
-    chosen = settings(given, str)
+    chosen = validated_settings(given, str)
     context = current_context(root, environment())
     told = wiring.configuration(chosen, context)
     runners = configured_runners(chosen, told, context)
     options = resolve.options(chosen, told, context, runners=len(runners))
     directory = context.cwd / (chosen.output or "results")
-    with wiring.opened(context, directory, observer or Watched(), options) as services:
+    with wiring.open_services(context, directory, observer or Watched(), options) as services:
         return pipeline.run(services, runners, options, command="run", show=lambda _: None)

@@ -1,1 +1,1 @@
-"""AgentV's suites, targets, graders, scores and output."""
+"""AgentV's suites, targets, graders, agents and output; only the tables of formats, agents and reporters name them."""

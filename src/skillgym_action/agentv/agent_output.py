@@ -1,4 +1,4 @@
-"""What AgentV's stand-ins for agents tell of a session: an answer, or messages with tool calls, tokens and cost."""
+"""The output of AgentV's stand-ins for agents: an answer, or JSON with messages, tool calls, tokens and cost."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
 ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 
-def of_text(text: str) -> Transcript:
-    """What a program wrote: a JSON object that tells of messages or of a text, else the answer itself."""
-    told = object_in(text)
-    return (of_object(told) if told else None) or answered(text)
+def transcript_of_text(text: str) -> Transcript:
+    """The transcript of a program's output: a JSON object with messages or a text, else the answer itself."""
+    output = object_in(text)
+    return (transcript_of_object(output) if output else None) or transcript_of_answer(text)
 
 
-def of_object(told: Loose) -> Transcript | None:
-    """What an object tells; None for one that holds neither messages nor a text."""
-    messages = told.at("output") if told.at("output") is not None else told.at("output_messages")
-    if isinstance(messages, list) and messages and all(map(_is_message, messages)):
-        said = tuple(Loose(message) for message in messages)
-    elif (text := told.text("text")) is not None:
-        said = (Loose({"role": "assistant", "content": text}),)
+def transcript_of_object(output: Loose) -> Transcript | None:
+    """The transcript of a JSON object; None if it has neither messages nor a text."""
+    written = output.at("output") if output.at("output") is not None else output.at("output_messages")
+    if isinstance(written, list) and written and all(map(_is_message, written)):
+        messages = tuple(Loose(message) for message in written)
+    elif (text := output.text("text")) is not None:
+        messages = (Loose({"role": "assistant", "content": text}),)
     else:
         return None
-    replies = [message for message in said if message.text("role") == "assistant"]
-    usd, milliseconds = told.amount("cost_usd"), told.amount("duration_ms")
+    replies = [message for message in messages if message.text("role") == "assistant"]
+    usd, milliseconds = output.amount("cost_usd"), output.amount("duration_ms")
     last = replies[-1] if replies else None
     return Transcript(
-        events=tuple(event for message in said for event in _events(message, last=message is last)),
+        events=tuple(event for message in messages for event in _events(message, last=message is last)),
         final_output=_content(last.at("content")) if last else "",
         usage=Usage(
-            input_tokens=told.count("token_usage", "input"),
-            output_tokens=told.count("token_usage", "output"),
-            cache_tokens=told.count("token_usage", "cached"),
+            input_tokens=output.count("token_usage", "input"),
+            output_tokens=output.count("token_usage", "output"),
+            cache_tokens=output.count("token_usage", "cached"),
         ),
         cost=Cost(usd=usd, source="reported") if usd is not None else Cost(),
         turns=len(replies),
@@ -48,8 +48,8 @@ def of_object(told: Loose) -> Transcript | None:
     )
 
 
-def answered(text: str) -> Transcript:
-    """An answer, and nothing else is known."""
+def transcript_of_answer(text: str) -> Transcript:
+    """A transcript with an answer and nothing else."""
     kept = shortened(text)
     return Transcript(events=(Message(role="assistant", phase="final", text=kept),), final_output=kept, turns=1)
 
@@ -59,7 +59,7 @@ def _is_message(value: object) -> bool:
 
 
 def _events(message: Loose, *, last: bool) -> Iterator[Event]:
-    """A message, then its tool calls, each with what came of it."""
+    """A message, then its tool calls, each with its result."""
     text, at = _content(message.at("content")), message.text("start_time")
     match message.text("role"):
         case "assistant":
@@ -77,7 +77,7 @@ def _events(message: Loose, *, last: bool) -> Iterator[Event]:
 
 
 def _content(value: object) -> str:
-    """Text as it is; of blocks, their texts; anything else as JSON."""
+    """Content as text: the texts of blocks; other values as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -87,6 +87,6 @@ def _content(value: object) -> str:
     return "" if value is None else stringified(value)
 
 
-def _block(told: Loose) -> str | None:
-    text = told.text("value")
-    return told.text("text") if text is None else text
+def _block(block: Loose) -> str | None:
+    text = block.text("value")
+    return block.text("text") if text is None else text

@@ -1,148 +1,130 @@
-"""The assertions of AgentV suites: an entry of an ``assertions:`` list becomes an assertion with a score."""
+"""The assertions of AgentV suites: the types of assertions, and how an ``assertions:`` list becomes graders."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.agentv.composite_graders import Composite
-from skillgym_action.agentv.grader_types import aggregator_of, grader_of, name_of
-from skillgym_action.agentv.judge_prompts import Asking
-from skillgym_action.agentv.model_graders import Judged, rubrics_of
-from skillgym_action.assertions.scored import Scored, Several
-from skillgym_action.documents.documents import read_document
-from skillgym_action.documents.entries import Entry
-from skillgym_action.documents.user_files import read_text
-from skillgym_action.javascript.regex import Patterns
-from skillgym_action.model.errors import Location, Problem, SuiteError
+from skillgym_action.agentv import metric_graders as metrics
+from skillgym_action.agentv import text_graders as texts
+from skillgym_action.agentv import tool_graders as tools
+from skillgym_action.agentv.composite_graders import (
+    AGGREGATORS,
+    JUDGE_PROMPT,
+    Composite,
+    JudgeAggregator,
+    passing_share,
+    program_aggregator,
+    weighted_average,
+)
+from skillgym_action.agentv.field_graders import field_accuracy
+from skillgym_action.agentv.judge_graders import JudgeGrader, rubrics_in, text_prompt
+from skillgym_action.agentv.judge_questions import TextPrompt
+from skillgym_action.agentv.program_graders import PromptProgram, code_grader, custom_grader, program
+from skillgym_action.assertions.graders import AssertionGroup, ScoredAssertion
+from skillgym_action.limits import MAX_INCLUDE_DEPTH
+from skillgym_action.model.errors import Problem, SuiteError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-    from skillgym_action.documents.user_files import Opener
+    from skillgym_action.agentv.composite_graders import Aggregator
+    from skillgym_action.agentv.grader_context import EntryContext
+    from skillgym_action.assertions.graders import Grader
+    from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.model.assertion import Assertion
 
-DEEPEST_INCLUDE = 3
+COMMON_KEYS = frozenset({"name", "type", "weight", "required", "min_score", "negate"})
+JUDGE_TYPES = {"llm-grader": "rubrics", "rubrics": "criteria", "rubric": "rubrics"}
+"""Types that ask the judge, and the key of their rubrics."""
+SIMPLE_TYPES: dict[str, tuple[Callable[[SuiteValue, str], Grader], frozenset[str]]] = {
+    "contains": (texts.contains, frozenset({"value"})),
+    "contains-any": (texts.contains, frozenset({"value"})),
+    "contains-all": (texts.contains, frozenset({"value"})),
+    "icontains": (texts.contains, frozenset({"value"})),
+    "icontains-any": (texts.contains, frozenset({"value"})),
+    "icontains-all": (texts.contains, frozenset({"value"})),
+    "starts-with": (texts.compares, frozenset({"value"})),
+    "ends-with": (texts.compares, frozenset({"value"})),
+    "equals": (texts.compares, frozenset({"value"})),
+    "is-json": (texts.is_json, frozenset()),
+    "latency": (metrics.latency, frozenset({"threshold"})),
+    "cost": (metrics.cost, frozenset({"budget"})),
+    "token-usage": (metrics.token_usage, frozenset(metrics.TOKENS)),
+    "execution-metrics": (
+        metrics.execution_metrics,
+        frozenset({*metrics.METRICS, "target_exploration_ratio", "exploration_tolerance"}),
+    ),
+    "tool-trajectory": (tools.tool_trajectory, frozenset({"mode", "minimums", "expected", "args_match"})),
+    "skill-trigger": (tools.skill_trigger, frozenset({"skill", "should_trigger"})),
+}
+"""Types that need nothing but their entry: what makes the grader, and the keys of the type."""
+TYPES = frozenset({*SIMPLE_TYPES, *JUDGE_TYPES, "regex", "field-accuracy", "code-grader", "composite"})
+NAMED_BY = {
+    "contains": "value",
+    "icontains": "value",
+    "starts-with": "value",
+    "ends-with": "value",
+    "equals": "value",
+    "regex": "value",
+    "skill-trigger": "skill",
+}
+"""Types whose assertions are named after a key, if they have no name."""
+_NAME_CHARACTERS = 30
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Task:
-    """What a case asks for, as its graders are told. Messages and metadata are JSON values, in AgentV's own form.
-
-    ``folder`` is a discovered case's own.
-    """
-
-    criteria: str = ""
-    input: tuple[object, ...] = ()
-    expected_output: tuple[object, ...] = ()
-    input_files: tuple[str, ...] = ()
-    metadata: object = None
-    folder: Path | None = None
+# --- lists of assertions ----------------------------------------------------------------------------
 
 
-def read_file(path: Path, name: str, opener: Opener | None = None) -> object:
-    """The value of a YAML file, which messages call ``name``. Raises SuiteError."""
-    text = read_text(path, path=name, error=SuiteError, opener=opener)
-    return read_document(text, path=name, kind="yaml", error=SuiteError).value
+def assertions_of(entries: object, at: EntryContext) -> tuple[Assertion, ...]:
+    """The assertions of a list whose key path is ``at.key_path``. Raises SuiteError.
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Where:
-    """Where an entry stands. ``folder`` is its suite file's; programs are started there.
-
-    Files are looked for in ``case_folder``, where a discovered case has the entry; then in ``folder`` and ``roots``.
-    ``read`` gives the value of a YAML file, with its variables replaced; ``opener`` opens files of prompts;
-    ``patterns`` are the suite's.
-    ``compat``: AgentV's own numbers are wanted.
-    """
-
-    folder: Path
-    location: Location
-    key_path: str
-    roots: tuple[Path, ...] = ()
-    case_folder: Path | None = None
-    task: Task = field(default_factory=Task)
-    read: Callable[[Path, str], object] = read_file
-    opener: Opener | None = None
-    compat: bool = False
-    patterns: Patterns = field(default_factory=Patterns)
-
-    def find(self, *names: str) -> Path | None:
-        """The first that exists: of each name, in every folder."""
-        folders = (*([self.case_folder] if self.case_folder else []), self.folder, *self.roots)
-        for name in names:
-            paths = [Path(name)] if Path(name).is_absolute() else []
-            for path in (*paths, *(folder / name.lstrip("/\\") for folder in folders)):
-                with suppress(OSError, ValueError):  # a name that no file can have
-                    if path.exists():
-                        return path
-        return None
-
-    def text_of(self, entry: Entry, key: str, name: str) -> str:
-        """The text of a file that ``key`` names. Raises SuiteError."""
-        if (path := self.find(name)) is None:
-            raise entry.error(f"there is no file {name!r}", key)
-        try:
-            return read_text(path, path=name, error=SuiteError, opener=self.opener)
-        except SuiteError as error:
-            raise entry.error(str(error), key) from error
-
-
-def assertions_of(entries: object, at: Where) -> tuple[Assertion, ...]:
-    """The assertions of a list, whose key path is ``at``'s. Raises SuiteError.
-
-    Its texts share one question, which stands where the first does, and weighs as much as they are many. For an empty
-    list the judge is asked about the case's criteria and its expected output.
+    Entries that are texts become one question to the judge, in place of the first of them, with their number as its
+    weight. For an empty list the judge is asked about the case's criteria and its expected output.
     """
     if not isinstance(entries, list):
         raise _error(at, "must be a list of assertions")
     if not entries:
-        return (criteria_assertion(at),)
-    places = [(entry, replace(at, key_path=f"{at.key_path}[{place}]")) for place, entry in enumerate(entries)]
-    found = [one for entry, place in places for one in _opened(entry, place, ())]
-    texts = [entry.strip() for entry, _ in found if isinstance(entry, str) and entry.strip()]
+        return (_criteria_assertion(at),)
+    places = [(entry, replace(at, key_path=f"{at.key_path}[{index}]")) for index, entry in enumerate(entries)]
+    included = [one for entry, place in places for one in _included(entry, place, ())]
+    criteria = [entry.strip() for entry, _ in included if isinstance(entry, str) and entry.strip()]
     assertions: list[Assertion] = []
-    for entry, place in found:
+    for entry, place in included:
         if not isinstance(entry, str):
             assertions.append(_scored(entry, place))
-        elif texts:
-            assertions.append(_of_texts(texts, place))
-            texts = []
+        elif criteria:
+            assertions.append(_rubrics_assertion(criteria, place))
+            criteria = []
     return tuple(assertions)
 
 
-def assertion_of(entry: object, at: Where) -> Assertion:
-    """The assertion of one entry; an include is one that gives several outcomes. Raises SuiteError."""
-    opened = tuple(_opened(entry, at, ()))
-    made = tuple(
-        _of_texts([one.strip()], place) if isinstance(one, str) else _scored(one, place) for one, place in opened
-    )
-    return made[0] if len(made) == 1 else Several(made, str(entry))
+def assertion_of(entry: object, at: EntryContext) -> Assertion:
+    """The assertion of one entry; an include that has several becomes a group. Raises SuiteError."""
+    assertions = tuple(_single(included, place) for included, place in _included(entry, at, ()))
+    return assertions[0] if len(assertions) == 1 else AssertionGroup(assertions, str(entry))
 
 
-def criteria_assertion(at: Where) -> Assertion:
-    """What judges a case without assertions: the judge, by the case's criteria and expected output."""
-    grader = Judged(prompt=Asking(task=at.task, criteria=at.task.criteria))
-    return Scored(name="criteria", type="llm-grader", grader=grader, location=at.location)
+def _criteria_assertion(at: EntryContext) -> Assertion:
+    grader = JudgeGrader(prompt=TextPrompt(task=at.task, criteria=at.task.criteria))
+    return ScoredAssertion(name="criteria", type="llm-grader", grader=grader, location=at.location)
 
 
-# --- entries ----------------------------------------------------------------------------------------
-
-
-def _opened(entry: object, at: Where, chain: tuple[Path, ...]) -> Iterator[tuple[object, Where]]:
-    """The entry, or those that the file it includes has."""
+def _included(entry: object, at: EntryContext, chain: tuple[Path, ...]) -> Iterator[tuple[object, EntryContext]]:
+    """The entry itself, or the entries of the file that it includes. ``chain``: the files that include this entry."""
     if not isinstance(entry, dict) or set(entry) != {"include"}:
         yield entry, at
         return
-    name = Entry(entry, at.location, at.key_path).needed_text("include")
+    name = at.value(entry).required_text("include")
     is_path = name.startswith(".") or "/" in name or "\\" in name
     path = at.find(name) if is_path else at.find(*(f".agentv/templates/{name}.{end}" for end in ("yaml", "yml")))
     if path is None:
         raise _error(at, f"there is no template {name!r}", "it is a path, or the name of a file in .agentv/templates")
-    if path in chain or len(chain) == DEEPEST_INCLUDE:
-        raise _error(at, f"{name} includes itself" if path in chain else f"more than {DEEPEST_INCLUDE} includes deep")
+    if path in chain:
+        raise _error(at, f"{name} includes itself")
+    if len(chain) == MAX_INCLUDE_DEPTH:
+        raise _error(at, f"more than {MAX_INCLUDE_DEPTH} includes deep")
     try:
         content = at.read(path, name)
     except SuiteError as error:
@@ -150,32 +132,35 @@ def _opened(entry: object, at: Where, chain: tuple[Path, ...]) -> Iterator[tuple
     entries = content.get("assertions") if isinstance(content, dict) else None
     if not isinstance(entries, list):
         raise _error(at, f"{name} has no list of assertions")
-    for place, included in enumerate(entries):
-        inside = replace(at, key_path=f"{at.key_path}.{name}[{place}]", roots=(path.parent, *at.roots))
-        yield from _opened(included, inside, (*chain, path))
+    for index, included in enumerate(entries):
+        inside = replace(at, key_path=f"{at.key_path}.{name}[{index}]", roots=(path.parent, *at.roots))
+        yield from _included(included, inside, (*chain, path))
 
 
-def _of_texts(texts: list[str], at: Where) -> Scored:
-    entry = Entry({"criteria": texts}, at.location, at.key_path)
-    if not all(texts):
+def _single(entry: object, at: EntryContext) -> ScoredAssertion:
+    return _rubrics_assertion([entry.strip()], at) if isinstance(entry, str) else _scored(entry, at)
+
+
+def _rubrics_assertion(criteria: list[str], at: EntryContext) -> ScoredAssertion:
+    if not all(criteria):
         raise _error(at, "the assertion is empty")
-    prompt = Asking(task=at.task, criteria=at.task.criteria)
-    grader = Judged(prompt=prompt, rubrics=rubrics_of(entry, "criteria"))
-    name = texts[0] if len(texts) == 1 else "rubrics"
-    return Scored(name=name, type="rubrics", grader=grader, weight=float(len(texts)), location=at.location)
+    prompt = TextPrompt(task=at.task, criteria=at.task.criteria)
+    grader = JudgeGrader(prompt=prompt, rubrics=rubrics_in(at.value({"criteria": criteria}), "criteria"))
+    name = criteria[0] if len(criteria) == 1 else "rubrics"
+    return ScoredAssertion(name=name, type="rubrics", grader=grader, weight=float(len(criteria)), location=at.location)
 
 
-def _scored(value: object, at: Where) -> Scored:
-    entry = Entry(value, at.location, at.key_path)
-    kind = entry.needed_text("type").replace("_", "-")
-    grader = _composite(entry, at) if kind == "composite" else grader_of(entry, at, kind)
+def _scored(value: object, at: EntryContext) -> ScoredAssertion:
+    entry = at.value(value).snake_case()
+    type_ = entry.required_text("type").replace("_", "-")
+    grader = _composite(entry, at) if type_ == "composite" else _grader(entry, at, type_)
     weight = entry.number("weight")
-    required, min_score = entry.value.get("required"), _share(entry, "min_score")
-    if required is not None and not isinstance(required, bool):
-        min_score = min_score or _share(entry, "required")
-    return Scored(
-        name=entry.text("name") or name_of(entry, kind),
-        type=kind,
+    required, min_score = entry.member("required").value, _min_score(entry, "min_score")
+    if required is not None and not isinstance(required, bool):  # a number is a minimum score, too
+        min_score = min_score or _min_score(entry, "required")
+    return ScoredAssertion(
+        name=entry.scalar_text("name") or _default_name(entry, type_),
+        type=type_,
         grader=grader,
         weight=1.0 if weight is None else weight,
         required=bool(required),
@@ -185,24 +170,93 @@ def _scored(value: object, at: Where) -> Scored:
     )
 
 
-def _share(entry: Entry, key: str) -> float | None:
+def _min_score(entry: SuiteValue, key: str) -> float | None:
     value = entry.number(key, most=1)
     if value == 0:
-        raise entry.wrong(key, "a number above 0")
+        raise entry.invalid(key, "a number above 0")
     return value
 
 
-def _composite(entry: Entry, at: Where) -> Composite:
-    key = next((name for name in ("assertions", "assert", "evaluators") if entry.has(name)), "assertions")
-    members = []
-    for item, path in entry.items(key):
-        for opened, place in _opened(item, replace(at, key_path=path), ()):
-            members.append(_of_texts([opened.strip()], place) if isinstance(opened, str) else _scored(opened, place))
-    if not members:
-        raise entry.wrong(key, "a list of assertions that is not empty")
-    return Composite(members=tuple(members), aggregator=aggregator_of(entry, at))
+def _default_name(entry: SuiteValue, type_: str) -> str:
+    """The name that AgentV gives an entry without one."""
+    if type_ in texts.LISTS:
+        return f"{type_}-{len(entry.scalar_texts('value'))}"
+    if type_ in NAMED_BY and (word := entry.scalar_text(NAMED_BY[type_])):
+        return f"{type_}-{word[:_NAME_CHARACTERS] if type_ == 'regex' else word}"
+    return type_
 
 
-def _error(at: Where, message: str, remedy: str | None = None) -> SuiteError:
+def _error(at: EntryContext, message: str, remedy: str | None = None) -> SuiteError:
     problem = Problem(message=message, location=at.location, key_path=at.key_path, remedy=remedy)
     return SuiteError(message, problems=(problem,))
+
+
+# --- graders ----------------------------------------------------------------------------------------
+
+
+def _grader(entry: SuiteValue, at: EntryContext, type_: str) -> Grader:
+    """The grader of an entry of any type except ``composite``. Raises SuiteError."""
+    if type_ in SIMPLE_TYPES:
+        make, keys = SIMPLE_TYPES[type_]
+        entry.refuse_misspelled_keys(COMMON_KEYS | keys)
+        return make(entry, type_)
+    if type_ == "regex":
+        entry.refuse_misspelled_keys(COMMON_KEYS | {"value", "flags"})
+        return texts.matches(entry, at.patterns)
+    if type_ == "field-accuracy":
+        entry.refuse_misspelled_keys(COMMON_KEYS | {"fields", "aggregation"})
+        return field_accuracy(entry, at.task.expected_output)
+    if type_ == "code-grader":
+        return code_grader(entry, at)
+    if type_ in JUDGE_TYPES:
+        return _judge_grader(entry, at, type_)
+    if custom := custom_grader(entry, at, type_):
+        return custom
+    remedy = f"write {type_.replace('-judge', '-grader')}" if type_.endswith("-judge") else did_you_mean(type_, TYPES)
+    raise entry.member("type").error(f"there is no assertion of the type {type_!r}", remedy)
+
+
+def _judge_grader(entry: SuiteValue, at: EntryContext, type_: str) -> JudgeGrader:
+    key = JUDGE_TYPES[type_]
+    rubrics = rubrics_in(entry, key) if entry.has(key) or type_ != "llm-grader" else ()
+    if isinstance(entry.member("prompt").value, dict) and (prompt := entry.child("prompt")):
+        argv = prompt.scalar_texts("command") or prompt.scalar_texts("script")
+        config = prompt.child("config")
+        if not argv:
+            raise prompt.invalid("command", "a list of a program and its arguments")
+        writer = program(argv, at, config.mapping() if config else {})
+        text = TextPrompt(task=at.task, criteria=at.task.criteria)
+        return JudgeGrader(prompt=PromptProgram(writer, text), rubrics=rubrics)
+    return JudgeGrader(prompt=text_prompt(entry, at), rubrics=rubrics)
+
+
+def _composite(entry: SuiteValue, at: EntryContext) -> Composite:
+    key = next((name for name in ("assertions", "assert", "evaluators") if entry.has(name)), "assertions")
+    members = tuple(
+        _single(included, place)
+        for item in (entry.member(key).items() if entry.has(key) else ())
+        for included, place in _included(item.value, replace(at, key_path=item.name), ())
+    )
+    if not members:
+        raise entry.invalid(key, "a list of assertions that is not empty")
+    return Composite(members=members, aggregator=_aggregator(entry, at))
+
+
+def _aggregator(entry: SuiteValue, at: EntryContext) -> Aggregator:
+    """What makes one grade of those of a composite's members. Raises SuiteError."""
+    aggregator = entry.child("aggregator")
+    if aggregator is None:
+        raise entry.invalid("aggregator", f"a mapping with a type: {', '.join(AGGREGATORS)}")
+    type_ = (aggregator.scalar_text("type") or "").replace("_", "-")
+    if type_ == "weighted-average":
+        return weighted_average(aggregator)
+    if type_ == "threshold":
+        return passing_share(aggregator)
+    if type_ == "code-grader":
+        return program_aggregator(aggregator, at.folder)
+    if type_ == "llm-grader":
+        prompt = aggregator.scalar_text("prompt") or JUDGE_PROMPT
+        if prompt.startswith("file://"):
+            prompt = at.file_text(aggregator.member("prompt"), prompt.removeprefix("file://"))
+        return JudgeAggregator(prompt)
+    raise aggregator.invalid("type", f"one of {', '.join(AGGREGATORS)}")

@@ -1,38 +1,43 @@
-"""Where the tests of an AgentV suite are: in the file, in another file, in folders with a ``case.yaml`` each."""
+"""Where the tests of an AgentV suite are written.
+
+In the suite file, in another file, in folders with a ``case.yaml`` each, or in a skill's ``evals.json``.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.documents.user_files import kind_of
 from skillgym_action.filesystem.globs import paths_matching
-from skillgym_action.limits import MAX_SUITE_CASES
+from skillgym_action.limits import MAX_BRACE_ALTERNATIVES, MAX_BRACES, MAX_SUITE_CASES
 from skillgym_action.model.errors import Location, Problem, SuiteError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from skillgym_action.agentv.source_values import Files, Part
+    from skillgym_action.agentv.suite_files import SuiteFiles
+    from skillgym_action.documents.suite_values import SuiteValue
 
-MOST_ALTERNATIVES, MOST_BRACES = 100, 20
 CASE_FILES = ("case.yaml", "case.yml")
+
+_COPY_FILES = 'while [ $# -gt 0 ]; do mkdir -p "$(dirname "$2")" && cp -R "$1" "$2" || exit 1; shift 2; done'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
-    """A test as it is written. ``folder`` is that of its ``case.yaml``, whose name is the id of a test without one."""
+class WrittenTest:
+    """A test as it is written. ``folder`` is the folder of its ``case.yaml``; its name is the default id."""
 
-    part: Part
+    value: SuiteValue
     folder: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unread:
-    """A test that cannot even be read."""
+class UnreadableTest:
+    """A test that cannot be read."""
 
     problem: Problem
     case_id: str
@@ -40,66 +45,66 @@ class Unread:
 
 @dataclass(slots=True)
 class Tests:
-    """All tests in their order, what is dubious about them, and the files that hold them, for no agent to see."""
+    """All tests in their order, warnings, and the files with tests, which are hidden from agents."""
 
-    entries: list[Entry | Unread] = field(default_factory=list)
+    entries: list[WrittenTest | UnreadableTest] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     hidden: list[Path] = field(default_factory=list)
 
-    def add(self, part: Part, folder: Path | None = None) -> None:
-        """A test, which has to be a mapping."""
-        if isinstance(part.value, dict):
-            self._append(Entry(part=part, folder=folder))
+    def add(self, value: SuiteValue, folder: Path | None = None) -> None:
+        """Add a test, which must be a mapping."""
+        if isinstance(value.value, dict):
+            self._append(WrittenTest(value=value, folder=folder))
         else:
-            self.unread(part.problem("a test must be a mapping of keys to values"), part.name)
+            self.add_unreadable(value.problem("a test must be a mapping of keys to values"), value.name)
 
-    def unread(self, problem: Problem, case_id: str) -> None:
-        """A test that cannot be read."""
-        self._append(Unread(problem=problem, case_id=case_id))
+    def add_unreadable(self, problem: Problem, case_id: str) -> None:
+        self._append(UnreadableTest(problem=problem, case_id=case_id))
 
-    def _append(self, entry: Entry | Unread) -> None:
+    def _append(self, test: WrittenTest | UnreadableTest) -> None:
         if len(self.entries) == MAX_SUITE_CASES:
             raise SuiteError(f"the suite has more than {MAX_SUITE_CASES:,} tests", remedy="split it into several files")
-        self.entries.append(entry)
+        self.entries.append(test)
 
 
-def tests_of(said: Part, files: Files) -> Tests:
-    """The tests that ``tests`` stands for. Raises SuiteError when there is no telling which."""
+def tests_of(value: SuiteValue, files: SuiteFiles) -> Tests:
+    """The tests that ``tests`` stands for: a list, or the path of a file or folder. Raises SuiteError."""
     tests = Tests()
-    if isinstance(said.value, list):
-        for item in said.items():
+    if isinstance(value.value, list):
+        for item in value.items():
             if isinstance(item.value, str):
-                _file_entry(item, files, tests)
+                _add_reference(item, files, tests)
             else:
                 tests.add(item)
         return tests
-    name = said.as_text() if isinstance(said.value, str) else None
-    if name is None:
-        raise said.error("must be a list of tests, or the path of a file or folder that holds them")
-    target = files.folder / name.removeprefix("file://")
-    if kind_of(target) == "folder":
-        _folder(target, files, tests)
+    if not isinstance(value.value, str):
+        raise value.error("must be a list of tests, or the path of a file or folder with tests")
+    path = files.folder / value.as_text().removeprefix("file://")
+    if kind_of(path) == "folder":
+        _add_folder(path, files, tests)
     else:
-        _file(target, said, files, tests)
+        _add_file(path, value, files, tests)
     return tests
 
 
 # --- folders ----------------------------------------------------------------------------------------
 
 
-def _folder(folder: Path, files: Files, tests: Tests) -> None:
-    """Each folder in it that has a ``case.yaml`` is a test; sorted as JavaScript sorts names."""
+def _add_folder(folder: Path, files: SuiteFiles, tests: Tests) -> None:
+    """Add a test for each folder in it that has a ``case.yaml``, sorted as JavaScript sorts names."""
     tests.hidden.append(folder)
-    for case in sorted(_folders_in(folder), key=_code_units):
-        found = next((case / name for name in CASE_FILES if kind_of(case / name) == "file"), None)
-        if found is None:
-            place = Location(path=files.shown(case))
-            tests.warnings.append(Problem(message=_skipped(case), location=place, remedy=f"add {CASE_FILES[0]}"))
+    for case in sorted(_folders_in(folder), key=_utf_16):
+        file = next((case / name for name in CASE_FILES if kind_of(case / name) == "file"), None)
+        if file is None:
+            location = Location(path=files.shown(case))
+            tests.warnings.append(Problem(message=_skipped(case), location=location, remedy=f"add {CASE_FILES[0]}"))
             continue
         try:
-            tests.add(files.interpolated(files.read(found).mapping()), case)
+            value = files.read(file)
+            value.mapping()
+            tests.add(files.interpolated(value), case)
         except SuiteError as error:
-            tests.unread(error.problems[0], case.name)
+            tests.add_unreadable(error.problems[0], case.name)
 
 
 def _skipped(case: Path) -> str:
@@ -109,46 +114,47 @@ def _skipped(case: Path) -> str:
 
 
 def _folders_in(folder: Path) -> list[Path]:
-    """None of one that cannot be listed."""
+    """The folders in a folder; none if it cannot be listed."""
     with suppress(OSError):
         return [path for path in folder.iterdir() if kind_of(path) == "folder"]
     return []
 
 
-def _code_units(path: Path) -> bytes:
+def _utf_16(path: Path) -> bytes:
     return path.name.encode("utf-16-be", "surrogatepass")
 
 
 # --- files ------------------------------------------------------------------------------------------
 
 
-def _file_entry(item: Part, files: Files, tests: Tests) -> None:
-    """``file://PATH`` in a list; PATH may be a pattern."""
+def _add_reference(item: SuiteValue, files: SuiteFiles, tests: Tests) -> None:
+    """Add the tests of ``file://PATH``; PATH may be a pattern."""
     text = str(item.value)
     if not text.startswith("file://"):
         problem = item.problem(f"a test cannot be the text {text!r}", "write file://PATH, or the test itself")
-        tests.unread(problem, item.name)
+        tests.add_unreadable(problem, item.name)
         return
     pattern = text.removeprefix("file://")
     if not any(sign in pattern for sign in "*?{"):
-        _file(files.folder / pattern, item, files, tests)
+        _add_file(files.folder / pattern, item, files, tests)
         return
-    alternatives = list(islice(_alternatives(pattern), MOST_ALTERNATIVES + 1))
-    if len(alternatives) > MOST_ALTERNATIVES:
-        tests.unread(item.problem(f"{{}} gives more than {MOST_ALTERNATIVES} patterns", "use * instead"), item.name)
+    alternatives = list(islice(_alternatives(pattern), MAX_BRACE_ALTERNATIVES + 1))
+    if len(alternatives) > MAX_BRACE_ALTERNATIVES:
+        problem = item.problem(f"{{}} gives more than {MAX_BRACE_ALTERNATIVES} patterns", "use * instead")
+        tests.add_unreadable(problem, item.name)
         return
-    found = sorted({path for one in alternatives for path in _matching(files.folder, one)})
-    if not found:
+    paths = sorted({path for one in alternatives for path in _matching(files.folder, one)})
+    if not paths:
         tests.warnings.append(item.problem(f"no file matches {pattern}"))
-    for path in found:
-        _file(path, item, files, tests)
+    for path in paths:
+        _add_file(path, item, files, tests)
 
 
 def _alternatives(pattern: str) -> Iterator[str]:
-    """``{a,b}`` written out."""
+    """The patterns that ``{a,b}`` in a pattern stands for."""
     before, opening, rest = pattern.partition("{")
     inner, closing, after = rest.partition("}")
-    if not opening or not closing or pattern.count("{") > MOST_BRACES:
+    if not opening or not closing or pattern.count("{") > MAX_BRACES:
         yield pattern
         return
     for word in inner.split(","):
@@ -163,33 +169,73 @@ def _matching(folder: Path, pattern: str) -> Iterator[Path]:
     return (path for path in paths_matching(folder, pattern) if path.is_file())
 
 
-def _file(file: Path, said: Part, files: Files, tests: Tests) -> None:
-    """A YAML file with a list of tests, or with one; a JSONL file with one a line."""
+def _add_file(file: Path, value: SuiteValue, files: SuiteFiles, tests: Tests) -> None:
+    """Add the tests of a YAML file (a list, or one test) or of a JSONL file. ``value`` is where it is named."""
     suffix = file.suffix.lower()
     if kind_of(file) is None:
-        raise said.error(f"there is no {files.shown(file)}", "name a folder with cases, or a .yaml or .jsonl file")
+        raise value.error(f"there is no {files.shown(file)}", "name a folder with cases, or a .yaml or .jsonl file")
     if suffix not in {".yaml", ".yml", ".jsonl"}:
-        raise said.error(f"tests cannot be read from {file.name}", "write them as .yaml or .jsonl")
+        raise value.error(f"tests cannot be read from {file.name}", "write them as .yaml or .jsonl")
     tests.hidden.append(file)
     before = len(tests.entries)
     if suffix == ".jsonl":
-        lines(files.lines(file), files, tests)
+        add_lines(files.lines(file), files, tests)
     else:
-        part = files.interpolated(files.read(file))
-        if isinstance(part.value, dict):
-            inner = part.get("tests")
-            part = inner if inner and isinstance(inner.value, list) else part
-        for item in [part] if isinstance(part.value, dict) else part.items() if part.value is not None else []:
+        content = files.interpolated(files.read(file))
+        if (inner := content.get("tests")) and isinstance(inner.value, list):
+            content = inner
+        is_test = isinstance(content.value, dict)
+        for item in (content,) if is_test else content.items() if content.value is not None else ():
             tests.add(item)
     if len(tests.entries) == before:
-        tests.warnings.append(said.problem(f"{files.shown(file)} holds no tests"))
+        tests.warnings.append(value.problem(f"{files.shown(file)} has no tests"))
 
 
-def lines(read: Iterable[Part | Problem], files: Files, tests: Tests) -> None:
-    """The lines of a JSONL file."""
-    for line in read:
+def add_lines(lines: Iterable[SuiteValue | Problem], files: SuiteFiles, tests: Tests) -> None:
+    """Add the tests of a JSONL file, one for each line."""
+    for line in lines:
         if isinstance(line, Problem):
-            place = line.location
-            tests.unread(line, f"line {place.line}" if place else "line")
+            location = line.location
+            tests.add_unreadable(line, f"line {location.line}" if location else "line")
         else:
             tests.add(files.interpolated(line))
+
+
+# --- evals.json of skills ---------------------------------------------------------------------------
+
+
+def skill_tests(top: SuiteValue, files: SuiteFiles) -> Tests:
+    """The tests of ``evals``, a list of prompts with what is expected of the answers. Raises SuiteError."""
+    tests = Tests()
+    evals = top.get("evals")
+    if evals is None:
+        raise top.error("has no evals", "write evals: a list with id, prompt and expected_output")
+    for item in evals.items():
+        try:
+            tests.add(replace(item, value=_skill_test(item, top, files)) if isinstance(item.value, dict) else item)
+        except SuiteError as error:
+            tests.add_unreadable(error.problems[0], item.name)
+    return tests
+
+
+def _skill_test(item: SuiteValue, top: SuiteValue, files: SuiteFiles) -> dict[str, object]:
+    """The eval with the keys of a test. Its files are copied into the workspace by a hook."""
+    written = item.mapping()
+    case_id, expected = written.get("id"), written.get("expected_output")
+    test: dict[str, object] = {
+        "id": str(case_id) if isinstance(case_id, int) else case_id,
+        "input": written.get("prompt"),
+        "criteria": expected if isinstance(expected, str) else None,
+        "metadata": {"skill_name": top.text("skill_name")},
+    }
+    test |= {key: written[key] for key in ("expected_output", "assertions", "expected_fail", "tags") if key in written}
+    words: list[str] = []
+    for name in item.texts("files"):
+        file = files.found(name)
+        if file is None:
+            raise item.error(f"there is no file {name}", "files are relative to the skill's folder")
+        words += [str(file), f"{{{{workspace_path}}}}/{name}"]
+    if not words:
+        return test
+    command = ["sh", "-c", _COPY_FILES, "sh", *words]
+    return test | {"workspace": {"hooks": {"before_each": {"command": command}}}}

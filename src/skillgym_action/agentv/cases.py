@@ -1,38 +1,47 @@
-"""Tests of an AgentV suite as cases; one that cannot be used is an Invalid, and its siblings still run."""
+"""Tests of an AgentV suite as cases; a test that cannot be used becomes an Invalid, and the others still run."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from skillgym_action.agentv.assertions import Task, Where, assertions_of
-from skillgym_action.agentv.case_sources import Unread
-from skillgym_action.agentv.dependencies import stuck
-from skillgym_action.agentv.loaded import MOST_WARNINGS, Cases
-from skillgym_action.agentv.messages import expected_messages, input_messages, prompt
+from skillgym_action.agentv.assertions import assertions_of
+from skillgym_action.agentv.case_sources import UnreadableTest
+from skillgym_action.agentv.grader_context import EntryContext, Task
+from skillgym_action.agentv.messages import agent_prompt, expected_messages, input_messages
 from skillgym_action.agentv.variables import merged, templated
-from skillgym_action.agentv.workspaces import place
-from skillgym_action.limits import MAX_CASE_ID_CHARS
+from skillgym_action.agentv.workspaces import workspace_settings
+from skillgym_action.documents.documents import MOST_PROBLEMS
+from skillgym_action.limits import (
+    MAX_AGENTV_ASSERTIONS,
+    MAX_AGENTV_PARTS,
+    MAX_AGENTV_WARNINGS,
+    MAX_CASE_ID_CHARS,
+    MAX_VARIABLE_CHARACTERS,
+)
 from skillgym_action.model.errors import Problem, SuiteError
-from skillgym_action.model.suite import Case
+from skillgym_action.model.suite import Case, Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
-    from skillgym_action.agentv.case_sources import Entry, Tests
-    from skillgym_action.agentv.messages import Message, Prompt
-    from skillgym_action.agentv.source_values import Files, Part
-    from skillgym_action.agentv.variables import Growth
-    from skillgym_action.agentv.workspaces import Place
+    from skillgym_action.agentv.case_sources import Tests, WrittenTest
+    from skillgym_action.agentv.messages import AgentPrompt, Message
+    from skillgym_action.agentv.suite_files import SuiteFiles
+    from skillgym_action.agentv.variables import SizeBudget
+    from skillgym_action.agentv.workspaces import WorkspaceSettings
+    from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.model.assertion import Assertion
     from skillgym_action.model.suite import WorkspaceSpec
 
-THRESHOLD = 0.8
-"""The score a case needs, where nobody says."""
+DEFAULT_THRESHOLD = 0.8
+"""The score a case needs by default. AgentV's number."""
 
-KNOWN = frozenset(
+KNOWN_KEYS = frozenset(
     {
         *("id", "input", "input_files", "expected_output", "criteria", "expected_outcome", "assertions", "assert"),
         *("evaluators", "rubrics", "execution", "workspace", "metadata", "conversation_id", "vars", "depends_on"),
@@ -40,222 +49,336 @@ KNOWN = frozenset(
         *("expected_fail", "description"),
     }
 )
-TEMPLATED = ("criteria", "expected_outcome", "input", "input_files", "expected_output", "turns")
-UNMET: dict[str, Literal["skip", "fail", "run"]] = {"skip": "skip", "fail": "fail", "run": "run"}
+TEMPLATED_KEYS = ("criteria", "expected_outcome", "input", "input_files", "expected_output", "turns")
+ON_DEPENDENCY_FAILURE: dict[str, Literal["skip", "fail", "run"]] = {"skip": "skip", "fail": "fail", "run": "run"}
 
+_SHOWN_UNUSABLE, _SHOWN_IN_CYCLE = 10, 5
 _UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
+"""Characters that cannot be passed to a program: NUL and halves of surrogate pairs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shared:
     """What a suite says for all of its tests."""
 
-    top: Part
-    files: Files
-    place: Place | None
-    assertions: Part | None = None
+    top: SuiteValue
+    files: SuiteFiles
+    workspace_settings: WorkspaceSettings | None
+    assertions: SuiteValue | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, object] = field(default_factory=dict)
-    threshold: float = THRESHOLD
+    threshold: float = DEFAULT_THRESHOLD
     retries: int = 0
 
     @property
     def workspace(self) -> WorkspaceSpec | None:
-        """Where agents work, if anything is said of that."""
-        return self.place.spec(compat=self.files.compat) if self.place else None
+        """The workspace of cases without settings of their own; None if the suite has no settings either."""
+        return self.workspace_settings.spec(compat=self.files.compat) if self.workspace_settings else None
 
 
-def cases_of(tests: Tests, shared: Shared) -> Cases:
+@dataclass(slots=True)
+class LoadedCases:
+    """The cases of a suite so far, and how large they are together."""
+
+    cases: list[Case] = field(default_factory=list)
+    invalid: list[Invalid] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    characters: int = 0
+    assertions: int = 0
+    parts: int = 0
+
+    def refuse(self, case_id: str, problems: Iterable[Problem]) -> None:
+        """Add a case that cannot be used, with all of its problems. Raises SuiteError after too many of them."""
+        first, *others = problems
+        also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
+        self.invalid.append(Invalid(problem=replace(first, message=first.message + also), case_id=case_id))
+        if len(self.invalid) > MOST_PROBLEMS:
+            too_many = Problem(message=f"more than {MOST_PROBLEMS:,} tests cannot be used; these are the first")
+            raise SuiteError.of(too_many, *(one.problem for one in self.invalid[:_SHOWN_UNUSABLE]))
+
+    def add(self, case: Case, parts: int) -> None:
+        """Add a case. ``parts``: of how many messages and blocks its input consists.
+
+        Raises SuiteError if the cases together are too large: what a suite says for all of its cases is repeated in
+        each of them.
+        """
+        self.characters += len(case.prompt)
+        self.assertions += len(case.assertions)
+        self.parts += parts + len(case.tags) + len(case.metadata if isinstance(case.metadata, dict) else ())
+        limits = (
+            (self.characters, MAX_VARIABLE_CHARACTERS, "the prompts have more than {:,} characters"),
+            (self.assertions, MAX_AGENTV_ASSERTIONS, "the tests have more than {:,} assertions"),
+            (self.parts, MAX_AGENTV_PARTS, "the tests have more than {:,} tags, metadata and parts of their input"),
+        )
+        for count, most, message in limits:
+            if count > most:
+                raise SuiteError(message.format(most), remedy="split the suite")
+        self.cases.append(case)
+
+
+def cases_of(tests: Tests, shared: Shared) -> LoadedCases:
     """Every test, as a case or as an Invalid."""
-    made = Cases(warnings=list(tests.warnings))
-    taken: dict[str, Part] = {}
-    for entry in tests.entries:
-        if isinstance(entry, Unread):
-            made.refuse(entry.case_id, (entry.problem,))
+    loaded = LoadedCases(warnings=list(tests.warnings))
+    by_id: dict[str, SuiteValue] = {}
+    for test in tests.entries:
+        if isinstance(test, UnreadableTest):
+            loaded.refuse(test.case_id, (test.problem,))
             continue
-        name, part = None, entry.part
+        case_id, value = None, test.value
         try:
-            name = _id(entry, made.warnings)
-            if name is None:
-                raise part.error("the test has no id", "give it one: id: fix-null-check")
-            if name in taken:
-                message = f"the id {name!r} is already that of the test at {taken[name].location}"
-                raise part.error(message, "rename one of them")
-            taken[name] = part
-            case, parts = _case(name, entry, shared, made.warnings)
+            case_id = _id(test, loaded.warnings)
+            if case_id is None:
+                raise value.error("the test has no id", "give it one: id: fix-null-check")
+            if case_id in by_id:
+                message = f"the id {case_id!r} is already that of the test at {by_id[case_id].location}"
+                raise value.error(message, "rename one of them")
+            by_id[case_id] = value
+            case, parts = _case(case_id, test, shared, loaded.warnings)
         except SuiteError as error:
-            made.refuse(name or (entry.folder.name if entry.folder else part.name), error.problems)
+            loaded.refuse(case_id or (test.folder.name if test.folder else value.name), error.problems)
         else:
-            made.add(case, parts)
-    wrong = stuck(made.cases, taken)
+            loaded.add(case, parts)
+    wrong = unrunnable_cases(loaded.cases, by_id)
     for case_id, message in wrong.items():
-        made.refuse(case_id, (taken[case_id].problem(message, "see depends_on"),))
-    made.cases = [case for case in made.cases if case.id not in wrong]
-    return made
+        loaded.refuse(case_id, (by_id[case_id].problem(message, "see depends_on"),))
+    loaded.cases = [case for case in loaded.cases if case.id not in wrong]
+    return loaded
 
 
-def _id(entry: Entry, warnings: list[Problem]) -> str | None:
+def _id(test: WrittenTest, warnings: list[Problem]) -> str | None:
     """The id as it is written, else the name of the case's folder. A number becomes text, with a warning."""
-    part = entry.part.get("id")
-    if part is None:
-        return entry.folder.name if entry.folder else None
-    if isinstance(part.value, str):
-        if len(part.value) > MAX_CASE_ID_CHARS:
-            raise part.error(f"is longer than {MAX_CASE_ID_CHARS:,} characters")
-        return part.value if part.value.strip() and not _UNUSABLE.search(part.value) else None
-    if isinstance(part.value, dict | list):
+    member = test.value.get("id")
+    if member is None:
+        return test.folder.name if test.folder else None
+    if isinstance(member.value, str):
+        if len(member.value) > MAX_CASE_ID_CHARS:
+            raise member.error(f"is longer than {MAX_CASE_ID_CHARS:,} characters")
+        return member.value if member.value.strip() and not _UNUSABLE.search(member.value) else None
+    if isinstance(member.value, dict | list):
         return None
-    text = str(part.value).lower() if isinstance(part.value, bool) else str(part.value)
-    warnings.append(part.problem(f"the id {text} is no text", f'write id: "{text}"'))
+    text = str(member.value).lower() if isinstance(member.value, bool) else str(member.value)
+    warnings.append(member.problem(f"the id {text} is not text", f'write id: "{text}"'))
     return text
 
 
 # --- a case -----------------------------------------------------------------------------------------
 
 
-def _case(name: str, entry: Entry, shared: Shared, warnings: list[Problem]) -> tuple[Case, int]:
-    """The case, and of how many parts its input is. Raises SuiteError."""
-    part = _with_variables(entry.part, shared.files.growth)
-    if (mode := part.text("mode")) == "conversation" or part.get("turns"):
-        raise part.error("conversations of several turns are not supported yet", "ask for all of it in one input")
+def _case(case_id: str, test: WrittenTest, shared: Shared, warnings: list[Problem]) -> tuple[Case, int]:
+    """The case, and of how many parts its input consists. Raises SuiteError."""
+    value = _with_variables(test.value, shared.files.budget)
+    if (mode := value.text("mode")) == "conversation" or value.get("turns"):
+        raise value.error("conversations of several turns are not supported yet", "ask for all of it in one input")
     if mode is not None:
-        raise part.error(f"the mode {mode!r} is not known", "leave it out")
-    execution = part.get("execution")
+        raise value.error(f"the mode {mode!r} is not known", "leave it out")
+    execution = value.get("execution")
     skips = execution.flag("skip_defaults") if execution else False
-    messages = _messages(part, shared, skips=skips)
-    task = _task(part, shared, messages)
-    asked = _prompt(part, task, entry, shared, warnings)
-    task = replace(task, input_files=tuple(map(str, asked.files)), folder=entry.folder)
-    own = place(part.get("workspace"), shared.files, entry.folder)
-    spec = own.over(shared.place, compat=shared.files.compat) if own else None
-    warnings.extend(islice(part.unknown(KNOWN), max(0, MOST_WARNINGS - len(warnings))))
+    messages = _messages(value, shared, skips=skips)
+    task = _task(value, shared, messages)
+    prompt = _prompt(value, task, test, shared, warnings)
+    task = replace(task, input_files=tuple(map(str, prompt.files)), folder=test.folder)
+    own = workspace_settings(value.get("workspace"), shared.files, test.folder)
+    settings = own.over(shared.workspace_settings, compat=shared.files.compat) if own else None
+    warnings.extend(islice(value.unknown_keys(KNOWN_KEYS), max(0, MAX_AGENTV_WARNINGS - len(warnings))))
     warnings.extend(own.warnings if own else ())
-    tags = (*shared.tags, *_tags(part, "tags"), *_tags(part.get("metadata"), "tags"))
+    tags = (*shared.tags, *_tags(value), *_tags(value.get("metadata")))
     case = Case(
-        id=name,
-        prompt=asked.text,
-        location=part.location,
-        assertions=_assertions(part, entry, shared, task, skips=skips),
+        id=case_id,
+        prompt=prompt.text,
+        location=value.location,
+        assertions=_assertions(value, test, shared, task, skips=skips),
         threshold=_threshold(execution, shared.threshold),
         tags=tuple(dict.fromkeys(tags)),
-        expected_fail=part.flag("expected_fail"),
+        expected_fail=value.flag("expected_fail"),
         runners=tuple(execution.texts("targets")) if execution else (),
-        files=asked.files,
+        files=prompt.files,
         metadata=task.metadata,
-        workspace=spec.spec(compat=shared.files.compat) if spec else None,
+        workspace=settings.spec(compat=shared.files.compat) if settings else None,
         retries=shared.retries,
-        depends_on=part.texts("depends_on"),
-        on_dependency_failure=_unmet(part),
+        depends_on=value.texts("depends_on"),
+        on_dependency_failure=_on_dependency_failure(value),
     )
     contents = (message.get("content") for message in messages)
     return case, sum(len(content) if isinstance(content, list) else 1 for content in contents)
 
 
-def _with_variables(part: Part, growth: Growth) -> Part:
-    variables = part.get("vars")
+def _with_variables(value: SuiteValue, budget: SizeBudget) -> SuiteValue:
+    variables = value.get("vars")
     if variables is None:
-        return part
-    values = variables.mapping().value
-    told: dict[str, object] = part.value  # type: ignore[assignment]
-    filled = {key: templated(told[key], values, growth) for key in TEMPLATED if key in told}  # type: ignore[arg-type]
-    return replace(part, value={**told, **filled})
+        return value
+    by_name, members = variables.mapping(), value.mapping()
+    filled = {key: templated(members[key], by_name, budget) for key in TEMPLATED_KEYS if key in members}
+    return replace(value, value={**members, **filled})
 
 
-def _messages(part: Part, shared: Shared, *, skips: bool) -> list[Message]:
+def _messages(value: SuiteValue, shared: Shared, *, skips: bool) -> list[Message]:
     """The suite's own messages, then the test's. Raises SuiteError."""
-    told = part.get("input")
-    if told is None:
-        raise part.error("the test has no input", "say what the agent is to do: input: Fix the null pointer")
-    files = part.get("input_files") or (None if skips else shared.top.get("input_files"))
-    if files and not isinstance(told.value, str):
+    own = value.get("input")
+    if own is None:
+        raise value.error("the test has no input", "say what the agent is to do: input: Fix the null pointer")
+    files = value.get("input_files") or (None if skips else shared.top.get("input_files"))
+    if files and not isinstance(own.value, str):
         raise files.error("input_files go with an input that is text", "write the files into the input's content")
-    messages = input_messages(told.value, (item.as_text() for item in files.items()) if files else ())
+    messages = input_messages(own.value, (item.as_text() for item in files.items()) if files else ())
     if not messages:
-        raise told.error("the input holds no message", "write text, or messages with role and content")
+        raise own.error("the input has no message", "write text, or messages with role and content")
     suite = None if skips else shared.top.get("input")
-    variables = part.get("vars")
+    variables = value.get("vars")
     common = suite.value if suite else None
     if suite and variables:
-        common = templated(common, variables.value, shared.files.growth)  # type: ignore[arg-type]
+        common = templated(common, variables.mapping(), shared.files.budget)
     return [*input_messages(common), *messages]
 
 
-def _task(part: Part, shared: Shared, messages: list[Message]) -> Task:
-    """What the graders are told. Raises SuiteError for a test that nobody could judge."""
-    criteria = part.text("criteria", "expected_outcome") or ""
-    expected = part.get("expected_output")
-    if not criteria and not expected and not part.get("assertions", "assert", "evaluators", "rubrics"):
-        execution = part.get("execution")
+def _task(value: SuiteValue, shared: Shared, messages: list[Message]) -> Task:
+    """What graders get to know of the test. Raises SuiteError for a test that has nothing to be judged by."""
+    criteria = value.text("criteria", "expected_outcome") or ""
+    expected = value.get("expected_output")
+    if not criteria and not expected and not value.get("assertions", "assert", "evaluators", "rubrics"):
+        execution = value.get("execution")
         if not (execution and execution.get("evaluators")):
-            raise part.error("nothing says when the test is passed", "add criteria, expected_output or assertions")
-    told = part.get("metadata")
-    own: dict[str, object] = told.mapping().value if told else {}  # type: ignore[assignment]
+            raise value.error("nothing says when the test is passed", "add criteria, expected_output or assertions")
+    metadata = value.get("metadata")
     return Task(
         criteria=criteria,
         input=tuple(messages),
         expected_output=tuple(expected_messages(expected.value)) if expected else (),
-        metadata=merged(shared.metadata, own) or None,
+        metadata=merged(shared.metadata, metadata.mapping() if metadata else {}) or None,
     )
 
 
-def _prompt(part: Part, task: Task, entry: Entry, shared: Shared, warnings: list[Problem]) -> Prompt:
-    first = (entry.folder,) if entry.folder else ()
-    asked = prompt(task.input, lambda name: shared.files.found(name, *first))  # type: ignore[arg-type]
-    missing = islice(asked.missing, max(0, MOST_WARNINGS - len(warnings)))
-    warnings.extend(part.problem(f"there is no file {name}: the input goes without it") for name in missing)
-    if not asked.text.strip():
-        raise part.error("the input is empty", "say what the agent is to do")
-    if found := _UNUSABLE.search(asked.text):
-        raise part.error(f"the input holds a character that no program can be given: U+{ord(found[0]):04X}")
-    return asked
+def _prompt(value: SuiteValue, task: Task, test: WrittenTest, shared: Shared, warnings: list[Problem]) -> AgentPrompt:
+    first = (test.folder,) if test.folder else ()
+    prompt = agent_prompt(task.input, lambda name: shared.files.found(name, *first))  # type: ignore[arg-type]
+    missing = islice(prompt.missing, max(0, MAX_AGENTV_WARNINGS - len(warnings)))
+    warnings.extend(value.problem(f"there is no file {name}: the input goes without it") for name in missing)
+    if not prompt.text.strip():
+        raise value.error("the input is empty", "say what the agent is to do")
+    if found := _UNUSABLE.search(prompt.text):
+        raise value.error(f"the input contains a character that cannot be passed to a program: U+{ord(found[0]):04X}")
+    return prompt
 
 
-def _assertions(part: Part, entry: Entry, shared: Shared, task: Task, *, skips: bool) -> tuple[Assertion, ...]:
-    """The case's own, then the suite's; without any of them, a model is asked about the criteria."""
-    execution = part.get("execution")
-    own = part.get("assertions", "assert") or (execution and execution.get("evaluators")) or part.get("evaluators")
-    lists = [own, None if skips else shared.assertions]
-    made: list[Assertion] = []
-    if rubrics := part.get("rubrics"):
+def _assertions(
+    value: SuiteValue, test: WrittenTest, shared: Shared, task: Task, *, skips: bool
+) -> tuple[Assertion, ...]:
+    """The case's own, then the suite's; without any of them, the judge is asked about the criteria."""
+    execution = value.get("execution")
+    own = value.get("assertions", "assert") or (execution and execution.get("evaluators")) or value.get("evaluators")
+    assertions: list[Assertion] = []
+    if rubrics := value.get("rubrics"):
         question = {"type": "rubrics", "criteria": rubrics.value}
-        made.extend(assertions_of([question], where(rubrics, entry, shared, task)))
-    for told in lists:
-        if told and told.value != []:
-            made.extend(assertions_of(told.value, where(told, entry, shared, task)))
-    return tuple(made) or assertions_of([], where(own or part, entry, shared, task))
+        assertions.extend(assertions_of([question], entry_context(rubrics, test, shared, task)))
+    for entries in (own, None if skips else shared.assertions):
+        if entries and entries.value != []:
+            assertions.extend(assertions_of(entries.value, entry_context(entries, test, shared, task)))
+    return tuple(assertions) or assertions_of([], entry_context(own or value, test, shared, task))
 
 
-def where(part: Part, entry: Entry | None, shared: Shared, task: Task) -> Where:
-    """The place of a list of assertions."""
-    return Where(
-        folder=shared.files.folder,
-        location=part.location,
-        key_path=part.name,
-        roots=shared.files.roots,
-        case_folder=entry.folder if entry else None,
+def entry_context(entries: SuiteValue, test: WrittenTest | None, shared: Shared, task: Task) -> EntryContext:
+    """The context of a list of assertions."""
+    files = shared.files
+    return EntryContext(
+        folder=files.folder,
+        location=entries.location,
+        key_path=entries.name,
+        roots=files.roots,
+        case_folder=test.folder if test else None,
         task=task,
-        compat=shared.files.compat,
-        read=lambda file, _: shared.files.interpolated(shared.files.read(file)).value,
-        opener=shared.files.opener,
-        patterns=shared.files.so_far.patterns,
+        compat=files.compat,
+        read=lambda file, _: files.interpolated(files.read(file)).value,
+        opener=files.opener,
+        patterns=files.so_far.patterns,
     )
 
 
-def _threshold(execution: Part | None, of_suite: float) -> float:
+def _threshold(execution: SuiteValue | None, of_suite: float) -> float:
     own = execution.number("threshold", most=1) if execution else None
-    return of_suite if own is None else own
+    return of_suite if own is None else float(own)
 
 
-def _tags(part: Part | None, name: str) -> tuple[str, ...]:
-    """One tag, or several."""
-    told = part.get(name) if part else None
-    if told is None:
+def _tags(value: SuiteValue | None) -> tuple[str, ...]:
+    """``tags``: one, or a list."""
+    tags = value.get("tags") if value else None
+    if tags is None:
         return ()
-    return (told.as_text(),) if isinstance(told.value, str) else tuple(item.as_text() for item in told.items())
+    return (tags.as_text(),) if isinstance(tags.value, str) else tuple(item.as_text() for item in tags.items())
 
 
-def _unmet(part: Part) -> Literal["skip", "fail", "run"]:
-    word = part.text("on_dependency_failure") or "skip"
-    if word not in UNMET:
-        raise part.error("on_dependency_failure must be skip, fail or run")
-    return UNMET[word]
+def _on_dependency_failure(value: SuiteValue) -> Literal["skip", "fail", "run"]:
+    word = value.text("on_dependency_failure") or "skip"
+    if word not in ON_DEPENDENCY_FAILURE:
+        raise value.error("on_dependency_failure must be skip, fail or run")
+    return ON_DEPENDENCY_FAILURE[word]
+
+
+# --- dependencies -----------------------------------------------------------------------------------
+
+Graph = dict[str, list[str]]
+
+
+def unrunnable_cases(cases: Iterable[Case], known: Collection[str]) -> dict[str, str]:
+    """The ids of cases whose dependencies can never be met, and the reasons. Takes linear time.
+
+    A case may depend on an unknown case, on itself, or on a case that cannot be used. ``known``: the ids of all
+    tests, including those that cannot be used.
+    """
+    usable = {case.id: case for case in cases}
+    reasons: dict[str, str] = {}
+    for case in usable.values():
+        for other in case.depends_on:
+            if other not in known:
+                reasons[case.id] = f"depends on {other!r}, which is not a test of this suite"
+            elif other not in usable and case.on_dependency_failure != "run":
+                reasons[case.id] = f"depends on {other!r}, which cannot be used"
+    graph = {case.id: [other for other in case.depends_on if other in usable] for case in usable.values()}
+    reasons |= {case_id: f"depends on itself: {cycle}" for case_id, cycle in _cycles(graph).items()}
+    dependents = _reversed(graph)
+    waiting = list(reasons)
+    for case_id in waiting:  # the list grows while it is read
+        for other in dependents[case_id]:
+            if other not in reasons and usable[other].on_dependency_failure != "run":
+                reasons[other] = f"depends on {case_id!r}, which cannot be used"
+                waiting.append(other)
+    return {case_id: reasons[case_id] for case_id in usable if case_id in reasons}
+
+
+def _cycles(graph: Graph) -> dict[str, str]:
+    """For each case in a cycle, or on a path between two of them, the text of a cycle that it depends on."""
+    left = _unordered(graph)
+    left = _unordered(_reversed({name: [one for one in graph[name] if one in left] for name in left}))
+    cycles: dict[str, str] = {}
+    for name in filter(left.__contains__, graph):
+        path: dict[str, None] = {}
+        at = name
+        while at not in path and at not in cycles:
+            path[at] = None
+            at = next(other for other in graph[at] if other in left)
+        cycle = cycles.get(at) or _cycle_text(list(path)[list(path).index(at) :])
+        cycles |= dict.fromkeys(path, cycle)
+    return cycles
+
+
+def _cycle_text(cycle: list[str]) -> str:
+    names = [*cycle[:_SHOWN_IN_CYCLE], *(["…"] if len(cycle) > _SHOWN_IN_CYCLE else []), cycle[0]]
+    return " -> ".join(names)
+
+
+def _unordered(graph: Graph) -> set[str]:
+    """The names that are in a cycle, or depend on one."""
+    left = set(graph)
+    sorter = TopologicalSorter(graph)
+    with suppress(CycleError):
+        sorter.prepare()
+    while ready := sorter.get_ready():
+        left.difference_update(ready)
+        sorter.done(*ready)
+    return left
+
+
+def _reversed(graph: Mapping[str, list[str]]) -> Graph:
+    reverse: Graph = {name: [] for name in graph}
+    for name, others in graph.items():
+        for other in others:
+            reverse[other].append(name)
+    return reverse

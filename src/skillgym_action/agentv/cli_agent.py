@@ -1,6 +1,7 @@
-"""AgentV's ``cli`` targets: a line for the shell, with placeholders, that writes its answer to a file.
+"""Agent: AgentV's ``cli`` targets, a shell command with placeholders that writes its answer to a file.
 
-``{PROMPT} {PROMPT_FILE} {EVAL_ID} {ATTEMPT} {FILES} {OUTPUT_FILE}``, each as quoted words. Stdout is not read.
+The placeholders are ``{PROMPT} {PROMPT_FILE} {EVAL_ID} {ATTEMPT} {FILES} {OUTPUT_FILE}``; their values are quoted for
+the shell. Stdout is not read.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from skillgym_action.agentv.agent_output import of_text
+from skillgym_action.agentv.agent_output import transcript_of_text
+from skillgym_action.limits import MAX_CLI_TARGET_OUTPUT_BYTES
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Transcript, Trouble
 from skillgym_action.transcripts.trouble_signs import brief, crashed
@@ -19,12 +21,10 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = re.compile(r"\{(PROMPT|PROMPT_FILE|EVAL_ID|ATTEMPT|FILES|OUTPUT_FILE)\}")
 OUTPUT_FILE = "agentv-output"
-LARGEST = 10 * 1024 * 1024
-"""Bytes of an answer."""
 
 
 def invocation(session: Session) -> Invocation:
-    """``settings.files_format`` says how a file is named: ``{path}`` and ``{basename}``."""
+    """The shell command with its placeholders replaced. ``files_format``: how a file is written in ``{FILES}``."""
     prompt_file = session.scratch / "prompt.txt"
     form = session.agent.settings.get("files_format", "{path}")
     names = ((shlex.quote(str(file)), shlex.quote(file.name)) for file in session.files)
@@ -48,30 +48,30 @@ def invocation(session: Session) -> Invocation:
     )
 
 
-def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - a stand-in keeps no session
-    """The program is simply started again with the new prompt."""
+def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - there is no session to continue
+    """The program is started again, with the new prompt."""
     return invocation(session)
 
 
-def progress(line: str) -> Progress | None:  # noqa: ARG001 - its output is not read while it runs
-    """Nothing is known of steps."""
+def progress(line: str) -> Progress | None:  # noqa: ARG001 - the output is read at the end
+    """There is no progress to report."""
     return None
 
 
-def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - all is in the file
-    """The file is the answer, or a JSON object that tells more."""
+def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - the file has everything
+    """The transcript of the output file."""
     if not capture.collected or capture.exit_code:
         return Transcript()
-    return of_text(capture.collected[0].tail(LARGEST))
+    return transcript_of_text(capture.collected[0].tail(MAX_CLI_TARGET_OUTPUT_BYTES))
 
 
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:  # noqa: ARG001 - the file tells nothing of it
-    """How it ended; or that it wrote no file."""
+def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:  # noqa: ARG001 - the file has no errors
+    """A crash, or a missing output file."""
     if crash := crashed(capture):
-        said = brief(capture.stderr.tail(2000) or capture.stdout.tail(2000))
-        if not said or capture.ending is not Ending.EXITED:
+        message = brief(capture.stderr.tail(2000) or capture.stdout.tail(2000))
+        if not message or capture.ending is not Ending.EXITED:
             return crash
-        return Trouble(kind=crash.kind, message=f"{said} (exit code {capture.exit_code})")
+        return Trouble(kind=crash.kind, message=f"{message} (exit code {capture.exit_code})")
     if not capture.collected:
         return Trouble(kind="collection", message="the command wrote no {OUTPUT_FILE}")
     return None

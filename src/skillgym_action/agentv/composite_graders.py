@@ -1,13 +1,14 @@
-"""AgentV's grader of graders: members, and how one score comes of theirs."""
+"""AgentV's ``composite``: several graders, and the aggregators that make one grade of theirs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from skillgym_action.agentv.judge_prompts import asked
-from skillgym_action.assertions.grades import GOOD, Check, cannot_tell, checks_of, clamped, graded
+from skillgym_action.agentv.judge_questions import ScoreAnswer, grade_by_judge
+from skillgym_action.assertions.graders import PASSING_SCORE, CheckResult, checks_in, clamped, grade_of, not_gradable
 from skillgym_action.javascript.values import number, parsed, stringified, trimmed
+from skillgym_action.limits import MAX_GRADER_EVIDENCE_BYTES, MAX_GRADER_OUTPUT_BYTES, MIN_GRADER_SECONDS
 from skillgym_action.model.judge_question import Quoted
 from skillgym_action.model.scores import weighted_mean
 from skillgym_action.model.session import Ending, Invocation
@@ -15,51 +16,37 @@ from skillgym_action.model.session import Ending, Invocation
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from skillgym_action.agentv.judge_forms import FreeForm
-    from skillgym_action.assertions.grades import Grade
-    from skillgym_action.documents.entries import Entry
+    from skillgym_action.assertions.graders import Grade
+    from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.model.assertion import AssertionContext
 
 AGGREGATORS = ("weighted_average", "threshold", "code-grader", "llm-grader")
 RESULTS = "{{EVALUATOR_RESULTS_JSON}}"
-DECIDE = f"These are the results of several graders:\n{RESULTS}\n\nWhich score follows from them?"
-SHORTEST_LIMIT = 300.0
-LARGEST = 8 * 1024 * 1024
-TAIL = 2000
+JUDGE_PROMPT = f"These are the results of several graders:\n{RESULTS}\n\nWhich score follows from them?"
 
 
 class Member(Protocol):
-    """A grader with a name."""
+    """A grader with a name, by which aggregators refer to it."""
 
     @property
-    def name(self) -> str:
-        """As the aggregator calls it."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def diagnostic(self) -> bool:
-        """As a grader's."""
-        ...
+    def diagnostic(self) -> bool: ...
 
-    def grade(self, context: AssertionContext) -> Grade:
-        """As a grader's."""
-        ...
+    def grade(self, context: AssertionContext) -> Grade: ...
 
 
-Graded = tuple[tuple[str, "Grade"], ...]
+NamedGrades = tuple[tuple[str, "Grade"], ...]
 
 
 class Aggregator(Protocol):
-    """Makes one grade of the members', all of which could tell."""
+    """Makes one grade of the members' grades, none of which lacks a score."""
 
     @property
-    def diagnostic(self) -> bool:
-        """As a grader's."""
-        ...
+    def diagnostic(self) -> bool: ...
 
-    def aggregate(self, grades: Graded, context: AssertionContext) -> Grade:
-        """The one grade."""
-        ...
+    def aggregate(self, grades: NamedGrades, context: AssertionContext) -> Grade: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,97 +62,95 @@ class Composite:
         return self.aggregator.diagnostic and all(member.diagnostic for member in self.members)
 
     def grade(self, context: AssertionContext) -> Grade:
-        """Cannot tell as soon as a member cannot."""
+        """The aggregator's grade; not gradable if that is so for a member."""
         grades = tuple((member.name, member.grade(context)) for member in self.members)
         for name, grade in grades:
             if grade.passed is None:
-                return cannot_tell(f"{name}: {grade.explanation}", score=grade.score, evidence=grade.shown)
+                return not_gradable(f"{name}: {grade.explanation}", score=grade.score, evidence=grade.all_evidence)
         return self.aggregator.aggregate(grades, context)
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedAverage:
-    """The mean of the members' scores; a member that has no weight here has 1."""
+    """The weighted mean of the members' scores. ``weights`` are by name; the default is 1."""
 
     weights: dict[str, float]
     diagnostic: ClassVar[bool] = True
 
-    def aggregate(self, grades: Graded, _: AssertionContext) -> Grade:
-        """A check for each of the members'."""
+    def aggregate(self, grades: NamedGrades, _: AssertionContext) -> Grade:
         score = weighted_mean((grade.score or 0.0, self.weights.get(name, 1.0)) for name, grade in grades)
-        return graded(*_checks(grades), score=clamped(score))
+        return grade_of(*_checks(grades), score=clamped(score))
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """The share of members that passed; it has to be at least ``needed``."""
+class PassingShare:
+    """The share of members that passed; it has to be at least ``minimum``."""
 
-    needed: float
+    minimum: float
     diagnostic: ClassVar[bool] = True
 
-    def aggregate(self, grades: Graded, _: AssertionContext) -> Grade:
-        """The share is the score, whether it is enough or not."""
+    def aggregate(self, grades: NamedGrades, _: AssertionContext) -> Grade:
+        """The share is the score, also below the minimum."""
         passed = sum(grade.passed is True for _, grade in grades)
         score = passed / len(grades)
-        enough = score >= self.needed
-        told = Check(f"{passed} of {len(grades)} graders passed, {self.needed:g} of them are needed", enough)
-        return graded(told, *_checks(grades), score=score, passed=enough)
+        enough = score >= self.minimum
+        check = CheckResult(f"{passed} of {len(grades)} graders passed, {self.minimum:g} of them are needed", enough)
+        return grade_of(check, *_checks(grades), score=score, passed=enough)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ByProgram:
-    """A line for sh that reads the results on stdin and prints the score."""
+class ProgramAggregator:
+    """A line for sh that reads the members' grades on stdin and prints the score, as a JSON object."""
 
     command: str
     folder: Path
     diagnostic: ClassVar[bool] = False
 
-    def aggregate(self, grades: Graded, context: AssertionContext) -> Grade:
-        """Cannot tell, with a score of 0, when the program fails or prints no JSON object."""
-        limit = max(SHORTEST_LIMIT, context.timeout)
+    def aggregate(self, grades: NamedGrades, context: AssertionContext) -> Grade:
+        """Not gradable, with a score of 0, if the program fails or prints no JSON object."""
+        limit = max(MIN_GRADER_SECONDS, context.timeout)
         stdin = stringified({"results": _results(grades)}, indent=2)
         argv = ("sh", "-c", self.command)
         capture = context.execute(Invocation(argv=argv, cwd=self.folder, timeout=limit, stdin=stdin))
-        complaint = trimmed(capture.stderr.tail(TAIL)) or None
+        stderr = trimmed(capture.stderr.tail(MAX_GRADER_EVIDENCE_BYTES)) or None
         if capture.ending is not Ending.EXITED or capture.exit_code:
-            why = capture.error or f"{capture.ending}, exit code {capture.exit_code}"
-            return cannot_tell(f"the aggregator failed: {why}", score=0.0, evidence=complaint)
+            reason = capture.error or f"{capture.ending}, exit code {capture.exit_code}"
+            return not_gradable(f"the aggregator failed: {reason}", score=0.0, evidence=stderr)
         try:
-            said = parsed(trimmed(capture.stdout.tail(LARGEST)))
+            answer = parsed(trimmed(capture.stdout.tail(MAX_GRADER_OUTPUT_BYTES)))
         except ValueError as error:
-            return cannot_tell(f"the aggregator printed no JSON: {error}", score=0.0, evidence=complaint)
-        if not isinstance(said, dict):
-            return cannot_tell("the aggregator printed no JSON object", score=0.0, evidence=complaint)
-        score = clamped(number(said.get("score")) or 0.0)
-        verdict = {"pass": True, "fail": False}.get(str(said.get("verdict")))
-        checks = checks_of(said.get("assertions")) or (Check(f"the aggregator says {score:g}", bool(verdict)),)
-        return graded(*checks, score=score, passed=verdict)
+            return not_gradable(f"the aggregator printed no JSON: {error}", score=0.0, evidence=stderr)
+        if not isinstance(answer, dict):
+            return not_gradable("the aggregator printed no JSON object", score=0.0, evidence=stderr)
+        score = clamped(number(answer.get("score")) or 0.0)
+        verdict = {"pass": True, "fail": False}.get(str(answer.get("verdict")))
+        checks = checks_in(answer.get("assertions")) or (CheckResult(f"the aggregator says {score:g}", bool(verdict)),)
+        return grade_of(*checks, score=score, passed=verdict)
 
 
 @dataclass(frozen=True, slots=True)
-class ByJudge:
-    """The judge is shown the results and gives the score."""
+class JudgeAggregator:
+    """The judge reads the members' grades and gives the score."""
 
     prompt: str
     diagnostic: ClassVar[bool] = False
 
-    def aggregate(self, grades: Graded, context: AssertionContext) -> Grade:
-        """What the judge says; cannot tell without one."""
-        from skillgym_action.agentv.judge_forms import FreeForm
-
+    def aggregate(self, grades: NamedGrades, context: AssertionContext) -> Grade:
+        """The judge's grade; not gradable without a judge."""
         before, found, after = self.prompt.partition(RESULTS)
         results = (Quoted("the graders' results", stringified(_results(grades), indent=2)),) if found else ()
         parts = (before.strip(), *results, after.replace(RESULTS, "").strip())
-        return asked(context, tuple(part for part in parts if part), FreeForm, _decided)
+        return grade_by_judge(context, tuple(part for part in parts if part), ScoreAnswer, _grade_of_answer)
 
 
-def _decided(said: FreeForm) -> Grade:
-    checks = [Check(one.text, one.passed, one.evidence) for one in said.assertions]
-    return graded(*checks or [Check(f"the judge gives {said.score:g}", said.score >= GOOD)], score=said.score)
+def _grade_of_answer(answer: ScoreAnswer) -> Grade:
+    reasons = [CheckResult(one.text, one.passed, one.evidence) for one in answer.assertions]
+    checks = reasons or [CheckResult(f"the judge gives {answer.score:g}", answer.score >= PASSING_SCORE)]
+    return grade_of(*checks, score=answer.score)
 
 
-def _results(grades: Graded) -> dict[str, object]:
-    """The members' grades as AgentV tells them."""
+def _results(grades: NamedGrades) -> dict[str, object]:
+    """The members' grades in AgentV's form."""
     return {
         name: {
             "score": grade.score,
@@ -180,32 +165,33 @@ def _results(grades: Graded) -> dict[str, object]:
     }
 
 
-def _checks(grades: Graded) -> tuple[Check, ...]:
+def _checks(grades: NamedGrades) -> tuple[CheckResult, ...]:
     return tuple(replace(check, text=f"[{name}] {check.text}") for name, grade in grades for check in grade.checks)
 
 
-# --- what is written --------------------------------------------------------------------------------
+# --- in suite files ---------------------------------------------------------------------------------
 
 
-def weighted_average(aggregator: Entry) -> WeightedAverage:
-    """Raises SuiteError."""
-    weights = aggregator.value.get("weights", {})
+def weighted_average(aggregator: SuiteValue) -> WeightedAverage:
+    """The aggregator ``weighted_average``. Raises SuiteError."""
+    weights = aggregator.member("weights").value if aggregator.has("weights") else {}
     if not isinstance(weights, dict):
-        raise aggregator.wrong("weights", "a mapping of names to numbers")
+        raise aggregator.invalid("weights", "a mapping of names to numbers")
     for name, weight in weights.items():
         if number(weight) is None or weight < 0:
-            raise aggregator.error(f"must be a number, 0 or more, not {weight!r}", f"weights.{name}")
+            place = aggregator.member("weights").member(name)
+            raise place.error(f"must be a number, 0 or more, not {weight!r}")
     return WeightedAverage({str(name): float(weight) for name, weight in weights.items()})
 
 
-def share(aggregator: Entry) -> Share:
-    """Raises SuiteError."""
-    needed = aggregator.number("threshold", most=1)
-    if needed is None:
-        raise aggregator.wrong("threshold", "a number from 0 to 1")
-    return Share(needed)
+def passing_share(aggregator: SuiteValue) -> PassingShare:
+    """The aggregator ``threshold``. Raises SuiteError."""
+    minimum = aggregator.number("threshold", most=1)
+    if minimum is None:
+        raise aggregator.invalid("threshold", "a number from 0 to 1")
+    return PassingShare(minimum)
 
 
-def by_program(aggregator: Entry, folder: Path) -> ByProgram:
-    """Raises SuiteError."""
-    return ByProgram(command=aggregator.needed_text("path"), folder=folder)
+def program_aggregator(aggregator: SuiteValue, folder: Path) -> ProgramAggregator:
+    """The aggregator ``code-grader``. Raises SuiteError."""
+    return ProgramAggregator(command=aggregator.required_text("path"), folder=folder)

@@ -1,16 +1,20 @@
-"""AgentV's grader of structured answers: fields of a JSON answer against those of the expected one."""
+"""AgentV's ``field-accuracy``: compares fields of a JSON answer with those of the expected one."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from skillgym_action.assertions.grades import Check, all_or_nothing, graded
-from skillgym_action.javascript.dates import day_of
+from skillgym_action.assertions.graders import CheckResult, all_or_nothing, grade_of
 from skillgym_action.javascript.values import (
+    MISSING,
     is_true,
     leading_number,
+    member_at,
     number,
     parsed,
     same,
@@ -24,23 +28,29 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from skillgym_action.assertions.grades import Grade
-    from skillgym_action.documents.entries import Entry
+    from skillgym_action.assertions.graders import Grade
+    from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.model.assertion import AssertionContext
 
 MATCHES = ("exact", "numeric_tolerance", "date")
 AGGREGATIONS = ("weighted_average", "all_or_nothing")
-_NOTHING = object()
 _FENCE = re.compile(r"```json\n?|```")
-_INDEX = re.compile(r"[0-9]{1,9}")
-_STEP = re.compile(r"[^.\[\]]+")
+_KEY = re.compile(r"[^.\[\]]+")  # of a path such as a.b[0].c
 _SLASHED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})")
-_SHOWN = 80
+_SHOWN_CHARACTERS = 80
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.IGNORECASE)
+_MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?", re.IGNORECASE)
+_YEAR = re.compile(r"\b\d{4}\b")
+_ZONE_NAME = re.compile(r"(?:GMT|UTC)(?=[+-])|\([^()]*\)")
+_DAY_FORMATS = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%m/%d/%Y", "%m-%d-%Y", "%m.%d.%Y", "%Y-%m", "%Y", "%b %Y")
+_TIME_FORMATS = ("", " %H:%M", " %H:%M:%S", " %H:%M %z", " %H:%M:%S %z", " %I:%M %p", " %I:%M:%S %p")
+_DATE_FORMATS = tuple(day + time for day in _DAY_FORMATS for time in _TIME_FORMATS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Field:
-    """One field. ``tolerance`` is a difference, or with ``relative`` a share of the expected number."""
+    """A field to compare. ``tolerance`` is a difference, or with ``relative`` a share of the expected number."""
 
     path: str
     match: str
@@ -50,19 +60,22 @@ class Field:
     relative: bool = False
     formats: tuple[str, ...] = ()
 
-    def compare(self, expected: object, answered: object) -> tuple[Check, float]:
-        """A check, and its weight: an optional field that is missing has none."""
-        wanted, got = _at(expected, self.path), _at(answered, self.path)
-        if wanted is _NOTHING:
-            return Check(f"{self.path}: nothing is expected", passed=True), self.weight
-        if got is _NOTHING:
+    def compare(self, expected: object, answer: object) -> tuple[CheckResult, float]:
+        """A check and its weight, which is 0 for an optional field that is missing."""
+        keys = _KEY.findall(self.path)
+        wanted, got = member_at(expected, keys), member_at(answer, keys)
+        if wanted is MISSING:
+            return CheckResult(f"{self.path}: nothing is expected", passed=True), self.weight
+        if got is MISSING:
             missing = "is missing" if self.required else "is missing, and optional"
-            return Check(f"{self.path} {missing}", passed=not self.required), self.weight if self.required else 0.0
-        passed = self._holds(wanted, got)
+            return CheckResult(
+                f"{self.path} {missing}", passed=not self.required
+            ), self.weight if self.required else 0.0
+        passed = self._matches(wanted, got)
         text = f"{self.path} is {_shown(got)}" + ("" if passed else f", not {_shown(wanted)}")
-        return Check(text, passed), self.weight
+        return CheckResult(text, passed), self.weight
 
-    def _holds(self, wanted: object, got: object) -> bool:
+    def _matches(self, wanted: object, got: object) -> bool:
         if self.match == "date":
             return _day(wanted, self.formats) == _day(got, self.formats) is not None
         if self.match == "numeric_tolerance":
@@ -72,104 +85,94 @@ class Field:
     def _is_near(self, wanted: float | None, got: float | None) -> bool:
         if wanted is None or got is None:
             return False
-        off = abs(got - wanted)
+        difference = abs(got - wanted)
         if self.relative and wanted:
-            off /= abs(wanted)
-        return off <= self.tolerance and off < float("inf")
+            difference /= abs(wanted)
+        return difference <= self.tolerance and difference < float("inf")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FieldAccuracy:
-    """Fields of the answer are those of the expected output."""
+    """Fields of the answer equal those of the expected output. With ``all_fields``, 1 only if every field does."""
 
     fields: tuple[Field, ...]
     expected: object
-    whole: bool = False
+    all_fields: bool = False
 
     diagnostic: ClassVar[bool] = True
 
     def grade(self, context: AssertionContext) -> Grade:
-        """The weighted mean of the fields; with ``whole``, 1 only if none is wrong."""
         try:
-            answered = _object_in(context.report.final_output if context.report else "")
+            answer = _json_in(context.report.final_output if context.report else "")
         except ValueError as error:
-            return all_or_nothing(Check(f"the answer holds no JSON: {error}", passed=False))
+            return all_or_nothing(CheckResult(f"the answer contains no JSON: {error}", passed=False))
         if not is_true(self.expected):
-            return all_or_nothing(Check("the case has no expected_output with data", passed=False))
-        compared = [field.compare(self.expected, answered) for field in self.fields]
+            return all_or_nothing(CheckResult("the case has no expected_output with data", passed=False))
+        compared = [field.compare(self.expected, answer) for field in self.fields]
         checks = [check for check, _ in compared]
-        if self.whole:
+        if self.all_fields:
             return all_or_nothing(*checks)
-        return graded(*checks, score=weighted_mean((float(check.passed), weight) for check, weight in compared))
+        return grade_of(*checks, score=weighted_mean((float(check.passed), weight) for check, weight in compared))
 
 
-def field_accuracy(entry: Entry, expected_output: Sequence[object]) -> FieldAccuracy:
+def field_accuracy(entry: SuiteValue, expected_output: Sequence[object]) -> FieldAccuracy:
     """``field-accuracy``. Raises SuiteError."""
     fields = tuple(map(_field, entry.children("fields")))
     if not fields:
-        raise entry.wrong("fields", "a list of fields that is not empty")
-    whole = entry.choice("aggregation", AGGREGATIONS) == "all_or_nothing"
-    return FieldAccuracy(fields=fields, expected=_expected(expected_output), whole=whole)
+        raise entry.invalid("fields", "a list of fields that is not empty")
+    all_fields = entry.choice("aggregation", AGGREGATIONS) == "all_or_nothing"
+    return FieldAccuracy(fields=fields, expected=_expected(expected_output), all_fields=all_fields)
 
 
-def _field(item: Entry) -> Field:
+def _field(item: SuiteValue) -> Field:
     match = item.choice("match", MATCHES)
     if match is None:
-        raise item.wrong("match", f"one of {', '.join(MATCHES)}")
+        raise item.invalid("match", f"one of {', '.join(MATCHES)}")
     weight = item.number("weight")
     return Field(
-        path=item.needed_text("path"),
+        path=item.required_text("path"),
         match=match,
         required=item.flag("required", default=True),
         weight=1.0 if weight is None else weight,
         tolerance=item.number("tolerance") or 0.0,
         relative=item.flag("relative"),
-        formats=item.texts("formats"),
+        formats=item.scalar_texts("formats"),
     )
 
 
 def _expected(messages: Sequence[object]) -> object:
-    """The data of the last message of the assistant that has any; None where none has."""
+    """The JSON value in the last message of the assistant that has one; None if there is none."""
     for message in reversed(messages):
         content = message.get("content") if isinstance(message, dict) and message.get("role") == "assistant" else None
         if isinstance(content, dict | list):
             return content
         if isinstance(content, str):
             try:
-                return _object_in(content)
+                return _json_in(content)
             except ValueError:
                 continue
     return None
 
 
-def _object_in(text: str) -> object:
-    """The JSON value in a text: from the first brace to the last, without the marks of a block of code."""
+def _json_in(text: str) -> object:
+    """The JSON value in a text: from the first brace to the last, without code fences. Raises ValueError."""
     text = trimmed(_FENCE.sub("", text))
     first, last = text.find("{"), text.rfind("}")
     return parsed(text[first : last + 1] if 0 <= first < last else text)
-
-
-def _at(value: object, path: str) -> object:
-    """What stands at ``a.b[0].c``."""
-    for step in _STEP.findall(path):
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and _INDEX.fullmatch(step) and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return _NOTHING
-    return value
 
 
 def _number(value: object) -> float | None:
     return leading_number(value) if isinstance(value, str) else number(value)
 
 
+# --- dates ------------------------------------------------------------------------------------------
+
+
 def _day(value: object, formats: tuple[str, ...]) -> date | None:
-    """The day a value names: as ``Date.parse`` reads it, else in the order that the formats tell."""
+    """The day of a value. Numbers such as 31/12/2025 that are no date in US order are read in the order of formats."""
     text = trimmed(text_of(value))
-    if not text or (day := day_of(text)):
-        return day if text else None
+    if day := day_of(text):
+        return day
     if slashed := _SLASHED.fullmatch(text):
         first, second, year = map(int, slashed.groups())
         american = any("MM/DD" in form or "MM-DD" in form for form in formats)
@@ -180,6 +183,47 @@ def _day(value: object, formats: tuple[str, ...]) -> date | None:
     return None
 
 
+def day_of(text: str) -> date | None:
+    """The day in UTC that a text names; None if it is not a date. Times without a zone are in UTC.
+
+    AgentV uses ``Date.parse`` of JavaScript. What people write is read as there; what only ``Date.parse`` makes a
+    date of is none, such as days that do not exist, years of two digits and single numbers.
+    """
+    text = _MONTH.sub(r"\1", _ZONE_NAME.sub("", text)).strip()
+    for read in (_iso_time, _mail_time, _numeric_time):
+        with suppress(ValueError, OverflowError):
+            time = read(text)
+            return (time.astimezone(UTC) if time.tzinfo else time).date()
+    return None
+
+
+def _iso_time(text: str) -> datetime:
+    """A time in the extended format of ISO 8601. Raises ValueError for all others, as ``Date.parse`` gives NaN."""
+    if not _ISO.fullmatch(text):
+        raise ValueError(text)
+    return datetime.fromisoformat(text)
+
+
+def _mail_time(text: str) -> datetime:
+    """A time as in mails, and as JavaScript's ``Date`` writes it: with the name of a month. Raises ValueError."""
+    if not _MONTH.search(text) or not _YEAR.search(text):
+        raise ValueError(text)
+    if ":" not in text:
+        text = f"{text} 00:00:00 +0000"
+    try:
+        return parsedate_to_datetime(text)
+    except (TypeError, IndexError) as error:  # how the standard library reports some texts that it cannot read
+        raise ValueError(text) from error
+
+
+def _numeric_time(text: str) -> datetime:
+    """A time in one of ``_DATE_FORMATS``. Raises ValueError."""
+    for form in _DATE_FORMATS:
+        with suppress(ValueError):
+            return datetime.strptime(text, form)  # noqa: DTZ007 - times without a zone are in UTC
+    raise ValueError(text)
+
+
 def _shown(value: object) -> str:
     text = stringified(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

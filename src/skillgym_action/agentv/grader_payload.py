@@ -1,4 +1,4 @@
-"""What a grader's program finds on its stdin: the case and the session, in AgentV's own keys."""
+"""The stdin of a grader's program: the case and the session as JSON, with AgentV's keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skillgym_action.transcripts.tool_calls import calls_of, is_reply, model_rou
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from skillgym_action.agentv.assertions import Task
+    from skillgym_action.agentv.grader_context import Task
     from skillgym_action.model.assertion import AssertionContext
     from skillgym_action.model.session_report import SessionReport, Usage
     from skillgym_action.transcripts.tool_calls import Call
@@ -31,7 +31,7 @@ def payload(task: Task, context: AssertionContext, config: Mapping[str, object],
     summary = _summary(report, calls)
     usage = _usage(report.usage)
     timing = {"duration_ms": report.duration_ms, "start_time": report.started_at, "end_time": report.ended_at}
-    told: dict[str, object] = {
+    content: dict[str, object] = {
         "criteria": task.criteria,
         "expected_output": list(task.expected_output),
         "output": replies if legacy else report.final_output,
@@ -61,11 +61,11 @@ def payload(task: Task, context: AssertionContext, config: Mapping[str, object],
         "case_dir": str(task.folder) if task.folder else None,
         "config": dict(config) or None,
     }
-    return stringified(_snake_keys(told), indent=2)
+    return stringified(_snake_keys(content), indent=2)
 
 
 def _as_text(message: object) -> object:
-    """A message of the input, its content as the agent was given it. Files stay what they are."""
+    """A message of the input with its content as text, as in the prompt. Messages that name files stay as they are."""
     if not isinstance(message, dict):
         return message
     content = message.get("content")
@@ -84,13 +84,13 @@ def _text_of(block: object) -> str | None:
 
 def _replies(report: SessionReport, calls: tuple[Call, ...]) -> list[dict[str, object]]:
     """The assistant's messages, each with the calls that followed it."""
-    said = [event for event in report.events if is_reply(event) and isinstance(event, Message)]
-    messages = [_message(event.text, event.at) for event in said]
+    replies = [event for event in report.events if is_reply(event) and isinstance(event, Message)]
+    messages = [_message(event.text, event.at) for event in replies]
     if not messages and (calls or report.final_output):
         messages = [_message(report.final_output, None)]
-    for place, message in enumerate(messages):
-        first = place == 0
-        own = [call for call in calls if call.after == place + 1 or (first and call.after == 0)]
+    for index, message in enumerate(messages):
+        # Calls before the first message belong to it.
+        own = [call for call in calls if call.after == index + 1 or (index == 0 and call.after == 0)]
         if own:
             message["tool_calls"] = list(map(_call, own))
     return messages
@@ -101,9 +101,9 @@ def _message(text: str, at: str | None) -> dict[str, object]:
 
 
 def _call(call: Call) -> dict[str, object]:
-    told = {"output": call.output, "duration_ms": call.duration_ms, "start_time": call.at}
-    given = {key: value for key, value in told.items() if value is not None}
-    return {"tool": call.tool, "input": call.args, **given}
+    optional = {"output": call.output, "duration_ms": call.duration_ms, "start_time": call.at}
+    known = {key: value for key, value in optional.items() if value is not None}
+    return {"tool": call.tool, "input": call.args, **known}
 
 
 def _summary(report: SessionReport, calls: tuple[Call, ...]) -> dict[str, object]:
@@ -125,12 +125,12 @@ def _summary(report: SessionReport, calls: tuple[Call, ...]) -> dict[str, object
 def _events(report: SessionReport, calls: tuple[Call, ...]) -> list[dict[str, object]]:
     replies = [event for event in report.events if is_reply(event) and isinstance(event, Message)]
     events: list[dict[str, object]] = []
-    for place, event in enumerate([None, *replies]):
+    for index, event in enumerate([None, *replies]):
         if event is not None:
             message = {"role": "assistant", "content": event.text}
-            events.append({"event_id": f"message-{place - 1}", "type": "message", "message": message})
+            events.append({"event_id": f"message-{index - 1}", "type": "message", "message": message})
         for call in calls:
-            if call.after == place:
+            if call.after == index:
                 tool = {"name": call.tool, "input": call.args, "output": call.output}
                 events.append({"event_id": f"tool-{len(events)}", "type": "tool_call", "tool": tool})
     return [{**event, "ordinal": ordinal} for ordinal, event in enumerate(events)]

@@ -18,8 +18,8 @@ ROLES = ("system", "user", "assistant", "tool")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Prompt:
-    """What the agent is given, the files that go with it, and the names of files that are not there."""
+class AgentPrompt:
+    """The prompt of a test, the files that it names, and the names of files that do not exist."""
 
     text: str
     files: tuple[Path, ...]
@@ -27,7 +27,10 @@ class Prompt:
 
 
 def input_messages(value: object, files: Iterable[str] = ()) -> list[Message]:
-    """A text is a message of the user's, and so is an object that is none; ``files`` go before a text."""
+    """The messages of ``input``. Text, and an object that is no message, become a message of the user.
+
+    ``files`` are named before a text.
+    """
     if isinstance(value, str):
         blocks = [{"type": "file", "value": name} for name in files]
         content: object = [*blocks, {"type": "text", "value": value}] if blocks else value
@@ -40,7 +43,7 @@ def input_messages(value: object, files: Iterable[str] = ()) -> list[Message]:
 
 
 def expected_messages(value: object) -> list[Message]:
-    """Anything but messages is what an assistant's message says."""
+    """The messages of ``expected_output``; any other value becomes the content of an assistant's message."""
     if isinstance(value, list) and value and all(map(_is_message, value)):
         return list(value)
     if _is_message(value):
@@ -49,7 +52,7 @@ def expected_messages(value: object) -> list[Message]:
 
 
 def _in_blocks(message: Message) -> Message:
-    """A text in a list is a block like the others."""
+    """The message, with texts in its list of blocks as blocks of their own."""
     content = message.get("content")
     if not isinstance(content, list):
         return message
@@ -63,8 +66,11 @@ def _is_message(value: object) -> bool:
     return isinstance(value.get("content"), str | dict | list) or isinstance(value.get("tool_calls"), list)
 
 
-def prompt(messages: Iterable[Message], found: Callable[[str], Path | None]) -> Prompt:
-    """One text: roles are marked where an assistant or a tool speaks, or where more than one message says something."""
+def agent_prompt(messages: Iterable[Message], find: Callable[[str], Path | None]) -> AgentPrompt:
+    """The messages as one text, in AgentV's form. ``find`` returns the path of a file that a message names.
+
+    Roles are marked if an assistant or a tool speaks, or if more than one message has text.
+    """
     files: list[Path] = []
     missing: list[str] = []
 
@@ -77,19 +83,19 @@ def prompt(messages: Iterable[Message], found: Callable[[str], Path | None]) -> 
         if block.get("type") not in FILES:
             return _text(value if value is not None else block.get("text"))
         name = value if isinstance(value, str) else ""
-        if not (file := found(name)):
+        if not (file := find(name)):
             missing.append(name)
             return ""
         files.append(file)
         return f'<file: path="{file}">'
 
-    said = [(message, [text for block in _blocks(message) if (text := shown(block))]) for message in messages]
-    visible = [(str(message["role"]), texts) for message, texts in said if any(text.strip() for text in texts)]
-    if len(visible) > 1 or any(message["role"] in {"assistant", "tool"} for message, _ in said):
+    spoken = [(message, [text for block in _blocks(message) if (text := shown(block))]) for message in messages]
+    visible = [(str(message["role"]), texts) for message, texts in spoken if any(text.strip() for text in texts)]
+    if len(visible) > 1 or any(message["role"] in {"assistant", "tool"} for message, _ in spoken):
         text = "\n\n".join(f"@[{role.capitalize()}]:\n" + "\n".join(texts) for role, texts in visible)
     else:
         text = "\n\n".join(stripped for _, texts in visible for text in texts if (stripped := text.strip()))
-    return Prompt(text=text, files=tuple(files), missing=tuple(missing))
+    return AgentPrompt(text=text, files=tuple(files), missing=tuple(missing))
 
 
 def _blocks(message: Mapping[str, object]) -> list[object]:

@@ -1,154 +1,156 @@
-"""AgentV's graders of a session's figures: time, money, tokens, calls. What is not known is not within a limit."""
+"""AgentV's graders of a session's metrics: time, cost, tokens, calls. An unknown metric is not within its limit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from skillgym_action.assertions.grades import Check, all_or_nothing, graded
+from skillgym_action.assertions.graders import CheckResult, all_or_nothing, grade_of
 from skillgym_action.transcripts.tool_calls import calls_of, model_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skillgym_action.assertions.grades import Grade
-    from skillgym_action.documents.entries import Entry
+    from skillgym_action.assertions.graders import Grade
+    from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.model.assertion import AssertionContext
     from skillgym_action.model.session_report import SessionReport
 
-EXPLORING = frozenset(["read", "grep", "glob", "search", "list", "Read", "Grep", "Glob", "WebSearch", "WebFetch"])
-"""Tools that only look."""
-TOLERANCE = 0.2
+EXPLORATION_TOOLS = frozenset(
+    ["read", "grep", "glob", "search", "list", "Read", "Grep", "Glob", "WebSearch", "WebFetch"]
+)
+"""Tools that read and change nothing. AgentV's list."""
+DEFAULT_TOLERANCE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """Something of a session that can be counted; ``shown`` formats it."""
+class Metric:
+    """Something about a session that can be counted; ``form`` is its format string."""
 
     name: str
-    shown: str
-    of: Callable[[SessionReport], float | None]
+    form: str
+    value: Callable[[SessionReport], float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """A figure and the most it may be."""
+class MetricLimit:
+    """A metric and its maximum."""
 
-    figure: Figure
+    metric: Metric
     most: float
 
-    def check(self, report: SessionReport) -> Check:
-        """Whether the session keeps it."""
-        figure, value = self.figure, self.figure.of(report)
+    def check(self, report: SessionReport) -> CheckResult:
+        """Whether the session is within the limit."""
+        metric, value = self.metric, self.metric.value(report)
         if value is None:
-            return Check(f"{figure.name}: not known", passed=False)
+            return CheckResult(f"{metric.name}: not known", passed=False)
         passed = value <= self.most
-        comparison = f"{figure.shown.format(value)} {'<=' if passed else '>'} {figure.shown.format(self.most)}"
-        return Check(f"{figure.name}: {comparison}", passed)
+        comparison = f"{metric.form.format(value)} {'<=' if passed else '>'} {metric.form.format(self.most)}"
+        return CheckResult(f"{metric.name}: {comparison}", passed)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Within:
-    """Every figure is within its limit: 1 or 0, or with ``share`` the share of those that are.
+class MetricLimits:
+    """Every metric is within its limit: 1 or 0, or with ``share`` the share of those that are.
 
-    ``exploration``: the share of tool calls that should only look, and how far off it may be.
+    ``exploration``: the wanted share of tool calls that only explore, and the tolerance.
     """
 
-    limits: tuple[Limit, ...]
+    limits: tuple[MetricLimit, ...]
     share: bool = False
     exploration: tuple[float, float] | None = None
 
     diagnostic: ClassVar[bool] = True
 
     def grade(self, context: AssertionContext) -> Grade:
-        """A check for each limit."""
         report = context.report
         if report is None:
-            return all_or_nothing(Check("nothing is known of the session", passed=False))
+            return all_or_nothing(CheckResult("nothing is known of the session", passed=False))
         checks = [limit.check(report) for limit in self.limits]
         if self.exploration:
-            checks.append(_explored(report, *self.exploration))
-        return graded(*checks) if self.share else all_or_nothing(*checks)
+            checks.append(_exploration(report, *self.exploration))
+        return grade_of(*checks) if self.share else all_or_nothing(*checks)
 
 
-def _explored(report: SessionReport, target: float, tolerance: float) -> Check:
+def _exploration(report: SessionReport, target: float, tolerance: float) -> CheckResult:
     calls = calls_of(report)
     if not calls:
-        return Check("exploration: there were no tool calls", passed=False)
-    ratio = sum(call.tool in EXPLORING for call in calls) / len(calls)
+        return CheckResult("exploration: there were no tool calls", passed=False)
+    ratio = sum(call.tool in EXPLORATION_TOOLS for call in calls) / len(calls)
     passed = abs(ratio - target) <= tolerance
-    told = f"{ratio:.2f} is {'' if passed else 'not '}within {tolerance:g} of {target:g}"
-    return Check(f"exploration: {told}", passed)
+    return CheckResult(
+        f"exploration: {ratio:.2f} is {'' if passed else 'not '}within {tolerance:g} of {target:g}", passed
+    )
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- metrics ----------------------------------------------------------------------------------------
 
 
 def _tokens(*names: str) -> Callable[[SessionReport], float | None]:
-    """A sum of tokens. Unknown only where neither input nor output is known."""
+    """A sum of tokens; unknown only if neither input nor output is known."""
 
-    def of(report: SessionReport) -> float | None:
+    def tokens(report: SessionReport) -> float | None:
         usage = report.usage
         if usage.input_tokens is None and usage.output_tokens is None:
             return None
         return sum(getattr(usage, f"{name}_tokens") or 0 for name in names)
 
-    return of
+    return tokens
 
 
-_DURATION = Figure("duration", "{:.10g} ms", lambda report: report.duration_ms)
-_COST = Figure("cost", "${:.4f}", lambda report: report.cost.usd)
+_DURATION = Metric("duration", "{:.10g} ms", lambda report: report.duration_ms)
+_COST = Metric("cost", "${:.4f}", lambda report: report.cost.usd)
 METRICS = {
-    "max_tool_calls": Figure("tool calls", "{:g}", lambda report: len(calls_of(report))),
-    "max_llm_calls": Figure("model calls", "{:g}", model_rounds),
-    "max_tokens": Figure("tokens", "{:.10g}", _tokens("input", "output", "reasoning")),
+    "max_tool_calls": Metric("tool calls", "{:g}", lambda report: len(calls_of(report))),
+    "max_llm_calls": Metric("model calls", "{:g}", model_rounds),
+    "max_tokens": Metric("tokens", "{:.10g}", _tokens("input", "output", "reasoning")),
     "max_cost_usd": _COST,
     "max_duration_ms": _DURATION,
 }
 TOKENS = {
-    "max_input": Figure("input tokens", "{:.10g}", _tokens("input")),
-    "max_output": Figure("output tokens", "{:.10g}", _tokens("output", "reasoning")),
-    "max_total": Figure("input, output and cached tokens", "{:.10g}", _tokens("input", "output", "reasoning", "cache")),
+    "max_input": Metric("input tokens", "{:.10g}", _tokens("input")),
+    "max_output": Metric("output tokens", "{:.10g}", _tokens("output", "reasoning")),
+    "max_total": Metric("input, output and cached tokens", "{:.10g}", _tokens("input", "output", "reasoning", "cache")),
 }
 
 
-# --- what is written --------------------------------------------------------------------------------
+# --- in suite files ---------------------------------------------------------------------------------
 
 
-def execution_metrics(entry: Entry, _: str) -> Within:
+def execution_metrics(entry: SuiteValue, _: str) -> MetricLimits:
     """``execution-metrics``. Raises SuiteError."""
     limits = _limits(entry, METRICS)
     target = entry.number("target_exploration_ratio")
     tolerance = entry.number("exploration_tolerance")
     if not limits and target is None:
         raise entry.error(f"needs one of {', '.join(METRICS)}, target_exploration_ratio")
-    exploration = None if target is None else (target, TOLERANCE if tolerance is None else tolerance)
-    return Within(limits=limits, share=True, exploration=exploration)
+    exploration = None if target is None else (target, DEFAULT_TOLERANCE if tolerance is None else tolerance)
+    return MetricLimits(limits=limits, share=True, exploration=exploration)
 
 
-def token_usage(entry: Entry, _: str) -> Within:
+def token_usage(entry: SuiteValue, _: str) -> MetricLimits:
     """``token-usage``. Raises SuiteError."""
     if not (limits := _limits(entry, TOKENS)):
         raise entry.error(f"needs one of {', '.join(TOKENS)}")
-    return Within(limits=limits)
+    return MetricLimits(limits=limits)
 
 
-def latency(entry: Entry, _: str) -> Within:
+def latency(entry: SuiteValue, _: str) -> MetricLimits:
     """``latency``. Raises SuiteError."""
-    return Within(limits=(Limit(_DURATION, _needed(entry, "threshold", "milliseconds")),))
+    return MetricLimits(limits=(MetricLimit(_DURATION, _required_number(entry, "threshold", "milliseconds")),))
 
 
-def cost(entry: Entry, _: str) -> Within:
+def cost(entry: SuiteValue, _: str) -> MetricLimits:
     """``cost``. Raises SuiteError."""
-    return Within(limits=(Limit(_COST, _needed(entry, "budget", "US dollars")),))
+    return MetricLimits(limits=(MetricLimit(_COST, _required_number(entry, "budget", "US dollars")),))
 
 
-def _limits(entry: Entry, figures: dict[str, Figure]) -> tuple[Limit, ...]:
-    given = ((figure, entry.number(key)) for key, figure in figures.items())
-    return tuple(Limit(figure, most) for figure, most in given if most is not None)
+def _limits(entry: SuiteValue, metrics: dict[str, Metric]) -> tuple[MetricLimit, ...]:
+    limits = ((metric, entry.number(key)) for key, metric in metrics.items())
+    return tuple(MetricLimit(metric, most) for metric, most in limits if most is not None)
 
 
-def _needed(entry: Entry, key: str, unit: str) -> float:
+def _required_number(entry: SuiteValue, key: str, unit: str) -> float:
     if (value := entry.number(key)) is None:
-        raise entry.wrong(key, f"a number of {unit}")
+        raise entry.invalid(key, f"a number of {unit}")
     return value

@@ -1,10 +1,10 @@
-"""AgentV's ``mock`` targets: they always give the same answer. No model, no program to speak of."""
+"""Agent: AgentV's ``mock`` targets, which always give the same answer."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.agentv.agent_output import answered
+from skillgym_action.agentv.agent_output import transcript_of_answer
 from skillgym_action.model.session import Invocation
 from skillgym_action.transcripts.trouble_signs import crashed
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 
 def invocation(session: Session) -> Invocation:
-    """Nothing has to be started, unless the target wants to wait."""
+    """No process, or ``sleep`` for a target with a delay."""
     delay = session.agent.settings.get("delay", "0")
     return Invocation(argv=() if delay == "0" else ("sleep", delay), cwd=session.workspace, timeout=session.timeout)
 
 
-def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - there is nothing to continue
-    """The same once more."""
+def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - there is no session to continue
+    """The same again."""
     return invocation(session)
 
 
 def progress(line: str) -> Progress | None:  # noqa: ARG001 - it prints nothing
-    """There are no steps."""
+    """There is no progress to report."""
     return None
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - it prints nothing
-    """The answer."""
-    return answered(session.agent.settings.get("response", ""))
+    """The target's answer."""
+    return transcript_of_answer(session.agent.settings.get("response", ""))
 
 
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:  # noqa: ARG001 - the answer is always fine
-    """None but a machine that cannot wait."""
+def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:  # noqa: ARG001 - only the delay can fail
+    """A crash of ``sleep``."""
     return crashed(capture)

@@ -1,10 +1,10 @@
-"""AgentV's ``replay`` targets: recorded answers from a file of lines, looked up by suite, test and target."""
+"""Agent: AgentV's ``replay`` targets, recorded answers in a JSONL file, found by suite, test and target."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.agentv.agent_output import of_object
+from skillgym_action.agentv.agent_output import transcript_of_object
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Transcript, Trouble
 from skillgym_action.transcripts.lenient_json import Loose, object_in
@@ -17,38 +17,41 @@ SCHEMA = "agentv.replay_fixture.v1"
 
 
 def invocation(session: Session) -> Invocation:
-    """The file is read by a program, since an adapter touches nothing."""
+    """``cat`` of the file: agents do no input or output themselves."""
     return Invocation(argv=("cat", session.agent.settings["fixtures"]), cwd=session.workspace, timeout=session.timeout)
 
 
-def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - a recording is not continued
-    """The recording once more."""
+def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - there is no session to continue
+    """The same again."""
     return invocation(session)
 
 
 def progress(line: str) -> Progress | None:  # noqa: ARG001 - a recording is read as a whole
-    """There are no steps."""
+    """There is no progress to report."""
     return None
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:
-    """The one line that fits; none and several are trouble."""
-    found = [told for line in capture.stdout.lines() if (told := object_in(line)) and _fits(told, session)]
-    if len(found) == 1 and (recorded := of_object(found[0])):
+    """The transcript of the line that matches the session; no line, and several lines, are trouble."""
+    found = [one for line in capture.stdout.lines() if (one := object_in(line)) and _matches(one, session)]
+    if len(found) == 1 and (recorded := transcript_of_object(found[0])):
         return recorded
-    what = "nothing" if not found else f"{len(found)} answers" if len(found) > 1 else "an answer without output"
+    what = "no answer" if not found else f"{len(found)} answers" if len(found) > 1 else "an answer without output"
     wanted = session.agent.settings.get("source_target", session.key[2])
-    message = f"{session.agent.settings['fixtures']} holds {what} for the test {session.case_id!r} on {wanted!r}"
+    message = f"{session.agent.settings['fixtures']} has {what} for the test {session.case_id!r} on {wanted!r}"
     return Transcript(trouble=Trouble(kind="collection", message=message))
 
 
 def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """A missing recording is a missing agent."""
+    """A crash of ``cat``, or a missing recording."""
     return crashed(capture) or transcript.trouble
 
 
-def _fits(told: Loose, session: Session) -> bool:
-    """Whether a line is of this test. What the target does not say, and the line has, counts for any; but a variant."""
+def _matches(recording: Loose, session: Session) -> bool:
+    """Whether a recording is of this test. Fields that the recording or the target lacks match all values.
+
+    The variant is an exception: both must have the same, or none.
+    """
     settings = session.agent.settings
     wanted = {
         "schema": SCHEMA,
@@ -57,10 +60,10 @@ def _fits(told: Loose, session: Session) -> bool:
         "suite": settings.get("suite"),
         "eval_path": settings.get("eval_path"),
     }
-    said = all(told.text(key) in {None, value} for key, value in wanted.items() if value is not None)
+    same = all(recording.text(key) in {None, value} for key, value in wanted.items() if value is not None)
     return (
-        said
-        and told.text("test_id") == session.case_id
-        and told.text("variant") == settings.get("variant")
-        and told.count("attempt") in {None, 0}
+        same
+        and recording.text("test_id") == session.case_id
+        and recording.text("variant") == settings.get("variant")
+        and recording.count("attempt") in {None, 0}
     )

@@ -1,4 +1,4 @@
-"""Reporter: results as lines of AgentV's ``index.jsonl``, without the paths of AgentV's own artifacts."""
+"""Reporter: results in the form of AgentV's ``index.jsonl``, without the paths of AgentV's own artifacts."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _CAUSES = {
     "budget": ("setup", "budget_exceeded"),
     "dependency": ("setup", "dependency_failed"),
 }
-"""AgentV's stage and reason for origins of ours; for all others it is the agent's."""
+"""AgentV's ``failure_stage`` and ``failure_reason_code`` of an origin; the default is the agent's."""
 
 
 def render(report: RunReport) -> Iterator[str]:
-    """JSON Lines. ``score`` of a case without one is 1 or 0; what could not be judged scores 0, as AgentV has it."""
+    """JSON Lines. A case without a score has 1 or 0; one that could not be judged has 0, as with AgentV."""
     for result in report.results:
         yield json.dumps(_row(result, report)) + "\n"
 
@@ -60,7 +60,7 @@ def _row(result: Result, report: RunReport) -> dict[str, object]:
 
 
 def _category(path: str) -> str:
-    """The folders around the suite but for those that are called ``evals``."""
+    """The suite's folders, except those named ``evals``."""
     folders = [part for part in path.split("/")[:-1] if part not in ("", "evals")]
     return "/".join(folders) or "Uncategorized"
 
@@ -72,7 +72,7 @@ def _score(result: Result) -> float:
 
 
 def _spent(result: Result) -> dict[str, object]:
-    """Tokens and money, so far as they are known."""
+    """Tokens and cost, as far as they are known."""
     spent: dict[str, object] = {"token_usage": usage} if (usage := _tokens(result.usage)) else {}
     return spent if result.cost.usd is None else {**spent, "cost_usd": result.cost.usd}
 
@@ -85,7 +85,7 @@ def _tokens(usage: Usage) -> dict[str, int]:
 
 def _grader(outcome: Outcome) -> dict[str, object]:
     score = float(outcome.passed is True) if outcome.score is None else outcome.score
-    told = {"text": visible(outcome.explanation), "passed": outcome.passed is True}
+    check = {"text": visible(outcome.explanation), "passed": outcome.passed is True}
     evidence = {"evidence": visible(outcome.evidence)} if outcome.evidence else {}
     return {
         "name": visible(outcome.assertion),
@@ -93,12 +93,12 @@ def _grader(outcome: Outcome) -> dict[str, object]:
         "score": round(score, SCORE_DIGITS),
         "weight": outcome.weight,
         "verdict": _VERDICTS[outcome.passed],
-        "assertions": [{**told, **evidence}],
+        "assertions": [{**check, **evidence}],
     }
 
 
 def _status(result: Result) -> dict[str, object]:
-    """AgentV's status; why, and where it went wrong, unless it is green."""
+    """AgentV's status; unless it is green, also the error and its stage."""
     if result.status in GREEN:
         return {"execution_status": "ok"}
     error = visible(cause(result).message)

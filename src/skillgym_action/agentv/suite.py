@@ -1,4 +1,4 @@
-"""AgentV's suites, ``EVAL.yaml`` and ``*.eval.yaml`` (also as JSONL, and skills' ``evals.json``): their 4.x dialect."""
+"""Format: suites of AgentV 4: ``EVAL.yaml``, ``*.eval.yaml``, JSONL beside them, and ``evals.json`` of skills."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.agentv.source_values import Files
+from skillgym_action.agentv.suite_files import SuiteFiles
 from skillgym_action.agentv.variables import dotenv, merged, references
-from skillgym_action.limits import MAX_CASE_ID_CHARS
+from skillgym_action.limits import MAX_AGENTV_WARNINGS, MAX_CASE_ID_CHARS
 from skillgym_action.model.suite import Invalid, Suite, WorkspaceSpec
 from skillgym_action.text.redaction import is_secret_name
 
@@ -18,50 +18,50 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.agentv.case_sources import Tests
-    from skillgym_action.agentv.cases import Shared
-    from skillgym_action.agentv.loaded import Cases
-    from skillgym_action.agentv.source_values import Part
+    from skillgym_action.agentv.cases import LoadedCases, Shared
+    from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.formats import SuiteFile
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.suite import Case
 
-NAME = re.compile(r"(^|/)(eval\.ya?ml|[^/]*\.eval\.ya?ml)$", re.IGNORECASE)
-SKILL = re.compile(r"(^|/)([^/]*\.)?evals\.json$", re.IGNORECASE)
-ENDING = re.compile(r"(\.evals?)?\.(ya?ml|jsonl?)$", re.IGNORECASE)
-NOT_OURS = re.compile(r"(^|/)(node_modules|dist|\.git|\.agentv/results)/")
-CUT = 60_000  # characters; a head that long may end in the middle
+SUITE_NAME = re.compile(r"(^|/)(eval\.ya?ml|[^/]*\.eval\.ya?ml)$", re.IGNORECASE)
+SKILL_NAME = re.compile(r"(^|/)([^/]*\.)?evals\.json$", re.IGNORECASE)
+SUFFIX = re.compile(r"(\.evals?)?\.(ya?ml|jsonl?)$", re.IGNORECASE)
+IGNORED = re.compile(r"(^|/)(node_modules|dist|\.git|\.agentv/results)/")
 
-KNOWN = frozenset(
+KNOWN_KEYS = frozenset(
     {
         *("name", "description", "category", "version", "author", "license", "tags", "requires", "metadata"),
         *("governance", "input", "input_files", "tests", "eval_cases", "evalcases", "target", "execution"),
         *("assertions", "assert", "evaluator", "preprocessors", "workspace"),
     }
 )
-EXECUTION = frozenset(
+EXECUTION_KEYS = frozenset(
     {
         *("target", "targets", "workers", "cache", "cache_path", "trials", "budget_usd", "budgetUsd"),
         *("fail_on_error", "failOnError", "threshold", "skip_defaults", "assertions", "assert", "evaluators"),
     }
 )
-NEXT = frozenset({"providers", "environment", "prompts", "evaluate_options", "default_test", "extensions", "scenarios"})
+VERSION_5_KEYS = frozenset(
+    {"providers", "environment", "prompts", "evaluate_options", "default_test", "extensions", "scenarios"}
+)
 ALIASES = {"eval_cases": "tests", "evalcases": "tests", "assert": "assertions"}
 
 
-# --- is it one? -------------------------------------------------------------------------------------
+# --- discovery --------------------------------------------------------------------------------------
 
 
 def named(path: str) -> bool:
-    """``EVAL.yaml`` and ``*.eval.yaml``, in any case; ``evals.json`` and ``*.evals.json``."""
-    return not NOT_OURS.search(path) and bool(NAME.search(path) or SKILL.search(path))
+    """Whether the path is ``EVAL.yaml``, ``*.eval.yaml``, ``evals.json`` or ``*.evals.json``, in any case."""
+    return not IGNORED.search(path) and bool(SUITE_NAME.search(path) or SKILL_NAME.search(path))
 
 
 def accepts(path: str, head: str) -> bool:
-    """Whether it is called like a suite; JSON also has to have a list of evals."""
+    """Whether the file is a suite: by its name, and if it is JSON by a list of evals in ``head``, its beginning."""
     if not named(path):
         return False
-    if not SKILL.search(path):
+    if not SKILL_NAME.search(path):
         return True
     try:
         value = json.loads(head.removeprefix("\ufeff"))
@@ -74,71 +74,72 @@ def accepts(path: str, head: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Read:
-    """A suite file: what it says for all tests, and the tests."""
+class _SuiteFile:
+    """The content of a suite file: what it says for all tests, and the tests."""
 
-    top: Part
+    top: SuiteValue
     tests: Tests
     name: str
 
 
 def suite(source: SuiteFile) -> Suite:
-    """The suite. Raises SuiteError for what concerns the whole file; a test that cannot be used becomes an Invalid."""
+    """The suite. A test that cannot be used becomes an Invalid. Raises SuiteError for problems of the whole file."""
     from skillgym_action.agentv.cases import cases_of
-    from skillgym_action.agentv.loaded import MOST_WARNINGS
     from skillgym_action.agentv.targets import STAND_INS, runners_of
 
     files = _files(source)
     read = _read(source, files)
     shared = _shared(read.top, files)
-    cases = cases_of(read.tests, shared)
-    runners, dubious = runners_of(read.top, files, read.name)
+    loaded = cases_of(read.tests, shared)
+    runners, target_warnings = runners_of(read.top, files, read.name)
     stand_ins = bool(runners) and all(runner.agent.type in STAND_INS for runner in runners)
-    warnings = [*_warnings(read.top, files), *dubious, *cases.warnings][:MOST_WARNINGS]
-    if shared.place is None and stand_ins:
+    warnings = [*_warnings(read.top, files), *target_warnings, *loaded.warnings][:MAX_AGENTV_WARNINGS]
+    if shared.workspace_settings is None and stand_ins:
         warnings.extend(_hooks_without_workspace(read.top, runners))
         runners = tuple(replace(runner, hooks=type(runner.hooks)()) for runner in runners)
     execution = read.top.get("execution")
-    made, workspace = tuple(cases.cases), shared.workspace
+    cases, workspace = tuple(loaded.cases), shared.workspace
     if files.compat:
-        made, workspace = _in_one(made, workspace)
+        cases, workspace = _in_one_workspace(cases, workspace)
     return Suite(
         path=source.path,
         file=source.file,
         name=read.name,
         format="agentv",
-        cases=made,
-        invalid=(*_nothing(read, cases), *cases.invalid),
+        cases=cases,
+        invalid=(*_without_tests(read, loaded), *loaded.invalid),
         workspace=workspace or WorkspaceSpec(),
         warnings=tuple(warnings),
         runners=runners,
-        budget=(execution.number("budget_usd", "budgetUsd") if execution else None) or None,
+        budget=_budget(execution),
         hidden=tuple(path for file in read.tests.hidden if not (path := files.shown(file)).startswith("/")),
     )
 
 
-def _in_one(cases: tuple[Case, ...], shared: WorkspaceSpec | None) -> tuple[tuple[Case, ...], WorkspaceSpec | None]:
-    """As AgentV does it: all work where the first one does. Where that has no workspace, each has its own."""
+def _in_one_workspace(
+    cases: tuple[Case, ...], shared: WorkspaceSpec | None
+) -> tuple[tuple[Case, ...], WorkspaceSpec | None]:
+    """As AgentV: all cases work in the workspace of the first one; if it has none, each has its own."""
     first = (cases[0].workspace if cases else None) or shared
     if first is None:
-        return tuple(replace(case, workspace=_of_its_own(case.workspace)) for case in cases), None
+        return tuple(replace(case, workspace=_isolated(case.workspace)) for case in cases), None
     if first.mode == "isolated":
         return cases, shared
     return tuple(replace(case, workspace=None) for case in cases), first
 
 
-def _of_its_own(spec: WorkspaceSpec | None) -> WorkspaceSpec | None:
+def _isolated(spec: WorkspaceSpec | None) -> WorkspaceSpec | None:
     return replace(spec, mode="isolated") if spec and spec.mode == "shared" else spec
 
 
-def _files(source: SuiteFile) -> Files:
-    """Targets see the whole environment; what suites see of it has no secrets, as no grader and no hook gets any."""
+def _files(source: SuiteFile) -> SuiteFiles:
+    """What may be read for the suite. Only targets see secrets of the environment: graders and hooks must not."""
     path = PurePosixPath(source.path)
     folder = source.file.parent
     root = folder if path.is_absolute() else source.file.parents[len(path.parts) - 1]
     everything = {**dotenv(folder, root, source.opener), **source.environment}
     public = {name: value for name, value in everything.items() if not is_secret_name(name)}
-    return Files(
+    return SuiteFiles(
         folder=folder,
         root=root,
         environment=public,
@@ -150,114 +151,123 @@ def _files(source: SuiteFile) -> Files:
     )
 
 
-def _read(source: SuiteFile, files: Files) -> _Read:
-    from skillgym_action.agentv.case_sources import Tests, lines, tests_of
+def _read(source: SuiteFile, files: SuiteFiles) -> _SuiteFile:
+    from skillgym_action.agentv.case_sources import Tests, add_lines, skill_tests, tests_of
 
     suffix = source.file.suffix.lower()
     if suffix == ".jsonl":
-        beside = next((file for end in (".yaml", ".yml") if (file := source.file.with_suffix(end)).is_file()), None)
-        top = files.interpolated(files.read(beside) if beside else files.read(source.file, ""))
-        top = top.mapping() if beside else replace(top, value={})
+        shared_file = next(
+            (file for end in (".yaml", ".yml") if (file := source.file.with_suffix(end)).is_file()), None
+        )
+        top = files.interpolated(files.read(shared_file) if shared_file else files.read(source.file, ""))
+        top = top if shared_file else replace(top, value={})
+        top.mapping()
         tests = Tests()
-        lines(files.lines(source.file, source.text()), files, tests)
-        return _Read(top=top, tests=tests, name=_name(top, source))
-    top = files.interpolated(files.read(source.file, source.text())).mapping()
+        add_lines(files.lines(source.file, source.text()), files, tests)
+        return _SuiteFile(top=top, tests=tests, name=_name(top, source))
+    top = files.interpolated(files.read(source.file, source.text()))
+    keys = set(top.mapping())
     if suffix == ".json":
-        from skillgym_action.agentv.skill_evals import skill_tests
-
         name = _name(top, source, "skill_name")
-        return _Read(top=replace(top, value={}), tests=skill_tests(top, files), name=name)
-    keys = set(top.value)  # type: ignore[call-overload]
-    if keys & NEXT and not keys & (KNOWN - {"tests", "name", "description", "tags", "metadata"}):
+        return _SuiteFile(top=replace(top, value={}), tests=skill_tests(top, files), name=name)
+    if keys & VERSION_5_KEYS and not keys & (KNOWN_KEYS - {"tests", "name", "description", "tags", "metadata"}):
         raise top.error("suites of AgentV 5 are not supported yet", f"leave it out with !{source.path}")
-    told = top.get("tests", "eval_cases", "evalcases")
-    if told is None:
+    tests_value = top.get("tests", "eval_cases", "evalcases")
+    if tests_value is None:
         raise top.error("has no tests", "tests: ./cases/, a folder with a case.yaml for each; or a list")
-    return _Read(top=top, tests=tests_of(told, files), name=_name(top, source))
+    return _SuiteFile(top=top, tests=tests_of(tests_value, files), name=_name(top, source))
 
 
-def _name(top: Part, source: SuiteFile, *keys: str) -> str:
-    """What the first of those keys says that is there, or ``name``; else the file's without its ending."""
-    named = top.text(*keys, "name")
-    if named and len(named) > MAX_CASE_ID_CHARS:
+def _name(top: SuiteValue, source: SuiteFile, *keys: str) -> str:
+    """The value of the first of ``keys`` or of ``name``; else the file name without its suffix."""
+    name = top.text(*keys, "name")
+    if name and len(name) > MAX_CASE_ID_CHARS:
         raise top.error(f"the name is longer than {MAX_CASE_ID_CHARS:,} characters")
-    return named.strip() if named else ENDING.sub("", source.file.name)
+    return name.strip() if name else SUFFIX.sub("", source.file.name)
 
 
-def _nothing(read: _Read, cases: Cases) -> tuple[Invalid, ...]:
-    """A suite without tests judges nothing, which must not pass for green."""
-    if cases.cases or cases.invalid:
+def _without_tests(read: _SuiteFile, loaded: LoadedCases) -> tuple[Invalid, ...]:
+    """The problem of a suite without tests: it checks nothing, so a run of it must not succeed."""
+    if loaded.cases or loaded.invalid:
         return ()
-    told = read.top.get("tests", "eval_cases", "evalcases") or read.top
-    return (Invalid(problem=told.problem("holds no tests", "a suite without tests judges nothing")),)
+    value = read.top.get("tests", "eval_cases", "evalcases") or read.top
+    return (Invalid(problem=value.problem("has no tests", "a suite without tests checks nothing")),)
 
 
 # --- what it says for all tests ---------------------------------------------------------------------
 
 
-def _shared(top: Part, files: Files) -> Shared:
-    from skillgym_action.agentv.assertions import Task, assertions_of
-    from skillgym_action.agentv.cases import THRESHOLD, Shared, where
-    from skillgym_action.agentv.workspaces import place
+def _shared(top: SuiteValue, files: SuiteFiles) -> Shared:
+    from skillgym_action.agentv.assertions import assertions_of
+    from skillgym_action.agentv.cases import DEFAULT_THRESHOLD, Shared, entry_context
+    from skillgym_action.agentv.grader_context import Task
+    from skillgym_action.agentv.workspaces import workspace_settings
 
     execution = top.get("execution")
     if execution:
         execution.mapping()
     assertions = top.get("assertions", "assert") or (execution and execution.get("assertions", "assert", "evaluators"))
     threshold = execution.number("threshold", most=1) if execution else None
-    told, governance = top.get("metadata"), top.get("governance")
-    metadata: dict[str, object] = dict(told.mapping().value) if told else {}  # type: ignore[call-overload]
+    own, governance = top.get("metadata"), top.get("governance")
+    metadata = dict(own.mapping()) if own else {}
     if governance:
-        metadata["governance"] = merged(metadata.get("governance") or {}, governance.mapping().value)  # type: ignore[arg-type]
+        metadata["governance"] = merged(metadata.get("governance") or {}, governance.mapping())  # type: ignore[arg-type]
     shared = Shared(
         top=top,
         files=files,
-        place=place(top.get("workspace"), files),
+        workspace_settings=workspace_settings(top.get("workspace"), files),
         assertions=assertions,
         tags=top.texts("tags"),
         metadata=metadata,
-        threshold=THRESHOLD if threshold is None else threshold,
+        threshold=DEFAULT_THRESHOLD if threshold is None else float(threshold),
         retries=_retries(execution),
     )
     if assertions and assertions.value != []:
-        assertions_of(assertions.value, where(assertions, None, shared, Task()))  # what is wrong with them, once
+        # Problems of the suite's own assertions are reported once, not for each test.
+        assertions_of(assertions.value, entry_context(assertions, None, shared, Task()))
     return shared
 
 
-def _retries(execution: Part | None) -> int:
-    """``pass_at_k`` is content with one of its trials."""
+def _budget(execution: SuiteValue | None) -> float | None:
+    """The most that a run may cost, in US dollars; None and 0: no limit."""
+    budget = execution.number("budget_usd", "budgetUsd") if execution else None
+    return float(budget) if budget else None
+
+
+def _retries(execution: SuiteValue | None) -> int:
+    """Retries of every test: with ``pass_at_k``, one trial that passes is enough."""
     trials = execution.get("trials") if execution else None
     if trials is None or trials.text("strategy") not in {None, "pass_at_k"}:
         return 0
     return max(0, int(trials.number("count", most=1000, whole=True) or 1) - 1)
 
 
-# --- what is dubious about it -----------------------------------------------------------------------
+# --- warnings ---------------------------------------------------------------------------------------
 
 
-def _warnings(top: Part, files: Files) -> Iterator[Problem]:
-    yield from top.unknown(KNOWN)
+def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
+    yield from top.unknown_keys(KNOWN_KEYS)
     for alias, name in ALIASES.items():
-        if part := top.get(alias):
-            yield part.problem(f"{alias} is an old name", f"write {name}")
-    for key_path, name in references(top.document.value):
+        if value := top.get(alias):
+            yield value.problem(f"{alias} is an old name", f"write {name}")
+    for key_path, name in references(top.source.value):
         if name in files.secrets and name not in files.environment:
-            told = replace(top, key_path=key_path)
-            yield told.problem(f"{name} is left empty: suites are given no secrets", "targets.yaml may name it")
+            value = replace(top, key_path=key_path)
+            yield value.problem(f"{name} is left empty: suites cannot use secrets", "targets.yaml may name it")
     if top.get("preprocessors"):
         yield top.problem("preprocessors are not supported: graders see files as they are")
     execution = top.get("execution")
     if execution is None:
         return
-    yield from execution.unknown(EXECUTION)
-    if part := execution.get("workers"):
-        yield part.problem("a suite does not say how much of a run is done at once", "use --jobs")
-    if part := execution.get("fail_on_error", "failOnError"):
-        yield from [part.problem("fail_on_error is not supported: all tests are run")] if part.value else []
+    yield from execution.unknown_keys(EXECUTION_KEYS)
+    if value := execution.get("workers"):
+        yield value.problem("workers is ignored: a suite does not set the number of parallel sessions", "use --jobs")
+    if (value := execution.get("fail_on_error", "failOnError")) and value.value:
+        yield value.problem("fail_on_error is not supported: all tests are run")
     if (trials := execution.get("trials")) and trials.text("strategy") not in {None, "pass_at_k"}:
         yield trials.problem("only the strategy pass_at_k is supported: each test is run once", "use --repeat")
 
 
-def _hooks_without_workspace(top: Part, runners: tuple[Runner, ...]) -> Iterator[Problem]:
+def _hooks_without_workspace(top: SuiteValue, runners: tuple[Runner, ...]) -> Iterator[Problem]:
     if any(runner.hooks != type(runner.hooks)() for runner in runners):
         yield top.problem("hooks of targets need a workspace, and are not run", "name one: workspace: ./template/")

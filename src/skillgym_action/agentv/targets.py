@@ -1,4 +1,4 @@
-"""Targets of AgentV suites: which ones a suite names, what ``targets.yaml`` says of them, the runners they become."""
+"""Targets of AgentV suites: those that a suite names, their definitions in ``targets.yaml``, and their runners."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agentv.variables import REFERENCE, interpolated
 from skillgym_action.agentv.workspaces import hooks_of
 from skillgym_action.documents.user_files import kind_of
+from skillgym_action.limits import MAX_AGENTV_TARGETS, MAX_TARGET_REFERENCES
 from skillgym_action.model.errors import Problem, SuiteError, did_you_mean
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.hooks import NO_HOOKS, Hooks
@@ -19,15 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from skillgym_action.agentv.source_values import Files, Part
+    from skillgym_action.agentv.suite_files import SuiteFiles
+    from skillgym_action.documents.suite_values import SuiteValue
 
-DEEPEST = 5
-"""How often ``use_target`` may lead on."""
-MOST_TARGETS = 100
-"""Targets that a suite names."""
-NAMES = ("targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/targets.yml")
+TARGET_FILES = ("targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/targets.yml")
 
-KINDS = {
+AGENT_TYPES = {
     **dict.fromkeys(("claude", "claude-cli", "claude-code", "claude-sdk", "cc-mirror"), "claude-code"),
     **dict.fromkeys(("codex", "codex-cli"), "codex"),
     **dict.fromkeys(("copilot", "copilot-cli", "copilot-sdk"), "copilot"),
@@ -40,232 +38,233 @@ KINDS = {
     **dict.fromkeys(("mock",), "agentv-mock"),
     **dict.fromkeys(("replay",), "agentv-replay"),
 }
-MODELS = frozenset({"openai", "openrouter", "azure", "azure-openai", "anthropic", "gemini", "google", "google-gemini"})
+MODEL_PROVIDERS = frozenset(
+    {"openai", "openrouter", "azure", "azure-openai", "anthropic", "gemini", "google", "google-gemini"}
+)
 STAND_INS = frozenset({"agentv-cli", "agentv-mock", "agentv-replay"})
-OF_ANY = frozenset({"name", "provider", "use_target", "grader_target", "judge_target", "workers", "provider_batching"})
-OF_ANY |= {"fallback_targets", "subagent_mode_allowed", "env", "cwd", "timeout_seconds", "verbose"}
-SETTINGS = {
+COMMON_KEYS = frozenset(
+    {"name", "provider", "use_target", "grader_target", "judge_target", "workers", "provider_batching"}
+)
+COMMON_KEYS |= {"fallback_targets", "subagent_mode_allowed", "env", "cwd", "timeout_seconds", "verbose"}
+STAND_IN_KEYS = {
     "agentv-cli": frozenset({"command", "files_format", "healthcheck", "keep_temp_files"}),
     "agentv-mock": frozenset({"response", "delay_ms"}),
     "agentv-replay": frozenset({"fixtures", "source_target", "suite", "eval_path", "variant"}),
 }
-OF_AGENTS = frozenset({"model", "executable", "args"})
+AGENT_KEYS = frozenset({"model", "executable", "args"})
 PLACEHOLDERS = ("PROMPT", "PROMPT_FILE", "EVAL_ID", "ATTEMPT", "FILES", "OUTPUT_FILE")
 
 _PLACEHOLDER = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
-    """A target as a suite names it; ``use`` leads to the one that it is a variant of."""
+class NamedTarget:
+    """A target as a suite names it. ``use_target``: the name of the target that it is a variant of."""
 
     name: str
-    part: Part
-    use: str | None = None
+    value: SuiteValue
+    use_target: str | None = None
     hooks: Hooks = NO_HOOKS
 
 
-def wanted_targets(top: Part, files: Files) -> list[Wanted]:
-    """The targets that a suite names, once each. Raises SuiteError."""
+def named_targets(top: SuiteValue, files: SuiteFiles) -> list[NamedTarget]:
+    """The targets that a suite names, each once. Raises SuiteError."""
     execution = top.get("execution")
-    if execution and (several := execution.get("targets")):
-        if len(items := several.items()) > MOST_TARGETS:
-            raise several.error(f"more than {MOST_TARGETS} targets", "split the suite")
-        wanted = [one for item in items if (one := _wanted(item, files))]
-        return list({one.name: one for one in wanted}.values())
+    if execution and (targets := execution.get("targets")):
+        if len(items := targets.items()) > MAX_AGENTV_TARGETS:
+            raise targets.error(f"more than {MAX_AGENTV_TARGETS} targets", "split the suite")
+        return list({target.name: target for target in (_named_target(item, files) for item in items)}.values())
     single = (execution and execution.get("target")) or top.get("target")
-    return [Wanted(name=single.as_text(), part=single)] if single else []
+    return [NamedTarget(name=single.as_text(), value=single)] if single else []
 
 
-def _wanted(item: Part, files: Files) -> Wanted | None:
+def _named_target(item: SuiteValue, files: SuiteFiles) -> NamedTarget:
     if isinstance(item.value, str):
-        return Wanted(name=item.as_text(), part=item)
-    name = item.mapping().text("name")
+        return NamedTarget(name=item.as_text(), value=item)
+    item.mapping()
+    name = item.text("name")
     if name is None:
         raise item.error("the target has no name", "name: claude-baseline")
     use = item.get("use_target")
-    return Wanted(
+    return NamedTarget(
         name=name,
-        part=use or item,
-        use=str(use.value) if use else None,
+        value=use or item,
+        use_target=str(use.value) if use else None,
         hooks=hooks_of(item.get("hooks"), files.folder, lines=True),
     )
 
 
-# --- what targets.yaml says -------------------------------------------------------------------------
+# --- targets.yaml -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Targets:
-    """The targets that are defined; ``path`` is how messages call the file, None where there is none."""
+    """The defined targets by name; ``path`` is the path of their file in messages, None if there is no file."""
 
-    defined: Mapping[str, Part]
+    defined: Mapping[str, SuiteValue]
     path: str | None = None
 
 
-def defined_targets(files: Files) -> Targets:
-    """What the nearest file of targets says, from the suite's folder up. Raises SuiteError."""
-    found = next((file for root in files.roots for name in NAMES if (file := root / name).is_file()), None)
+def defined_targets(files: SuiteFiles) -> Targets:
+    """The targets of the nearest file of targets, from the suite's folder up. Raises SuiteError."""
+    found = next((file for root in files.roots for name in TARGET_FILES if (file := root / name).is_file()), None)
     if found is None:
         return Targets(defined={})
-    path, top = files.shown(found), files.read(found).mapping()
-    told = top.get("targets")
-    if told is None:
+    path, top = files.shown(found), files.read(found)
+    top.mapping()
+    targets = top.get("targets")
+    if targets is None:
         raise top.error("has no targets", "targets: [{name: default, provider: claude}]")
-    defined: dict[str, Part] = {}
-    for part in told.items():
-        name = part.mapping().text("name")
+    defined: dict[str, SuiteValue] = {}
+    for target in targets.items():
+        target.mapping()
+        name = target.text("name")
         if name is None:
-            raise part.error("the target has no name")
+            raise target.error("the target has no name")
         if name in defined:
-            raise part.error(f"the name {name!r} is already that of the target at {defined[name].location}")
-        defined[name] = part
+            raise target.error(f"the name {name!r} is already that of the target at {defined[name].location}")
+        defined[name] = target
     return Targets(defined=defined, path=path)
 
 
-# --- the runners they become ------------------------------------------------------------------------
+# --- runners ----------------------------------------------------------------------------------------
 
 
-def runners_of(top: Part, files: Files, suite: str) -> tuple[tuple[Runner, ...], tuple[Problem, ...]]:
-    """The suite's runners, and warnings; a target that cannot be used is a runner with a problem.
+def runners_of(top: SuiteValue, files: SuiteFiles, suite: str) -> tuple[tuple[Runner, ...], tuple[Problem, ...]]:
+    """The suite's runners, and warnings; a target that cannot be used becomes a runner with a problem.
 
-    None where the suite names no target and nobody defines ``default``. Raises SuiteError.
+    There are none if the suite names no target and no target ``default`` is defined. Raises SuiteError.
     """
     targets = defined_targets(files)
-    wanted = wanted_targets(top, files)
-    if not wanted and (default := targets.defined.get("default")):
-        wanted = [Wanted(name="default", part=default)]
+    named = named_targets(top, files)
+    if not named and (default := targets.defined.get("default")):
+        named = [NamedTarget(name="default", value=default)]
     runners: list[Runner] = []
     warnings: list[Problem] = []
-    for one in wanted:
+    for target in named:
         try:
-            kind, told = _resolved(one, targets, files)
-            agent = _agent(kind, told, files, suite)
-            if told:
-                warnings.extend(told.unknown(OF_ANY | SETTINGS.get(agent.type, OF_AGENTS)))
-            runner = Runner(id=one.name, path_key=path_key(one.name), agent=agent, hooks=one.hooks)
+            provider, definition = _resolved(target, targets, files)
+            agent = _agent(provider, definition, files, suite)
+            if definition:
+                warnings.extend(definition.unknown_keys(COMMON_KEYS | STAND_IN_KEYS.get(agent.type, AGENT_KEYS)))
+            runner = Runner(id=target.name, path_key=path_key(target.name), agent=agent, hooks=target.hooks)
         except SuiteError as error:
-            agent = AgentConfig(type=one.use or one.name)
-            problem = replace(error.problems[0], message=f"target {one.name}: {error.problems[0].message}")
-            runner = Runner(id=one.name, path_key=path_key(one.name), agent=agent, problem=problem)
+            agent = AgentConfig(type=target.use_target or target.name)
+            problem = replace(error.problems[0], message=f"target {target.name}: {error.problems[0].message}")
+            runner = Runner(id=target.name, path_key=path_key(target.name), agent=agent, problem=problem)
         runners.append(runner)
     return tuple(runners), tuple(warnings)
 
 
-def _resolved(wanted: Wanted, targets: Targets, files: Files) -> tuple[str, Part | None]:
-    """The kind of agent, and where it is defined. A name that is not defined may be that of an agent itself."""
-    name, said, place = wanted.use if wanted.use is not None else wanted.name, wanted.part.raw, wanted.part
-    for _ in range(DEEPEST):
+def _resolved(target: NamedTarget, targets: Targets, files: SuiteFiles) -> tuple[str, SuiteValue | None]:
+    """The provider of a target, and its definition. A name that is not defined may be that of a provider itself."""
+    name = target.name if target.use_target is None else target.use_target
+    reference, written = target.value, target.value.written
+    for _ in range(MAX_TARGET_REFERENCES):
         if not name:
-            unset = REFERENCE.search(said) if isinstance(said, str) else None
+            unset = REFERENCE.search(written) if isinstance(written, str) else None
             variable = unset[1] if unset else "the variable"
-            raise place.error(f"{variable} is not set in the environment", f"set {variable} to the name of a target")
-        told = targets.defined.get(name)
-        if told is None:
-            if name in KINDS:
-                return name, None
-            raise place.error(
-                f"no target is called {name!r}{_where(targets)}", did_you_mean(name, targets.defined or KINDS)
+            raise reference.error(
+                f"{variable} is not set in the environment", f"set {variable} to the name of a target"
             )
-        use = told.get("use_target")
+        definition = targets.defined.get(name)
+        if definition is None:
+            if name in AGENT_TYPES:
+                return name, None
+            where = f" in {targets.path}" if targets.path else ": there is no targets.yaml"
+            known = targets.defined or AGENT_TYPES
+            raise reference.error(f"no target is called {name!r}{where}", did_you_mean(name, known))
+        use = definition.get("use_target")
         if use is None:
-            if provider := told.text("provider"):
-                return str(interpolated(provider, files.secrets, files.growth)), told
-            raise told.error("has neither provider nor use_target", "provider: claude")
-        name, said, place = str(interpolated(use.value, files.secrets, files.growth)), use.value, use
-    raise wanted.part.error(f"use_target leads on more than {DEEPEST} times")
+            if provider := definition.text("provider"):
+                return str(interpolated(provider, files.secrets, files.budget)), definition
+            raise definition.error("has neither provider nor use_target", "provider: claude")
+        name, written, reference = str(interpolated(use.value, files.secrets, files.budget)), use.value, use
+    raise target.value.error(f"more than {MAX_TARGET_REFERENCES} targets in a chain of use_target")
 
 
-def _where(targets: Targets) -> str:
-    return f" in {targets.path}" if targets.path else ": there is no targets.yaml"
-
-
-def _agent(kind: str, told: Part | None, files: Files, suite: str) -> AgentConfig:
-    """Raises SuiteError for what cannot be run."""
-    at = told or _nowhere(kind, files)
-    type_ = KINDS.get(kind)
-    if kind in MODELS:
-        raise at.error(f"{kind} is a model, not an agent", "name an agent: claude, codex, copilot, pi or cli")
-    if type_ is None and at.get("command"):
+def _agent(provider: str, definition: SuiteValue | None, files: SuiteFiles, suite: str) -> AgentConfig:
+    """The agent of a target. Raises SuiteError for a provider that is not supported."""
+    target = definition or files.read(files.folder / "targets.yaml", f"provider: {provider}")
+    type_ = AGENT_TYPES.get(provider)
+    if provider in MODEL_PROVIDERS:
+        raise target.error(f"{provider} is a model, not an agent", "name an agent: claude, codex, copilot, pi or cli")
+    if type_ is None and target.get("command"):
         type_ = "agentv-cli"
     if type_ is None:
-        raise at.error(f"the provider {kind} is not supported yet", did_you_mean(kind, KINDS))
-    if at.flag("provider_batching"):
-        raise at.error("provider_batching is not supported", "leave it out: the command is then run for each test")
-    said = _with_environment(at, files)
-    seconds = said.number("timeout_seconds")
-    cwd = said.get("cwd")
+        raise target.error(f"the provider {provider} is not supported yet", did_you_mean(provider, AGENT_TYPES))
+    if target.flag("provider_batching"):
+        raise target.error("provider_batching is not supported", "leave it out: the command is then run for each test")
+    target = _with_environment(target, files)
+    seconds = target.number("timeout_seconds")
+    cwd = target.get("cwd")
     stand_in = type_ in STAND_INS
-    shared = AgentConfig(
+    agent = AgentConfig(
         type=type_,
-        model=said.text("model"),
-        command=(said.text("executable") or "",) if said.get("executable") else (),
-        command_args=said.texts("args"),
-        env=_env(said, files),
-        timeout=seconds or None,
+        model=target.text("model"),
+        command=(target.text("executable") or "",) if target.get("executable") else (),
+        command_args=target.texts("args"),
+        env=_env(target, files),
+        timeout=float(seconds) if seconds else None,
         cwd=None if not stand_in else files.directory(cwd, files.folder) if cwd else files.folder,
     )
-    return replace(shared, **_OWN[type_](said, files, suite)) if stand_in else shared  # type: ignore[arg-type]
+    return replace(agent, **_STAND_IN_SETTINGS[type_](target, files, suite)) if stand_in else agent  # type: ignore[arg-type]
 
 
-def _nowhere(kind: str, files: Files) -> Part:
-    return files.read(files.folder / "targets.yaml", f"provider: {kind}")
+def _with_environment(target: SuiteValue, files: SuiteFiles) -> SuiteValue:
+    """The target with its values that consist of one variable replaced; the variable must be set.
 
-
-def _with_environment(part: Part, files: Files) -> Part:
-    """A value that is a reference is that variable's, which has to be set; other texts stay as they are."""
-    told: dict[str, object] = {}
-    for key, value in part.value.items():  # type: ignore[attr-defined]
+    Variables inside of longer texts stay: the shell of a ``cli`` target replaces them.
+    """
+    replaced: dict[str, object] = {}
+    for key, value in target.mapping().items():
         whole = REFERENCE.fullmatch(value) if isinstance(value, str) else None
         if whole and not files.secrets.get(whole[1]):
-            place = part.get(key) or part
-            raise place.error(f"{whole[1]} is not set in the environment", f"set {whole[1]}")
-        told[key] = interpolated(value, files.secrets, files.growth) if whole else value
-    return replace(part, value=told)
+            raise (target.get(key) or target).error(f"{whole[1]} is not set in the environment", f"set {whole[1]}")
+        replaced[key] = interpolated(value, files.secrets, files.budget) if whole else value
+    return replace(target, value=replaced)
 
 
-def _env(said: Part, files: Files) -> dict[str, str]:
-    """What ``env`` names: a list of variables, or texts with references to them."""
-    told = said.get("env")
-    if told is None:
+def _env(target: SuiteValue, files: SuiteFiles) -> dict[str, str]:
+    """The variables of ``env``: a list of names, or a mapping of names to texts with variables."""
+    env = target.get("env")
+    if env is None:
         return {}
-    if isinstance(told.value, list):
-        return {name: files.secrets.get(name, "") for name in said.texts("env")}
-    values: dict[str, object] = told.mapping().value  # type: ignore[assignment]
-    return {name: str(interpolated(f"{value}", files.secrets, files.growth)) for name, value in values.items()}
+    if isinstance(env.value, list):
+        return {name: files.secrets.get(name, "") for name in target.texts("env")}
+    return {name: str(interpolated(f"{value}", files.secrets, files.budget)) for name, value in env.mapping().items()}
 
 
 # --- stand-ins for agents ---------------------------------------------------------------------------
 
 
-def _cli(said: Part, files: Files, suite: str) -> dict[str, object]:  # noqa: ARG001 - all of them take the same
-    command = said.text("command")
+def _cli(target: SuiteValue, files: SuiteFiles, suite: str) -> dict[str, object]:  # noqa: ARG001 - all stand-ins take the same
+    command = target.text("command")
     if command is None:
-        raise said.error("a cli target needs a command", "command: ./agent.sh {PROMPT_FILE} > {OUTPUT_FILE}")
+        raise target.error("a cli target needs a command", "command: ./agent.sh {PROMPT_FILE} > {OUTPUT_FILE}")
     for name in _PLACEHOLDER.findall(command):
         if name not in PLACEHOLDERS:
-            place = said.get("command") or said
-            raise place.error(f"{{{name}}} is no placeholder", did_you_mean(name, PLACEHOLDERS))
-    return {"command": (command,), "settings": {"files_format": said.text("files_format") or "{path}"}}
+            raise target.member("command").error(f"{{{name}}} is not a placeholder", did_you_mean(name, PLACEHOLDERS))
+    return {"command": (command,), "settings": {"files_format": target.text("files_format") or "{path}"}}
 
 
-def _mock(said: Part, files: Files, suite: str) -> dict[str, object]:  # noqa: ARG001
-    told = said.get("response")
-    milliseconds = said.number("delay_ms") or 0
-    answer = told.value if told else '{"answer":"Mock provider response."}'
+def _mock(target: SuiteValue, files: SuiteFiles, suite: str) -> dict[str, object]:  # noqa: ARG001
+    response = target.get("response")
+    milliseconds = target.number("delay_ms") or 0
+    answer = response.value if response else '{"answer":"Mock provider response."}'
     return {"settings": {"response": str(answer), "delay": f"{milliseconds / 1000:g}"}}
 
 
-def _replay(said: Part, files: Files, suite: str) -> dict[str, object]:
-    name = said.text("fixtures")
+def _replay(target: SuiteValue, files: SuiteFiles, suite: str) -> dict[str, object]:
+    name = target.text("fixtures")
     if name is None:
-        raise said.error("a replay target needs fixtures", "fixtures: ./recorded.jsonl")
+        raise target.error("a replay target needs fixtures", "fixtures: ./recorded.jsonl")
     file: Path = files.folder / name
     if kind_of(file) != "file":
-        raise said.error(f"there is no {files.shown(file)}", "fixtures is a JSONL file, relative to the suite")
-    settings = {key: said.text(key) for key in ("source_target", "eval_path", "variant")}
-    given = {key: value for key, value in settings.items() if value}
-    return {"settings": {"fixtures": str(file), "suite": said.text("suite") or suite, **given}}
+        raise target.error(f"there is no {files.shown(file)}", "fixtures is a JSONL file, relative to the suite")
+    settings = {key: target.text(key) for key in ("source_target", "eval_path", "variant")}
+    known = {key: value for key, value in settings.items() if value}
+    return {"settings": {"fixtures": str(file), "suite": target.text("suite") or suite, **known}}
 
 
-_OWN = {"agentv-cli": _cli, "agentv-mock": _mock, "agentv-replay": _replay}
+_STAND_IN_SETTINGS = {"agentv-cli": _cli, "agentv-mock": _mock, "agentv-replay": _replay}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from skillgym_action.assertions.grades import Check, all_or_nothing, cannot_tell
+from skillgym_action.assertions.graders import CheckResult, all_or_nothing, not_gradable
 from skillgym_action.javascript.regex import SearchError
 from skillgym_action.javascript.values import parsed, trimmed
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
     import regex
 
-    from skillgym_action.assertions.grades import Grade
-    from skillgym_action.documents.entries import Entry
+    from skillgym_action.assertions.graders import Grade
+    from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.javascript.regex import Patterns
     from skillgym_action.model.assertion import AssertionContext
 
 FLAGS = "imsugy"
 LISTS = frozenset({"contains-any", "contains-all", "icontains-any", "icontains-all"})
-_SHOWN = 500
+_SHOWN_CHARACTERS = 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contains:
-    """The answer has texts in it: ``every`` one of them, or any. ``fold``: upper and lower case are the same."""
+    """The answer contains texts: ``every`` one of them, or any. ``fold``: upper and lower case are the same."""
 
     texts: tuple[str, ...]
     every: bool = False
@@ -35,15 +35,14 @@ class Contains:
     diagnostic: ClassVar[bool] = True
 
     def grade(self, context: AssertionContext) -> Grade:
-        """1 or 0."""
-        answer = answer_of(context)
+        answer = _final_answer(context)
         found = [text for text in self.texts if self._has(answer, text)]
         passed = len(found) == len(self.texts) if self.every else bool(found)
         if passed:
-            return all_or_nothing(Check(f"the answer contains {' and '.join(map(repr, found))}", passed=True))
+            return all_or_nothing(CheckResult(f"the answer contains {' and '.join(map(repr, found))}", passed=True))
         missing = " and ".join(repr(text) for text in self.texts if text not in found)
         wanted = missing if self.every else " or ".join(map(repr, self.texts))
-        check = Check(f"the answer does not contain {wanted}", passed=False)
+        check = CheckResult(f"the answer does not contain {wanted}", passed=False)
         return all_or_nothing(check, evidence=_beginning(answer))
 
     def _has(self, answer: str, text: str) -> bool:
@@ -52,25 +51,24 @@ class Contains:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compares:
-    """The answer equals a text, or starts or ends with it; white space around both is left out."""
+    """The answer equals a text, or starts or ends with it; white space around both is ignored."""
 
-    how: str
+    comparison: str
     text: str
 
     diagnostic: ClassVar[bool] = True
 
     def grade(self, context: AssertionContext) -> Grade:
-        """1 or 0."""
-        answer = answer_of(context)
-        holds, yes, no = _COMPARISONS[self.how]
-        passed = holds(trimmed(answer), trimmed(self.text))
-        check = Check(f"the answer {yes if passed else no} {self.text!r}", passed)
+        answer = _final_answer(context)
+        compare, yes, no = _COMPARISONS[self.comparison]
+        passed = compare(trimmed(answer), trimmed(self.text))
+        check = CheckResult(f"the answer {yes if passed else no} {self.text!r}", passed)
         return all_or_nothing(check, evidence=None if passed else _beginning(answer))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Matches:
-    """A regular expression is found in the answer; ``sticky``: at its beginning. ``key_path`` is its place."""
+    """A regular expression is found in the answer; with ``sticky``, at its beginning. ``key_path`` is the value's."""
 
     written: str
     pattern: regex.Pattern[str]
@@ -80,30 +78,31 @@ class Matches:
     diagnostic: ClassVar[bool] = True
 
     def grade(self, context: AssertionContext) -> Grade:
-        """1 or 0; cannot tell when the search takes too long."""
-        answer = answer_of(context)
+        """Not gradable, with a score of 0, if the search takes too long."""
+        answer = _final_answer(context)
         try:
             passed = context.search(self.pattern, answer, at_start=self.sticky) is not None
         except SearchError as error:
-            return cannot_tell(f"{self.key_path}: {self.written} {error}", score=0.0)
+            return not_gradable(f"{self.key_path}: {self.written} {error}", score=0.0)
         text = f"the answer {'matches' if passed else 'does not match'} {self.written}"
-        return all_or_nothing(Check(text, passed), evidence=None if passed else _beginning(answer))
+        return all_or_nothing(CheckResult(text, passed), evidence=None if passed else _beginning(answer))
 
 
 @dataclass(frozen=True, slots=True)
 class IsJson:
-    """The whole answer is JSON; numbers and texts are, too."""
+    """The whole answer is JSON, of any type."""
 
     diagnostic: ClassVar[bool] = True
 
     def grade(self, context: AssertionContext) -> Grade:
-        """1 or 0."""
-        answer = answer_of(context)
+        answer = _final_answer(context)
         try:
             parsed(answer)
         except ValueError as error:
-            return all_or_nothing(Check(f"the answer is not JSON: {error}", passed=False), evidence=_beginning(answer))
-        return all_or_nothing(Check("the answer is JSON", passed=True))
+            return all_or_nothing(
+                CheckResult(f"the answer is not JSON: {error}", passed=False), evidence=_beginning(answer)
+            )
+        return all_or_nothing(CheckResult("the answer is JSON", passed=True))
 
 
 _COMPARISONS: dict[str, tuple[Callable[[str, str], bool], str, str]] = {
@@ -113,43 +112,42 @@ _COMPARISONS: dict[str, tuple[Callable[[str, str], bool], str, str]] = {
 }
 
 
-def contains(entry: Entry, kind: str) -> Contains:
+def contains(entry: SuiteValue, kind: str) -> Contains:
     """``contains``, ``icontains`` and their lists. Raises SuiteError."""
-    texts = entry.texts("value") if kind in LISTS else (entry.needed_text("value"),)
+    texts = entry.scalar_texts("value") if kind in LISTS else (entry.required_text("value"),)
     if not texts:
-        raise entry.wrong("value", "a list of texts that is not empty")
+        raise entry.invalid("value", "a list of texts that is not empty")
     return Contains(texts=texts, every=kind.endswith("-all"), fold=kind.startswith("i"))
 
 
-def compares(entry: Entry, kind: str) -> Compares:
+def compares(entry: SuiteValue, kind: str) -> Compares:
     """``equals``, ``starts-with`` and ``ends-with``. Raises SuiteError."""
-    return Compares(how=kind, text=entry.needed_text("value"))
+    return Compares(comparison=kind, text=entry.required_text("value"))
 
 
-def matches(entry: Entry, patterns: Patterns) -> Matches:
+def matches(entry: SuiteValue, patterns: Patterns) -> Matches:
     """``regex``. Raises SuiteError."""
-    source, flags = entry.needed_text("value"), entry.text("flags") or ""
+    source, flags = entry.required_text("value"), entry.scalar_text("flags") or ""
     if set(flags) - set(FLAGS) or len(set(flags)) < len(flags):
-        raise entry.wrong("flags", f"some of the letters {' '.join(FLAGS)}, each once")
+        raise entry.invalid("flags", f"some of the letters {' '.join(FLAGS)}, each once")
     try:
         pattern = patterns.compiled(source, flags)
     except ValueError as error:
-        raise entry.error(f"is no regular expression: {error}", "value") from error
-    key_path = f"{entry.key_path}.value"
+        raise entry.member("value").error(f"is no regular expression: {error}") from error
+    key_path = entry.member("value").name
     return Matches(written=f"/{source}/{flags}", pattern=pattern, sticky="y" in flags, key_path=key_path)
 
 
-def is_json(_: Entry, __: str) -> IsJson:
+def is_json(_: SuiteValue, __: str) -> IsJson:
     """``is-json``."""
     return IsJson()
 
 
-def answer_of(context: AssertionContext) -> str:
-    """The agent's final answer."""
+def _final_answer(context: AssertionContext) -> str:
     return context.report.final_output if context.report else ""
 
 
 def _beginning(answer: str) -> str:
     if not answer:
         return "(the answer is empty)"
-    return answer if len(answer) <= _SHOWN else f"{answer[:_SHOWN]}…"
+    return answer if len(answer) <= _SHOWN_CHARACTERS else f"{answer[:_SHOWN_CHARACTERS]}…"

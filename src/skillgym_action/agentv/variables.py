@@ -1,4 +1,4 @@
-"""Values in AgentV's files: variables of the environment in ``${{ NAME }}``, a test's own in ``{{ name }}``."""
+"""Variables in AgentV's files: the environment's as ``${{ NAME }}``, a test's own as ``{{ name }}``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from skillgym_action.documents.located_values import MOST_DIGITS
 from skillgym_action.documents.user_files import LARGEST_CONFIG, kind_of, read_text
 from skillgym_action.javascript.values import stringified
+from skillgym_action.limits import MAX_VARIABLE_CHARACTERS
 from skillgym_action.model.errors import SuiteError
 
 if TYPE_CHECKING:
@@ -23,10 +24,8 @@ T = TypeVar("T")
 REFERENCE = re.compile(r"\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 VARIABLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}")
 MISSING = object()
-MOST_CHARACTERS = 16 * 1024 * 1024
-"""Characters that references may bring into one suite."""
-OF_A_VALUE = 10
-"""Characters that a value counts for, beside its own."""
+_CHARACTERS_PER_VALUE = 10
+"""Characters that a value counts as, in addition to its own: short values need memory, too."""
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(.*)", re.DOTALL)
@@ -35,20 +34,22 @@ _COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
 @dataclass(slots=True)
-class Growth:
-    """How much references have brought in."""
+class SizeBudget:
+    """Counts the characters that variables bring into a suite."""
 
     characters: int = 0
 
-    def grow(self, value: T) -> T:
-        """``value``, if there is room for it. Raises SuiteError."""
+    def spend(self, value: T) -> T:
+        """Return ``value``, after counting it. Raises SuiteError above the limit."""
         self._count(value)
         return value
 
     def _count(self, value: object) -> None:
-        self.characters += OF_A_VALUE + (len(value) if isinstance(value, str) else 0)
-        if self.characters > MOST_CHARACTERS:
-            raise SuiteError(f"variables bring in more than {MOST_CHARACTERS:,} characters", remedy="split the suite")
+        self.characters += _CHARACTERS_PER_VALUE + (len(value) if isinstance(value, str) else 0)
+        if self.characters > MAX_VARIABLE_CHARACTERS:
+            raise SuiteError(
+                f"variables bring in more than {MAX_VARIABLE_CHARACTERS:,} characters", remedy="split the suite"
+            )
         for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
             self._count(part)
 
@@ -56,21 +57,21 @@ class Growth:
 # --- the environment --------------------------------------------------------------------------------
 
 
-def interpolated(value: object, environment: Mapping[str, str], growth: Growth | None = None) -> object:
-    """``value`` with its references replaced; keys stay. What is not set is the empty text.
+def interpolated(value: object, environment: Mapping[str, str], budget: SizeBudget | None = None) -> object:
+    """``value`` with its variables replaced, except in keys. A variable that is not set becomes the empty text.
 
-    A text that is one reference and nothing else becomes true, false or a number where it looks like one. Raises
+    A text that consists of one variable becomes a boolean or a number if the variable looks like one. Raises
     SuiteError.
     """
-    growth = growth or Growth()
+    budget = budget or SizeBudget()
     if isinstance(value, str):
         if whole := REFERENCE.fullmatch(value):
-            return _coerced(growth.grow(environment.get(whole[1], "")))
-        return REFERENCE.sub(lambda found: growth.grow(environment.get(found[1], "")), value)
+            return _coerced(budget.spend(environment.get(whole[1], "")))
+        return REFERENCE.sub(lambda found: budget.spend(environment.get(found[1], "")), value)
     if isinstance(value, list):
-        return [interpolated(item, environment, growth) for item in value]
+        return [interpolated(item, environment, budget) for item in value]
     if isinstance(value, dict):
-        return {key: interpolated(member, environment, growth) for key, member in value.items()}
+        return {key: interpolated(member, environment, budget) for key, member in value.items()}
     return value
 
 
@@ -83,7 +84,7 @@ def _coerced(text: str) -> object:
 
 
 def references(value: object, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
-    """Every variable that ``value`` mentions, and where."""
+    """The key path and the name of every variable in ``value``."""
     if isinstance(value, str):
         yield from ((at, found[1]) for found in REFERENCE.finditer(value))
     elif isinstance(value, dict | list):
@@ -92,24 +93,24 @@ def references(value: object, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]
 
 
 def dotenv(folder: Path, root: Path, opener: Opener | None = None) -> dict[str, str]:
-    """What the ``.env`` files say from ``folder`` up to ``root``; the nearest one wins. None that cannot be read."""
-    said: dict[str, str] = {}
-    for place in folders_up(folder, root):
-        if kind_of(place / ".env") != "file":
+    """The variables of ``.env`` files from ``folder`` up to ``root``; the nearest wins, unreadable ones are skipped."""
+    variables: dict[str, str] = {}
+    for parent in folders_up(folder, root):
+        if kind_of(parent / ".env") != "file":
             continue
         try:
-            text = read_text(place / ".env", path=".env", error=SuiteError, largest=LARGEST_CONFIG, opener=opener)
+            text = read_text(parent / ".env", path=".env", error=SuiteError, largest=LARGEST_CONFIG, opener=opener)
         except SuiteError:
             continue
-        said = {**dict(_assignments(text)), **said}
-    return said
+        variables = {**dict(_assignments(text)), **variables}
+    return variables
 
 
 def folders_up(folder: Path, root: Path) -> tuple[Path, ...]:
-    """``folder`` and those around it, up to ``root``; only ``folder`` where ``root`` is not around it."""
+    """``folder`` and its parents, up to ``root``; only ``folder`` if it is not inside of ``root``."""
     if not folder.is_relative_to(root):
         return (folder,)
-    return (folder, *(place for place in folder.parents if place.is_relative_to(root)))
+    return (folder, *(parent for parent in folder.parents if parent.is_relative_to(root)))
 
 
 def _assignments(text: str) -> Iterator[tuple[str, str]]:
@@ -119,7 +120,7 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _unquoted(text: str) -> str:
-    """A quoted value is what is between the quotes; in double quotes there are escapes for line ends."""
+    r"""The value without quotes and comments; in double quotes, ``\n`` and ``\r`` are line ends."""
     if quoted := _QUOTED.fullmatch(text):
         return quoted[2].replace("\\n", "\n").replace("\\r", "\r") if quoted[1] == '"' else quoted[2]
     return _COMMENT.sub("", text).strip()
@@ -128,25 +129,25 @@ def _unquoted(text: str) -> str:
 # --- variables of a case ----------------------------------------------------------------------------
 
 
-def templated(value: object, variables: Mapping[str, object], growth: Growth | None = None) -> object:
-    """``value`` with the case's variables in it; a text that is one variable and nothing else becomes its value.
+def templated(value: object, variables: Mapping[str, object], budget: SizeBudget | None = None) -> object:
+    """``value`` with the test's variables replaced; a text that consists of one variable becomes its value.
 
-    Unknown ones are left as they are written. In a longer text, what is no text is written as JSON. Raises
+    Unknown variables stay as they are. Inside longer text, values that are not text are written as JSON. Raises
     SuiteError.
     """
-    growth = growth or Growth()
+    budget = budget or SizeBudget()
     if isinstance(value, str):
-        if (whole := VARIABLE.fullmatch(value)) and (found := _looked_up(variables, whole[1])) is not MISSING:
-            return growth.grow(found)
-        return VARIABLE.sub(lambda name: growth.grow(_written(_looked_up(variables, name[1]), name[0])), value)
+        if (whole := VARIABLE.fullmatch(value)) and (found := _value_of(variables, whole[1])) is not MISSING:
+            return budget.spend(found)
+        return VARIABLE.sub(lambda name: budget.spend(_as_text(_value_of(variables, name[1]), name[0])), value)
     if isinstance(value, list):
-        return [templated(item, variables, growth) for item in value]
+        return [templated(item, variables, budget) for item in value]
     if isinstance(value, dict):
-        return {key: templated(member, variables, growth) for key, member in value.items()}
+        return {key: templated(member, variables, budget) for key, member in value.items()}
     return value
 
 
-def _looked_up(variables: Mapping[str, object], name: str) -> object:
+def _value_of(variables: Mapping[str, object], name: str) -> object:
     value: object = variables
     for key in name.split("."):
         if not isinstance(value, dict) or key not in value:
@@ -155,25 +156,25 @@ def _looked_up(variables: Mapping[str, object], name: str) -> object:
     return value
 
 
-def _written(value: object, unknown: str) -> str:
+def _as_text(value: object, unknown: str) -> str:
     if value is MISSING:
         return unknown
     return value if isinstance(value, str) else stringified(value)
 
 
 def merged(suite: Mapping[str, object], case: Mapping[str, object]) -> dict[str, object]:
-    """Metadata: lists are put together without doubles, mappings key by key; else the case wins."""
-    told = dict(suite)
+    """Metadata of suite and case: lists are joined without duplicates, mappings merged; else the case's value wins."""
+    result = dict(suite)
     for key, value in case.items():
-        before = told.get(key)
+        before = result.get(key)
         if isinstance(before, dict) and isinstance(value, dict):
-            told[key] = merged(before, value)
+            result[key] = merged(before, value)
         elif isinstance(before, list) and isinstance(value, list):
-            there = set(map(_comparable, before))
-            told[key] = [*before, *(item for item in value if _comparable(item) not in there)]
+            known = set(map(_comparable, before))
+            result[key] = [*before, *(item for item in value if _comparable(item) not in known)]
         else:
-            told[key] = value
-    return told
+            result[key] = value
+    return result
 
 
 def _comparable(item: object) -> object:

@@ -1,1 +1,1 @@
-"""The command line and the action: options, inputs, and what each command does."""
+"""The command line and the action: options, inputs, and a module for each command."""

@@ -1,4 +1,4 @@
-"""The GitHub action: ``INPUT_*`` -> the settings of ``run``, and the files GitHub reads afterwards."""
+"""The GitHub action: inputs (``INPUT_*``) -> settings, and the run in the job around it."""
 
 from __future__ import annotations
 
@@ -7,52 +7,29 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillgym_action import wiring
+from skillgym_action.cli.report import report_runs
+from skillgym_action.cli.run import run_suites
+from skillgym_action.github.event import github_event
+from skillgym_action.github.step_files import give_to_owner
 from skillgym_action.model.errors import UsageError, did_you_mean
-from skillgym_action.settings.context import current_context
+from skillgym_action.processes.users import images_own_user
+from skillgym_action.repository.checkout import working_directory
+from skillgym_action.settings.context import Job, current_context
+from skillgym_action.settings.options import inputs_of_settings, validated_settings
 from skillgym_action.settings.resolve import run_directory
+from skillgym_action.text.escaping import log_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from skillgym_action.github.event import GitHubEvent
-    from skillgym_action.settings.context import Context, Job
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 PREFIX = "INPUT_"
-# Input -> setting. Those that only the action has are in OWN.
-SETTINGS = {
-    "suites": "paths",
-    "suites-from": "suites_from",
-    "config": "config",
-    "runners": "runners",
-    "cases": "case",
-    "tags": "tag",
-    "model": "model",
-    "repeat": "repeat",
-    "retry": "retry",
-    "jobs": "jobs",
-    "schedule": "schedule",
-    "timeout": "timeout",
-    "max-steps": "max_steps",
-    "max-cost": "max_cost",
-    "limits": "limits",
-    "keep": "keep",
-    "install-agents": "install_agents",
-    "fail-on": "fail_on",
-    "min-pass-rate": "min_pass_rate",
-    "max-error-rate": "max_error_rate",
-    "baseline": "baseline",
-    "allow-changed-suites": "allow_changed_suites",
-    "report-dir": "output",
-    "shard": "shard",
-    "comment": "comment",
-    "comment-when": "comment_when",
-    "comment-id": "comment_id",
-    "review-comments": "review_comments",
-    "status": "status",
-    "template-dir": "template_dir",
-}
-OWN = (
+# Inputs that are no field of ``Settings``; the others are declared there.
+ACTION_ONLY = (
     "exclude",
     "mode",
     "results",
@@ -66,136 +43,127 @@ OWN = (
 )
 MODES = ("all", "run", "report")
 BOOLEANS = {"true": True, "false": False}
-YAML_MAPPING = re.compile(r"\A\s*\{|:\s|:$", re.MULTILINE)  # `agent:model` is none
-ALLOWED = ("false", "true", "with-configuration")
+YAML_MAPPING = re.compile(r"\A\s*\{|:\s|:$", re.MULTILINE)  # `agent:model` does not match
+ALLOW_UNTRUSTED = ("false", "true", "with-configuration")
 
 
-def inputs(environment: Mapping[str, str]) -> dict[str, str]:
-    """The inputs that are set, by their names in action.yml. Raises UsageError for one that does not exist."""
-    names = {PREFIX + name.upper(): name for name in (*SETTINGS, *OWN)}
-    given = {key: value.strip() for key, value in environment.items() if key.startswith(PREFIX) and value.strip()}
-    for key in given:
+def inputs_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """The inputs that are set, by their names in action.yml. Raises UsageError for an unknown input."""
+    names = {PREFIX + name.upper(): name for name in (*inputs_of_settings(), *ACTION_ONLY)}
+    found = {key: value.strip() for key, value in environment.items() if key.startswith(PREFIX) and value.strip()}
+    for key in found:
         if key not in names:
             name = key.removeprefix(PREFIX).lower()
             raise UsageError(f"unknown input {name!r}", remedy=did_you_mean(name, names.values()))
-    return {names[key]: value for key, value in given.items()}
+    return {names[key]: value for key, value in found.items()}
 
 
-def settings_of(given: Mapping[str, str]) -> Settings:
-    """The settings that the inputs ask for. Raises UsageError."""
-    from skillgym_action.settings.options import settings
-
-    fields: dict[str, object] = {SETTINGS[name]: value for name, value in given.items() if name in SETTINGS}
-    fields["paths"] = (*_lines(given, "suites"), *(f"!{line}" for line in _lines(given, "exclude")))
-    runners = given.get("runners", "")
+def settings_of(inputs: Mapping[str, str]) -> Settings:
+    """The settings of inputs. Raises UsageError."""
+    declared = inputs_of_settings()
+    fields: dict[str, object] = {declared[name]: value for name, value in inputs.items() if name in declared}
+    fields["paths"] = (*_lines(inputs, "suites"), *(f"!{line}" for line in _lines(inputs, "exclude")))
+    runners = inputs.get("runners", "")
     if runners and not YAML_MAPPING.search(runners):
         fields["runner"] = tuple(re.sub(r"^\s*-\s+", "", line) for line in runners.splitlines())
         del fields["runners"]
     fields["report"] = tuple(
-        f"{kind}={_inside(given[name])}"
+        f"{kind}={_inside(inputs[name])}"
         for kind, name in (("junit", "junit-path"), ("results", "results-path"))
-        if name in given
+        if name in inputs
     )
     if "output" in fields:
         fields["output"] = _inside(str(fields["output"]))
-    written = {setting: name for name, setting in SETTINGS.items()} | {"runner": "runners", "report": "junit-path"}
+    written = {field: name for name, field in declared.items()} | {"runner": "runners", "report": "junit-path"}
     fields.setdefault("install_agents", True)
-    return settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
+    return validated_settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
 
 
 def run_action(environment: Mapping[str, str]) -> int:
-    """Run as GitHub's runner starts us, with that environment."""
-    given = inputs(environment)
-    settings = settings_of(given)
-    from skillgym_action import wiring
-    from skillgym_action.processes.users import images_own_user
-    from skillgym_action.repository.checkout import working_directory
+    """Run as a step of a job: GitHub's runner passes inputs and event in ``environment``. Raises UsageError."""
+    inputs = inputs_in(environment)
+    settings = settings_of(inputs)
 
-    mode = _mode(given)
-    job = _job(given, environment, mode)
-    folder = working_directory(Path(given.get("working-directory", ".")))
+    mode = _mode(inputs)
+    job = _job(inputs, environment, mode)
+    folder = working_directory(Path(inputs.get("working-directory", ".")))
     context = current_context(folder, environment, job)
     settings = settings.model_copy(update={"agent_user": images_own_user()})
     if mode == "report" and settings.suites_from:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
-        raise UsageError("mode report has no use for the input suites-from", remedy=remedy)
+        raise UsageError("mode report does not use the input suites-from", remedy=remedy)
     with wiring.with_suite_source(settings, context) as context:
-        return _run_in(context, settings, given, mode)
+        return _run_in(context, settings, inputs, mode)
 
 
-def _run_in(context: Context, settings: Settings, given: Mapping[str, str], mode: str) -> int:
-    from skillgym_action import wiring
-    from skillgym_action.cli import commands
-    from skillgym_action.clock import Clock
-    from skillgym_action.github.step_files import give_to_owner
-    from skillgym_action.text.escaping import log_line
-
+def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str], mode: str) -> int:
     config = wiring.configuration(settings, context)
-    directory = run_directory(settings, config, context, Clock())
+    directory = run_directory(settings, config, context)
     settings = settings.model_copy(update={"output": str(directory)})
     try:
         if mode == "report":
             settings = settings.model_copy(update={"compare_suites": True})
-            return commands.report(_lines(given, "results"), settings, context)
-        return commands.run(settings, context, command="action")
+            return report_runs(_lines(inputs, "results"), settings, context)
+        return run_suites(settings, context, command="action")
     finally:
         try:
             written = (directory, *(context.cwd / path for _, path in settings.report))
             give_to_owner([path for path in written if context.checkout.accepts(path)], context.root)
-        except OSError as error:  # no verdict depends on that
+        except OSError as error:  # the verdict does not depend on the owner of files
             note = log_line(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
             print(note, file=sys.stderr)  # noqa: T201
 
 
-def _mode(given: Mapping[str, str]) -> str:
-    mode = given.get("mode", "all")
+def _mode(inputs: Mapping[str, str]) -> str:
+    mode = inputs.get("mode", "all")
     if mode not in MODES:
         raise UsageError(f"input mode: unknown word {mode!r}", remedy=did_you_mean(mode, MODES))
-    if (mode == "report") != ("results" in given):
-        word = "needs" if mode == "report" else "has no use for"
+    if (mode == "report") != ("results" in inputs):
+        word = "needs" if mode == "report" else "does not use"
         raise UsageError(f"mode {mode} {word} the input results", remedy="results are what mode report reads")
     return mode
 
 
-def _job(given: Mapping[str, str], environment: Mapping[str, str], mode: str) -> Job:
-    """The job around us. Raises UsageError where agents would follow a stranger's text with our secrets at hand."""
-    from skillgym_action.github.event import github_event
-    from skillgym_action.settings.context import Job
-
+def _job(inputs: Mapping[str, str], environment: Mapping[str, str], mode: str) -> Job:
+    """The job that runs the action. Raises UsageError if agents would run untrusted text where secrets are present."""
     event = github_event(environment)
     return Job(
         event=event,
-        untrusted_repository=_stranger(event, given) if event and mode != "report" else None,
-        token=None if mode == "run" else given.get("github-token"),
+        untrusted_repository=_untrusted_repository(event, inputs) if event and mode != "report" else None,
+        token=None if mode == "run" else inputs.get("github-token"),
         programs=mode != "report",
-        annotations=_boolean(given, "annotations"),
-        summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(given, "summary") else None,
+        annotations=_boolean(inputs, "annotations"),
+        summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,
         outputs=_file(environment, "GITHUB_OUTPUT"),
     )
 
 
-def _stranger(event: GitHubEvent, given: Mapping[str, str]) -> str | None:
-    """Whose commit it is, where agents may run on it and its agent configuration is not to count. Raises UsageError."""
-    allowed = given.get("allow-untrusted", "false").lower()
-    if allowed not in ALLOWED:
-        raise UsageError(f"input allow-untrusted: unknown word {allowed!r}", remedy=did_you_mean(allowed, ALLOWED))
+def _untrusted_repository(event: GitHubEvent, inputs: Mapping[str, str]) -> str | None:
+    """The repository of an untrusted commit whose agent configuration is to be hidden from agents; else None.
+
+    Raises UsageError for an untrusted commit unless ``allow-untrusted`` is set.
+    """
+    allowed = inputs.get("allow-untrusted", "false").lower()
+    if allowed not in ALLOW_UNTRUSTED:
+        remedy = did_you_mean(allowed, ALLOW_UNTRUSTED)
+        raise UsageError(f"input allow-untrusted: unknown word {allowed!r}", remedy=remedy)
     if not event.untrusted or allowed == "with-configuration":
         return None
     whose = event.head.repository if event.head and event.head.repository else "a pull request"
     if allowed == "true":
         return whose
     raise UsageError(
-        f"{event.name} on a commit of {whose}: agents would run what a stranger wrote, with this repository's secrets",
+        f"{event.name} on a commit of {whose}: agents would follow untrusted text with this repository's secrets",
         remedy="run on pull_request (mode: run) and only report here (mode: report), or set allow-untrusted: true",
     )
 
 
-def _lines(given: Mapping[str, str], name: str) -> tuple[str, ...]:
-    return tuple(line.strip() for line in given.get(name, "").splitlines() if line.strip())
+def _lines(inputs: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in inputs.get(name, "").splitlines() if line.strip())
 
 
-def _boolean(given: Mapping[str, str], name: str, default: str = "true") -> bool:
-    value = given.get(name, default).lower()
+def _boolean(inputs: Mapping[str, str], name: str, default: str = "true") -> bool:
+    value = inputs.get(name, default).lower()
     if value not in BOOLEANS:
         raise UsageError(f"input {name}: {value!r} is neither true nor false")
     return BOOLEANS[value]
@@ -206,7 +174,7 @@ def _file(environment: Mapping[str, str], name: str) -> Path | None:
 
 
 def _inside(path: str) -> str:
-    """Paths of the machine around the container do not exist in it. Raises UsageError."""
+    """``path``. Raises UsageError for one on the machine around the container, which does not exist inside."""
     if path.startswith("/") and not path.startswith("/github/"):
         raise UsageError(
             f"{path} does not exist inside the action's container", remedy="give a path relative to the workspace"

@@ -1,4 +1,4 @@
-"""The command line: arguments -> settings, and one function per command."""
+"""The command line: commands with their options and help. Options that set a field are declared in ``Settings``."""
 
 from __future__ import annotations
 
@@ -10,242 +10,173 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skillgym_action import __version__
+from skillgym_action.model.exit_codes import EXIT_CODES
+from skillgym_action.settings.context import current_context
+from skillgym_action.settings.options import options_of, validated_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Settings
+
 PREFIX = "SKILLGYM_"
+PATHS = click.argument("paths", nargs=-1, metavar="[PATH]...")
 
 
-class Option(click.Option):
-    """An option whose environment twin is one value, however many words it holds.
+class EnvironmentOption(click.Option):
+    """An option whose environment variable is one value, even if it has several words.
 
-    The environment is the command's object where the tool was started by its entry point, which empties its own one.
+    The environment is the context's object if the tool was started by its entry point, which empties ``os.environ``.
     """
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
-        """The twin's value."""
+        """The value of the variable."""
         value = self.resolve_envvar_value(ctx)
         return (value,) if value and self.multiple else value
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        """As click does, which knows no environment but its own."""
+        """The variable's text, or None; click itself would look in ``os.environ``."""
         return _environment(ctx).get(str(self.envvar)) or None
 
 
-def option(name: str, metavar: str, text: str, *, multiple: bool = False) -> Callable[[Any], Any]:
-    """An option with a value, and its environment twin."""
-    twin = PREFIX + name.upper().replace("-", "_")
-    return click.option(f"--{name}", cls=Option, metavar=metavar, multiple=multiple, help=text, envvar=twin)
-
-
-def flag(name: str, text: str) -> Callable[[Any], Any]:
-    """An option without a value."""
-    return click.option(
-        f"--{name}", cls=Option, is_flag=True, help=text, envvar=PREFIX + name.upper().replace("-", "_")
-    )
-
-
-def together(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Several decorators as one, in reading order."""
+def settings_options(command: str) -> Callable[[Any], Any]:
+    """A decorator that adds the options which ``Settings`` declares for a command."""
 
     def decorate(function: Any) -> Any:
-        for decorator in reversed(decorators):
-            function = decorator(function)
+        for name, declared in reversed(options_of(command).items()):
+            function = click.option(
+                "--" + name.replace("_", "-"),
+                cls=EnvironmentOption,
+                metavar=declared.metavar,
+                is_flag=declared.metavar is None,
+                multiple=declared.repeatable,
+                help=declared.help,
+                envvar=PREFIX + name.upper(),
+            )(function)
         return function
 
     return decorate
 
 
-CONFIG = option("config", "FILE", "Configuration file; default: skillgym.config.* found upward.")
-RUNNER = option("runner", "ID|AGENT[:MODEL]", "A configured runner, or an agent by name.", multiple=True)
-AGENTV_COMPAT = flag("agentv-compat", "Score AgentV suites as AgentV does, where we differ on purpose.")
-AGENT_USER = option(
-    "agent-user", "NAME", "Who agents, and all else that suites start, run as; only root can ask for it."
-)
-SELECTION = together(
-    click.argument("paths", nargs=-1, metavar="[PATH]..."),
-    option("suites-from", "DIR", "Read suites and configuration from DIR, a checkout of the base commit."),
-    CONFIG,
-    option("format", "F", "Only suites of this format.", multiple=True),
-    option("case", "GLOB", "Only cases whose id matches.", multiple=True),
-    option("tag", "T[,T]", "Only cases with one of these tags.", multiple=True),
-    RUNNER,
-    option("model", "M", "The model of every execution."),
-    option("shard", "I/N", "Only the I-th of N parts."),
-    AGENTV_COMPAT,
-)
-RUNNING = together(
-    option("jobs", "N", "Executions at once; more than one implies --schedule parallel."),
-    option("schedule", "S", "serial, parallel or isolated-by-runner."),
-    option("repeat", "N", "Successful repetitions an execution needs."),
-    option("retry", "N", "Extra sessions for a repetition that failed."),
-    option("timeout", "SECONDS", "Time limit of every session."),
-    option("max-steps", "N", "Model rounds a session may have."),
-    option("max-cost", "USD", "Money the run may spend; then nothing more is started."),
-    option("limits", "KEY=SIZE,...", "Limits of a session: memory, disk, processes, fileSize; memory=4GiB,disk=2GiB."),
-    option("keep", "WHAT", "What to archive of a workspace that is not green: changed (files), all, or none."),
-    AGENT_USER,
-    flag("install-agents", "Install the CLIs of agents that are not there, through npm."),
-    flag("update-snapshots", "Take a new snapshot of every execution, and compare with none."),
-    option("record", "DIR", "Store the sessions there, to be played by the replay agent."),
-)
-DECIDING = together(
-    option(
-        "fail-on",
-        "LIST",
-        "Words of: failed, unexpected-passed, errored, skipped, no-cases, regression, budget, leaks, warnings; none.",
-    ),
-    option("min-pass-rate", "R", "Red below this share of green among the judged, 0 to 1."),
-    option("max-error-rate", "R", "Share of errored executions that is tolerated, 0 to 1."),
-    option("baseline", "PATH", "A run directory or results file to compare with."),
-)
-COMPARING = together(
-    flag("compare-suites", "Compare the suites of the runs with those of the checkout, by digest."),
-    click.option(
-        "--suites", "paths", metavar="PATH", multiple=True, help="Suites that the runs must have; !PATH excludes."
-    ),
-    flag("allow-changed-suites", "Let results of suites that differ from the checkout's decide."),
-)
-OUTPUT = together(
-    option("output", "DIR", "The run directory; default: .skillgym-results/<UTC time>-<random>."),
-    option(
-        "report",
-        "KIND=PATH",
-        "One more report: results, junit, summary, comment, annotations, x-bench, agentv.",
-        multiple=True,
-    ),
-    option("template-dir", "DIR", "A folder with report templates that come before ours."),
-    flag("verbose", "Show final outputs of what is not green."),
-    flag("quiet", "Show nothing but errors and the verdict."),
-    flag("no-color", "No colours."),
-)
+def _exit_codes() -> str:
+    """A list that click does not wrap."""
+    return "\n".join(["\b", "Exit codes:", *(f"  {code:<3d}  {meaning}" for code, meaning in EXIT_CODES.items())])
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    help=f"Run benchmark suites for coding agents, judge the results and report them.\n\n{_exit_codes()}",
+)
 @click.version_option(__version__, prog_name="skillgym-action")
 def cli() -> None:
-    """Benchmark suites for coding agents: run them, judge them, and say honestly what happened.
-
-    Exit codes: 0 green; 1 judged and red; 2 usage, configuration or suite error; 3 some could not be judged;
-    130 interrupted; 70 a bug of ours.
-    """
+    """See ``help`` above: it lists the exit codes."""
 
 
 @cli.command()
-@SELECTION
-@RUNNING
-@DECIDING
-@OUTPUT
-@option("resume", "DIR", "Go on with the run of that run directory: hold the sessions that are missing, and no other.")
-@flag("dry-run", "Show what would run, start nothing.")
-def run(**given: Any) -> int:
-    """Discover suites, run them on agents, judge, report, gate."""
-    from skillgym_action.cli import commands
+@PATHS
+@settings_options("run")
+def run(**fields: Any) -> int:
+    """Discover suites, run them on agents, judge, report and gate."""
+    from skillgym_action.cli.run import run_suites
 
-    return commands.run(_settings(given), _here())
+    return run_suites(_settings(fields), _context())
 
 
 @cli.command(name="list")
-@SELECTION
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@click.option("--matrix", type=click.IntRange(1, 256), metavar="N", help="A workflow matrix of N shards, as JSON.")
-def list_(*, as_json: bool, matrix: int | None, **given: Any) -> int:
-    """What would run, as a table."""
-    from skillgym_action.cli import commands
+@PATHS
+@settings_options("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--matrix", type=click.IntRange(1, 256), metavar="N", help="Print a workflow matrix of N shards, as JSON."
+)
+def list_(*, as_json: bool, matrix: int | None, **fields: Any) -> int:
+    """Show what would run, as a table."""
+    from skillgym_action.cli.list import list_executions
 
-    return commands.list_(_settings(given), _here(), as_json=as_json, matrix=matrix)
+    return list_executions(_settings(fields), _context(), as_json=as_json, matrix=matrix)
 
 
 @cli.command()
-@SELECTION
-def check(**given: Any) -> int:
-    """Load and validate everything, start nothing."""
-    from skillgym_action.cli import commands
+@PATHS
+@settings_options("check")
+def check(**fields: Any) -> int:
+    """Load and validate configuration and suites; start nothing."""
+    from skillgym_action.cli.check import check_suites
 
-    return commands.check(_settings(given), _here())
+    return check_suites(_settings(fields), _context())
 
 
 @cli.command()
 @click.argument("run_directory", metavar="RUN", type=click.Path(exists=True, path_type=Path))
-@AGENTV_COMPAT
-@DECIDING
-@OUTPUT
-def rejudge(run_directory: Path, **given: Any) -> int:
-    """Judge the stored sessions of RUN again with today's assertions; no agent is started, nothing is spent."""
-    from skillgym_action.cli import commands
+@settings_options("rejudge")
+def rejudge(run_directory: Path, **fields: Any) -> int:
+    """Judge the stored sessions of RUN again with today's assertions; start no agent, spend nothing."""
+    from skillgym_action.cli.rejudge import rejudge_run
 
-    return commands.rejudge(run_directory, _settings(given), _here())
+    return rejudge_run(run_directory, _settings(fields), _context())
 
 
 @cli.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@CONFIG
-@COMPARING
-@DECIDING
-@OUTPUT
-def report(runs: tuple[str, ...], **given: Any) -> int:
-    """Merge stored runs, report them again and decide anew; no agent is started.
+@settings_options("report")
+@click.option("--suites", "paths", metavar="PATH", multiple=True, help="Suites the runs must have; !PATH excludes.")
+def report(runs: tuple[str, ...], **fields: Any) -> int:
+    """Merge stored runs, report them and decide again; start no agent.
 
     RUN is a run directory, a results file, or a pattern that matches some.
     """
-    from skillgym_action.cli import commands
+    from skillgym_action.cli.report import report_runs
 
-    return commands.report(runs, _settings(given), _here())
+    return report_runs(runs, _settings(fields), _context())
 
 
 @cli.command()
-@CONFIG
-@RUNNER
-@AGENT_USER
+@settings_options("doctor")
 @click.option("--install", metavar="AGENT[@VERSION]", multiple=True, help="Install an agent's CLI through npm first.")
-@click.option("--probe", is_flag=True, help="Hold one short session on each runner; this costs a little.")
-@flag("no-color", "No colours.")
-def doctor(*, install: tuple[str, ...], probe: bool, **given: Any) -> int:
-    """What is installed, configured, reachable, permitted: one line each, with the remedy."""
-    from skillgym_action.cli import commands
+@click.option("--probe", is_flag=True, help="Run one short session on each runner; this costs a little.")
+def doctor(*, install: tuple[str, ...], probe: bool, **fields: Any) -> int:
+    """Check what is installed, configured, reachable and permitted: one line each, with the remedy."""
+    from skillgym_action.cli.doctor import diagnose
 
-    return commands.doctor(_settings(given), _here(), install=install, probe=probe)
+    return diagnose(_settings(fields), _context(), install=install, probe=probe)
 
 
 @cli.command()
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@CONFIG
-@click.option("--rerun", is_flag=True, help="Ask again, although there are answers.")
-def explain(directory: Path, *, rerun: bool, **given: Any) -> int:
+@settings_options("explain")
+@click.option("--rerun", is_flag=True, help="Ask again, even if there are answers.")
+def explain(directory: Path, *, rerun: bool, **fields: Any) -> int:
     """Ask the agent of a failed session the questions of the assertions that failed; this costs a little.
 
     DIR is the folder of the session's artifacts, with an explain.json in it.
     """
-    from skillgym_action.cli import commands
+    from skillgym_action.cli.explain import explain_failures
 
-    return commands.explain(directory, _settings(given), _here(), rerun=rerun)
+    return explain_failures(directory, _settings(fields), _context(), rerun=rerun)
 
 
 @cli.command()
 @click.argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> int:
-    """JSON Schema of config, x-bench, results; types for suites in TypeScript."""
-    from skillgym_action.cli import commands
+    """Print the JSON Schema of config, x-bench or results, or the types for suites in TypeScript."""
+    from skillgym_action.cli.schema import print_schema
 
-    return commands.schema(name)
+    return print_schema(name)
 
 
-def _settings(given: dict[str, Any]) -> Any:
-    from skillgym_action.settings.options import settings
-
+def _settings(fields: dict[str, Any]) -> Settings:
+    """Validated settings; without colors where NO_COLOR is set or stderr is no terminal. Raises UsageError."""
     colorless = _environment(click.get_current_context()).get("NO_COLOR") or not sys.stderr.isatty()
-    given["no_color"] = given.get("no_color") or bool(colorless)
-    return settings(given, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
+    fields["no_color"] = fields.get("no_color") or bool(colorless)
+    return validated_settings(fields, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
 
 
-def _here() -> Any:
-    from skillgym_action.settings.context import current_context
-
+def _context() -> LaunchContext:
     return current_context(Path.cwd(), _environment(click.get_current_context()))
 
 
 def _environment(ctx: click.Context) -> Mapping[str, str]:
-    """The one that the entry point was started with; a program that calls ``cli`` has its own."""
-    given: Mapping[str, str] | None = ctx.find_root().obj
-    return dict(os.environ) if given is None else given
+    """The environment that the entry point was started with; ``os.environ`` for a program that calls ``cli`` itself."""
+    passed: Mapping[str, str] | None = ctx.find_root().obj
+    return dict(os.environ) if passed is None else passed

@@ -1,4 +1,4 @@
-"""What is installed, configured, reachable, permitted: a finding each, with the remedy. For the command ``doctor``."""
+"""The command ``doctor``: what is installed, configured, reachable and permitted, a line each, with the remedy."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import __version__, wiring
 from skillgym_action.agents import AGENTS
+from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.github.event import github_event
+from skillgym_action.limits import MAX_DOCTOR_TEXT_CHARS, MAX_PROBE_SECONDS
 from skillgym_action.model.errors import Location, SkillgymError, UsageError, did_you_mean
 from skillgym_action.model.execution import Execution
+from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.suite import Case, Suite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.processes.users import IDS
@@ -24,7 +27,7 @@ from skillgym_action.settings.options import ExecuteOptions
 from skillgym_action.settings.runners import configured_runners, unknown_runner
 from skillgym_action.suite_hosts.node import Node
 from skillgym_action.supervisor.prctl import is_protected
-from skillgym_action.text.escaping import clipped, one_line
+from skillgym_action.text.escaping import clipped, one_line, plain
 from skillgym_action.text.redaction import is_secret_name
 
 if TYPE_CHECKING:
@@ -32,17 +35,15 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Runner
     from skillgym_action.services import Services
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 PROBE = "Reply with the one word: ready"
-PROBE_LIMIT = 60.0  # seconds
-TOLD = 200  # characters of what an agent says
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
 
 
 class State(IntEnum):
-    """How a finding is meant, worst last. Only a problem keeps from working what is configured."""
+    """The state of a check, worst last. Only a problem prevents what is configured from working."""
 
     FINE = 0
     NOTE = 1
@@ -50,9 +51,17 @@ class State(IntEnum):
     PROBLEM = 3
 
 
+SIGNS = {
+    State.FINE: ("✓", "green"),
+    State.NOTE: ("·", "dim"),
+    State.WARNING: ("!", "yellow"),
+    State.PROBLEM: ("✗", "red"),
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
-    """One line: what was looked at, how it is, what to do about it."""
+class DoctorCheck:
+    """A line of the output: what was checked, the result, and what to do about it."""
 
     subject: str
     text: str
@@ -60,27 +69,46 @@ class Finding:
     remedy: str | None = None
 
 
-def findings(
-    services: Services, settings: Settings, context: Context, *, install: tuple[str, ...], probe: bool
-) -> Iterator[Finding]:
-    """Everything that can be looked at, as soon as it is known. Raises UsageError for an unknown agent."""
+def diagnose(settings: Settings, context: LaunchContext, *, install: tuple[str, ...], probe: bool) -> int:
+    """Print a line for each check, as soon as it is done; 1 if one of them found a problem. Raises UsageError."""
+    from rich.console import Console
+    from rich.text import Text
+
+    worst = State.FINE
+    redacted = context.redactor.text
+    terminal = terminal_for(settings, context)
+    with wiring.services_without_run(context, terminal, settings.agent_user) as services:
+        console = Console(no_color=settings.no_color, highlight=False, soft_wrap=True)
+        for check in checks(services, settings, context, install=install, probe=probe):
+            worst = max(worst, check.state)
+            sign, color = SIGNS[check.state]
+            texts = (check.subject, "; ".join(part for part in (check.text, check.remedy) if part))
+            subject, text = (plain(redacted(" ".join(part.split()))) for part in texts)
+            console.print(Text.assemble((sign, color), f" {subject:16} {text}"))
+    return ExitCode.FAILED if worst == State.PROBLEM else ExitCode.PASSED
+
+
+def checks(
+    services: Services, settings: Settings, context: LaunchContext, *, install: tuple[str, ...], probe: bool
+) -> Iterator[DoctorCheck]:
+    """All checks, each as soon as it is done. Raises UsageError for an unknown agent in ``install``."""
     wanted = [_agent_and_version(text) for text in install]
-    yield Finding(subject="skillgym-action", text=f"{__version__} on Python {platform.python_version()}")
+    yield DoctorCheck(subject="skillgym-action", text=f"{__version__} on Python {platform.python_version()}")
     yield _git(services)
     yield _node(services, context.environment)
-    yield from (_installed(services, agent, version) for agent, version in wanted)
+    yield from (_install(services, agent, version) for agent, version in wanted)
     config = _config(settings, context)
-    yield _config_finding(config, settings, context)
+    yield _configuration(config, settings, context)
     usable = config if isinstance(config, Config) else Config(folder=context.cwd)
-    for found in _runners(services, settings, context, usable):
-        yield (
-            found
-            if isinstance(found, Finding)
-            else _runner(services, found, configured=_is_configured(settings, usable))
-        )
-        if probe and not isinstance(found, Finding) and not found.agent.sessions:
-            yield _probed(services, found)
-    yield _who(services)
+    configured = bool(settings.runner or usable.file.runners)
+    for runner in _runners(services, settings, context, usable):
+        if isinstance(runner, DoctorCheck):
+            yield runner
+            continue
+        yield _runner(services, runner, configured=configured)
+        if probe and not runner.agent.sessions:
+            yield _probed(services, runner)
+    yield _agents_user(services)
     yield _sessions(services)
     yield _own_process()
     yield from _github(context.environment)
@@ -97,117 +125,115 @@ def _agent_and_version(text: str) -> tuple[str, str | None]:
 # --- the machine ------------------------------------------------------------------------------------
 
 
-def _git(services: Services) -> Finding:
+def _git(services: Services) -> DoctorCheck:
     version = services.installs.version("git")
     if version:
-        return Finding(subject="git", text=version)
+        return DoctorCheck(subject="git", text=version)
     what = "not found; copies of the repository need it"
-    return Finding(subject="git", text=what, state=State.PROBLEM, remedy="install git")
+    return DoctorCheck(subject="git", text=what, state=State.PROBLEM, remedy="install git")
 
 
-def _node(services: Services, environment: Mapping[str, str]) -> Finding:
-    finding = partial(Finding, subject="Node.js")
-    told = {name: services.installs.version(name) or "not found" for name in ("node", "npm")}
-    text = f"{told['node']}, npm {told['npm']}"
+def _node(services: Services, environment: Mapping[str, str]) -> DoctorCheck:
+    check = partial(DoctorCheck, subject="Node.js")
+    versions = {name: services.installs.version(name) or "not found" for name in ("node", "npm")}
+    text = f"{versions['node']}, npm {versions['npm']}"
     try:
         Node(services.processes, environment.get("SKILLGYM_NODE")).program  # noqa: B018 -- raises when there is none
     except SkillgymError as error:
-        return finding(text=f"{text}; {error}", state=State.WARNING)
-    if told["npm"] == "not found":
-        return finding(text=text, state=State.WARNING, remedy="agents are installed through npm: install Node.js")
-    return finding(text=text)
+        return check(text=f"{text}; {error}", state=State.WARNING)
+    if versions["npm"] == "not found":
+        return check(text=text, state=State.WARNING, remedy="agents are installed through npm: install Node.js")
+    return check(text=text)
 
 
-def _installed(services: Services, agent: str, version: str | None) -> Finding:
+def _install(services: Services, agent: str, version: str | None) -> DoctorCheck:
     try:
         made = services.installs.install(agent, version)
     except SkillgymError as error:
-        return Finding(subject="install", text=str(error), state=State.PROBLEM)
-    how = "was there" if made.seconds is None else f"installed in {made.seconds:.1f} s"
-    return Finding(subject="install", text=f"{agent} {made.version} {how}: {made.program}")
+        return DoctorCheck(subject="install", text=str(error), state=State.PROBLEM)
+    how = "was already installed" if made.seconds is None else f"installed in {made.seconds:.1f} s"
+    return DoctorCheck(subject="install", text=f"{agent} {made.version} {how}: {made.program}")
 
 
-def _who(services: Services) -> Finding:
+def _agents_user(services: Services) -> DoctorCheck:
     subject = "agents"
     if services.processes.user:
-        return Finding(subject=subject, text=f"run as the user {services.processes.user.name}")
+        return DoctorCheck(subject=subject, text=f"run as the user {services.processes.user.name}")
     if os.geteuid() == 0:
-        remedy = "use --agent-user, unless this machine is thrown away"
-        return Finding(subject=subject, text="run as the caller, root", state=State.WARNING, remedy=remedy)
-    return Finding(subject=subject, text="run as the caller", state=State.NOTE)
+        remedy = "use --agent-user, unless this machine is thrown away afterwards"
+        return DoctorCheck(subject=subject, text="run as the caller, root", state=State.WARNING, remedy=remedy)
+    return DoctorCheck(subject=subject, text="run as the caller", state=State.NOTE)
 
 
-def _sessions(services: Services) -> Finding:
-    """What keeps sessions apart from each other and from the job."""
-    finding = partial(Finding, subject="sessions")
+def _sessions(services: Services) -> DoctorCheck:
+    """How sessions are isolated from each other and from the job."""
+    check = partial(DoctorCheck, subject="sessions")
     if user := services.processes.user:
-        apart = f"each has a user id of its own, {IDS.start} to {IDS.stop - 1}, and reaches no other session"
+        isolated = f"each has a user id of its own, {IDS.start} to {IDS.stop - 1}, and cannot access other sessions"
         if user.have_names:
-            return finding(text=apart)
-        nameless = "; these users have no name, and os.userInfo() of Node.js fails there"
-        return finding(text=apart + nameless, state=State.WARNING, remedy="give them names in /etc/passwd")
-    text = "not apart from each other, and read what the caller may read; "
+            return check(text=isolated)
+        nameless = "; these users have no name, so os.userInfo() of Node.js fails"
+        return check(text=isolated + nameless, state=State.WARNING, remedy="give them names in /etc/passwd")
+    text = "not isolated from each other, and can read what the caller can read; "
     if Path("/proc/self").is_dir():
-        return finding(text=f"{text}nothing they start outlives them", state=State.NOTE)
-    text += "a program that leaves its process group outlives its session"
-    return finding(text=text, state=State.WARNING, remedy="run untrusted suites in the action's container")
+        return check(text=f"{text}all their processes are ended with them", state=State.NOTE)
+    text += "a process that leaves its process group outlives its session"
+    return check(text=text, state=State.WARNING, remedy="run untrusted suites in the action's container")
 
 
-def _own_process() -> Finding:
+def _own_process() -> DoctorCheck:
     if is_protected():
-        text = "no other process reads its memory, and nothing it starts gains rights through setuid programs"
-        return Finding(subject="this process", text=text)
+        text = "other processes cannot read its memory, and nothing it starts gains rights through setuid programs"
+        return DoctorCheck(subject="this process", text=text)
     text = "programs of the same user can read its memory, and what it starts can use setuid programs"
-    return Finding(subject="this process", text=text, state=State.WARNING, remedy="run it on Linux")
+    return DoctorCheck(subject="this process", text=text, state=State.WARNING, remedy="run it on Linux")
 
 
-def _github(environment: Mapping[str, str]) -> Iterator[Finding]:
-    """What the environment says; the API is not asked."""
+def _github(environment: Mapping[str, str]) -> Iterator[DoctorCheck]:
+    """What the environment says about the job; the API is not called."""
     try:
         event = github_event(environment)
     except SkillgymError as error:
-        yield Finding(subject="GitHub", text=str(error), state=State.PROBLEM)
+        yield DoctorCheck(subject="GitHub", text=str(error), state=State.PROBLEM)
         return
     if event is None:
         return
     text = f"{event.name} on {event.repository}"
     if event.read_only_reason:
-        yield Finding(subject="GitHub", text=f"{text}; {event.read_only_reason}", state=State.NOTE)
+        yield DoctorCheck(subject="GitHub", text=f"{text}; {event.read_only_reason}", state=State.NOTE)
     elif any(environment.get(name) for name in TOKENS):
         permitted = "whether it may write depends on the job's permissions: pull-requests: write"
-        yield Finding(subject="GitHub", text=f"{text}; there is a token; {permitted}")
+        yield DoctorCheck(subject="GitHub", text=f"{text}; a token is present; {permitted}")
     else:
-        yield Finding(
-            subject="GitHub", text=f"{text}; no token: nothing is written on the pull request", state=State.NOTE
+        yield DoctorCheck(
+            subject="GitHub", text=f"{text}; no token: nothing is published on the pull request", state=State.NOTE
         )
 
 
 # --- what is configured -----------------------------------------------------------------------------
 
 
-def _config(settings: Settings, context: Context) -> Config | SkillgymError:
+def _config(settings: Settings, context: LaunchContext) -> Config | SkillgymError:
     try:
         return wiring.configuration(settings, context)
     except SkillgymError as error:
         return error
 
 
-def _config_finding(config: Config | SkillgymError, settings: Settings, context: Context) -> Finding:
+def _configuration(config: Config | SkillgymError, settings: Settings, context: LaunchContext) -> DoctorCheck:
     subject = "configuration"
     if isinstance(config, SkillgymError):
-        return Finding(subject=subject, text=str(config), state=State.PROBLEM)
+        return DoctorCheck(subject=subject, text=str(config), state=State.PROBLEM)
     file = settings.config or find_config(context.cwd, context.root)
     if file is None:
-        return Finding(subject=subject, text="no skillgym.config.* here or above", state=State.NOTE)
-    return Finding(subject=subject, text=os.path.relpath(context.cwd / file, context.cwd))
+        return DoctorCheck(subject=subject, text="no skillgym.config.* in this folder or above", state=State.NOTE)
+    return DoctorCheck(subject=subject, text=os.path.relpath(context.cwd / file, context.cwd))
 
 
-def _is_configured(settings: Settings, config: Config) -> bool:
-    return bool(settings.runner or config.file.runners)
-
-
-def _runners(services: Services, settings: Settings, context: Context, config: Config) -> Iterator[Runner | Finding]:
-    """Those of the configuration, or those named, or the agents there are; with the programs that a run would start."""
+def _runners(
+    services: Services, settings: Settings, context: LaunchContext, config: Config
+) -> Iterator[Runner | DoctorCheck]:
+    """The runners of ``--runner``, else those configured, else the installed agents; a check for each that fails."""
     found = [
         name
         for name, listing in AGENTS.items()
@@ -219,23 +245,23 @@ def _runners(services: Services, settings: Settings, context: Context, config: C
     if not ids:
         text = "none is configured, and no agent's CLI was found"
         remedy = "skillgym-action doctor --install claude-code"
-        yield Finding(subject="runners", text=text, state=State.PROBLEM, remedy=remedy)
+        yield DoctorCheck(subject="runners", text=text, state=State.PROBLEM, remedy=remedy)
     for name in ids:
         try:
             runners = configured_runners(settings.model_copy(update={"runner": (name,)}), config, context)
             if not runners:
                 raise unknown_runner(name, known)
         except SkillgymError as error:
-            yield Finding(subject=name, text=str(error), state=State.PROBLEM)
+            yield DoctorCheck(subject=name, text=str(error), state=State.PROBLEM)
         else:
-            yield from (_equipped(services, runner) for runner in runners)
+            yield from (_with_program(services, runner) for runner in runners)
 
 
 # --- a runner ---------------------------------------------------------------------------------------
 
 
-def _equipped(services: Services, runner: Runner) -> Runner:
-    """With the program that a run would start."""
+def _with_program(services: Services, runner: Runner) -> Runner:
+    """``runner`` with the program that a run would start, if it is installed."""
     agent, listing = runner.agent, AGENTS[runner.agent.type]
     on_path = listing.executable and not agent.version and services.installs.on_path(listing.executable)
     if agent.command or on_path or not listing.package:
@@ -244,31 +270,34 @@ def _equipped(services: Services, runner: Runner) -> Runner:
     return replace(runner, agent=replace(agent, command=(str(there),))) if there else runner
 
 
-def _runner(services: Services, runner: Runner, *, configured: bool) -> Finding:
+def _runner(services: Services, runner: Runner, *, configured: bool) -> DoctorCheck:
     agent, listing = runner.agent, AGENTS[runner.agent.type]
     if listing.executable is None:
-        return _stand_in(services, runner)
+        return _program_without_version(services, runner)
     command = agent.command or (listing.executable,)
     program = services.installs.on_path(command[0], agent.env.get("PATH"))
-    finding = partial(Finding, subject=runner.id)
+    check = partial(DoctorCheck, subject=runner.id)
     if program is None or (agent.version and not agent.command):
         wanted = f"{agent.type}@{agent.version}" if agent.version else agent.type
         how = f"skillgym-action doctor --install {wanted}" if listing.package else "install it, where PATH finds it"
         missing = f"version {agent.version} is not installed" if agent.version else f"{command[0]} was not found"
-        return finding(text=f"{agent.type}: {missing}", state=State.PROBLEM, remedy=how)
+        return check(text=f"{agent.type}: {missing}", state=State.PROBLEM, remedy=how)
     version = services.installs.version(program, *command[1:])
     if version is None:
-        how = f"start it yourself: {program} --version"
-        return finding(text=f"{agent.type}: {program} tells no version", state=State.PROBLEM, remedy=how)
+        how = f"run it yourself: {program} --version"
+        return check(text=f"{agent.type}: {program} prints no version", state=State.PROBLEM, remedy=how)
     key, state, remedy = _key(runner, configured=configured)
     verified = "the verified version" if version == listing.version else f"verified was {listing.version}"
     if version not in {listing.version, agent.version}:
         state = max(state, State.WARNING)
-    return finding(text=f"{agent.type} {version}, {verified}; {program}; {key}", state=state, remedy=remedy)
+    return check(text=f"{agent.type} {version}, {verified}; {program}; {key}", state=state, remedy=remedy)
 
 
 def _key(runner: Runner, *, configured: bool) -> tuple[str, State, str | None]:
-    """Names of the variables that hold keys; never what they hold. Without a key, another variable may help."""
+    """What to report of the runner's API key: variables by name, never by value; the state; a remedy.
+
+    Where it is unset but other variables are set, the agent may have another way to log in: that is a warning.
+    """
     names = [name for name in runner.agent.env if is_secret_name(name)]
     if names:
         return f"key in {', '.join(names)}", State.FINE, None
@@ -277,28 +306,29 @@ def _key(runner: Runner, *, configured: bool) -> tuple[str, State, str | None]:
     return "no key", state, f"set {known}" if known else "name its key in agent.env"
 
 
-def _stand_in(services: Services, runner: Runner) -> Finding:
+def _program_without_version(services: Services, runner: Runner) -> DoctorCheck:
+    """For agents that are no CLI of their own: ``command`` and ``replay``."""
     agent = runner.agent
-    finding = partial(Finding, subject=runner.id)
+    check = partial(DoctorCheck, subject=runner.id)
     if agent.sessions:
         if Path(agent.sessions).is_dir():
-            return finding(text=f"{agent.type}: {agent.sessions}")
-        return finding(
-            text=f"{agent.type}: {agent.sessions} is not there",
+            return check(text=f"{agent.type}: {agent.sessions}")
+        return check(
+            text=f"{agent.type}: {agent.sessions} does not exist",
             state=State.PROBLEM,
-            remedy="record sessions: run --record",
+            remedy="record sessions with run --record",
         )
     if agent.shell or not agent.command:
-        return finding(text=f"{agent.type}: {clipped(one_line(' '.join(agent.command)), TOLD)}")
+        return check(text=f"{agent.type}: {clipped(one_line(' '.join(agent.command)), MAX_DOCTOR_TEXT_CHARS)}")
     program = services.installs.on_path(agent.command[0], agent.env.get("PATH"))
     if program:
-        return finding(text=f"{agent.type}: {program}")
+        return check(text=f"{agent.type}: {program}")
     missing = f"{agent.type}: {agent.command[0]} was not found"
-    return finding(text=missing, state=State.PROBLEM, remedy="install it, or correct agent.command")
+    return check(text=missing, state=State.PROBLEM, remedy="install it, or correct agent.command")
 
 
-def _probed(services: Services, runner: Runner) -> Finding:
-    """One real session in an empty workspace."""
+def _probed(services: Services, runner: Runner) -> DoctorCheck:
+    """Run one real session in an empty workspace."""
     case = Case(id="probe", prompt=PROBE, location=Location(path="doctor"), assertions=())
     suite = Suite(
         path="doctor", file=Path(), name="doctor", format="", cases=(case,), workspace=WorkspaceSpec(source="empty")
@@ -309,19 +339,19 @@ def _probed(services: Services, runner: Runner) -> Finding:
         case=case,
         runner=runner,
         directory=f"doctor/probe/{runner.path_key}",
-        timeout=PROBE_LIMIT,
+        timeout=MAX_PROBE_SECONDS,
         budget=None,
         model=runner.agent.model,
     )
-    tried = run_session(services, execution, 1, 1, ExecuteOptions())
-    finding = partial(Finding, subject=f"{runner.id}, probed")
-    if tried.trouble:
-        kind = TROUBLES[tried.trouble.kind]
-        text = f"{kind.label} ({tried.trouble.kind}): {clipped(one_line(tried.trouble.message), TOLD)}"
-        return finding(text=text, state=State.PROBLEM, remedy=kind.remedy)
-    answer = clipped(one_line(tried.result.final_output or ""), TOLD).strip()
-    cost = "cost unknown" if tried.agent_cost.usd is None else f"${tried.agent_cost.usd:.4f}"
-    facts = f"after {tried.attempt.duration_ms / 1000:.1f} s, {cost}"
+    probe = run_session(services, execution, 1, 1, ExecuteOptions())
+    check = partial(DoctorCheck, subject=f"{runner.id}, probed")
+    if probe.trouble:
+        kind = TROUBLES[probe.trouble.kind]
+        message = clipped(one_line(probe.trouble.message), MAX_DOCTOR_TEXT_CHARS)
+        return check(text=f"{kind.label} ({probe.trouble.kind}): {message}", state=State.PROBLEM, remedy=kind.remedy)
+    answer = clipped(one_line(probe.result.final_output or ""), MAX_DOCTOR_TEXT_CHARS).strip()
+    cost = "cost unknown" if probe.agent_cost.usd is None else f"${probe.agent_cost.usd:.4f}"
+    facts = f"after {probe.attempt.duration_ms / 1000:.1f} s, {cost}"
     if not answer:
-        return finding(text=f"no answer {facts}", state=State.PROBLEM, remedy="start the agent yourself and look")
-    return finding(text=f"answered {answer!r} {facts}")
+        return check(text=f"no answer {facts}", state=State.PROBLEM, remedy="start the agent yourself and look")
+    return check(text=f"answered {answer!r} {facts}")

@@ -1,4 +1,4 @@
-"""Agents are asked about failures of theirs, in the sessions that failed. For the command ``explain``."""
+"""The command ``explain``: resume a failed session and ask the agent the questions of the assertions that failed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from skillgym_action import wiring
 from skillgym_action.agents import AGENTS, agent_named
+from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.documents.documents import read_document, validated
+from skillgym_action.limits import MAX_EXPLAIN_FILE_BYTES, MAX_EXPLAIN_SECONDS
 from skillgym_action.model.errors import Location, UsageError
 from skillgym_action.model.execution import Execution, Plan
+from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.json_codec import camel_case, to_json
 from skillgym_action.model.session import Session
 from skillgym_action.model.suite import Case, Suite
@@ -24,20 +28,22 @@ from skillgym_action.sessions.follow_up import EXPLAIN, HOME
 from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.run_session import trouble_of_ending
 from skillgym_action.settings.options import InstallAgentsOptions
+from skillgym_action.settings.runners import configured_runners, unknown_runner
 from skillgym_action.stages.install_agents import install_agents
+from skillgym_action.storage.journal_file import JOURNAL
 from skillgym_action.storage.run_files import read_file
+from skillgym_action.text.escaping import log_line, plain
 from skillgym_action.workspaces.restore import restored_session
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.session_report import Trouble
     from skillgym_action.services import Services
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Settings
     from skillgym_action.workspaces.workspace import Workspace
 
 EXPLANATIONS = "explanations.json"
-JOURNAL = "journal.jsonl"
-LARGEST = 4 * 1024 * 1024  # bytes of the questions
-LIMIT = 300.0  # seconds an answer may take
 
 
 class _Model(BaseModel):
@@ -46,23 +52,23 @@ class _Model(BaseModel):
     )
 
 
-class Source(_Model):
-    """A location."""
+class QuestionSource(_Model):
+    """Where a suite has a question."""
 
     path: str
     line: int | None = None
     column: int | None = None
 
 
-class Asked(_Model):
-    """A question."""
+class ExplainQuestion(_Model):
+    """A question that an assertion has for the agent."""
 
     question: str
-    source: Source | None = None
+    source: QuestionSource | None = None
 
 
-class Questions(_Model):
-    """What ``explain.json`` holds."""
+class QuestionsFile(_Model):
+    """The content of ``explain.json``: a session, and the questions of its failed assertions."""
 
     suite_path: str
     case_id: str
@@ -73,14 +79,14 @@ class Questions(_Model):
     home: str
     workspace: str | None = None
     session_id: str | None = None
-    questions: tuple[Asked, ...] = Field(strict=False)
+    questions: tuple[ExplainQuestion, ...] = Field(strict=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
-    """An answer, or why there is none. Times are ISO 8601 in UTC."""
+class ExplainAnswer:
+    """The answer to a question, or the trouble instead of it. Times are ISO 8601 in UTC."""
 
-    asked: Asked
+    question: ExplainQuestion
     answer: str
     session_id: str
     started_at: str
@@ -90,46 +96,70 @@ class Answer:
     trouble: Trouble | None = None
 
 
-def questions_in(directory: Path, *, rerun: bool) -> Questions:
-    """The questions of a session whose artifacts lie there. Raises UsageError."""
+def explain_failures(directory: Path, settings: Settings, context: LaunchContext, *, rerun: bool) -> int:
+    """Ask, print and store the answers; 3 if one did not come, else 0. Raises UsageError, ConfigError."""
+    context.checkout.refuse(context.cwd / directory, "the folder of the session")
+    questions = questions_in(directory, rerun=rerun)
+    config = wiring.configuration(settings, context)
+    runners = configured_runners(settings.model_copy(update={"runner": (questions.runner_id,)}), config, context)
+    if not runners:
+        raise unknown_runner(questions.runner_id, config.file.runners or ())
+    terminal = terminal_for(settings, context)
+    with wiring.services_without_run(context, terminal, settings.agent_user) as services:
+        answers = explanations(services, questions, runners[0], directory)
+    for answer in answers:
+        reply = answer.trouble.message if answer.trouble else answer.answer
+        print(context.redactor.text(quoted_reply(answer.question.question, reply)))  # noqa: T201
+    return ExitCode.INCONCLUSIVE if any(answer.trouble for answer in answers) else ExitCode.PASSED
+
+
+def quoted_reply(question: str, reply: str) -> str:
+    """The question as a quoted line, the reply below it; escaped, since it is printed in logs of jobs."""
+    return "\n".join([f"> {plain(question)}", *map(log_line, reply.splitlines()), ""])
+
+
+def questions_in(directory: Path, *, rerun: bool) -> QuestionsFile:
+    """The questions in the artifacts of a session. Raises UsageError."""
     file = directory / EXPLAIN
     remedy = "name the folder of a session with a failed assertion that has a question"
     try:
-        text = read_file(directory, (EXPLAIN,), LARGEST).data.decode()
+        text = read_file(directory, (EXPLAIN,), MAX_EXPLAIN_FILE_BYTES).data.decode()
     except OSError as error:
         raise UsageError(f"{file}: cannot be read: {error.strerror}", remedy=remedy) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{file}: cannot be read: {error}", remedy=remedy) from error
-    found = validated(read_document(text, path=str(file), kind="json", error=UsageError), Questions, error=UsageError)
+    found = validated(
+        read_document(text, path=str(file), kind="json", error=UsageError), QuestionsFile, error=UsageError
+    )
     if not rerun and ((directory / EXPLANATIONS).exists() or (directory / EXPLANATIONS).is_symlink()):
         raise UsageError(f"{directory / EXPLANATIONS} exists", remedy="use --rerun to ask again")
     if not found.session_id:
-        raise UsageError(f"{file}: the agent told no session id, hence cannot be asked")
+        raise UsageError(f"{file}: the agent reported no session id, so the session cannot be resumed")
     return found
 
 
-def explanations(services: Services, asked: Questions, runner: Runner, directory: Path) -> tuple[Answer, ...]:
-    """The answers, one after the other in one conversation; written beside the questions. Raises UsageError."""
-    if runner.agent.type != asked.agent_type:
-        told = f"the runner {runner.id} is {runner.agent.type} now, and was {asked.agent_type}"
-        raise UsageError(told, remedy="ask with the configuration of the run")
-    records, kept = directory / HOME, _kept(directory, asked)
-    if AGENTS[asked.agent_type].executable and (records.is_symlink() or not records.is_dir()):
-        raise UsageError(f"{asked.agent_type} left no record of the session that it could resume")
-    execution = _execution(asked, runner)
+def explanations(services: Services, file: QuestionsFile, runner: Runner, directory: Path) -> tuple[ExplainAnswer, ...]:
+    """Ask one question after the other in the same session; the answers, which are also stored. Raises UsageError."""
+    if runner.agent.type != file.agent_type:
+        message = f"the runner {runner.id} is {runner.agent.type} now, and was {file.agent_type} in the run"
+        raise UsageError(message, remedy="use the configuration of the run")
+    records, archived = directory / HOME, _archived_workspace(directory, file)
+    if AGENTS[file.agent_type].executable and (records.is_symlink() or not records.is_dir()):
+        raise UsageError(f"{file.agent_type} left no record of the session, so it cannot be resumed")
+    execution = _execution(file, runner)
     plan = Plan(suites=(), runners=(runner,), executions=(execution,), unrunnable=())
-    (equipped,) = install_agents(services, plan, InstallAgentsOptions()).executions
-    if equipped.runner.trouble:
-        raise UsageError(equipped.runner.trouble.message)
+    (installed,) = install_agents(services, plan, InstallAgentsOptions()).executions
+    if installed.runner.trouble:
+        raise UsageError(installed.runner.trouble.message)
     with restored_session(
-        services.processes, Path(asked.home), Path(asked.cwd), records=records, kept=kept
+        services.processes, Path(file.home), Path(file.cwd), records=records, kept=archived
     ) as workspace:
-        answers: list[Answer] = []
-        for number, question in enumerate(asked.questions, start=1):
-            session_id = answers[-1].session_id if answers else asked.session_id or ""
-            publisher = _Conversation(services, equipped, workspace, directory)
-            answers.append(publisher.answer(question, session_id, f"explanation-{number}"))
-    written = json.dumps(_document(asked, answers, iso_timestamp(services.clock.now())), indent=1, ensure_ascii=False)
+        answers: list[ExplainAnswer] = []
+        for number, question in enumerate(file.questions, start=1):
+            session_id = answers[-1].session_id if answers else file.session_id or ""
+            conversation = _Conversation(services, installed, workspace, directory)
+            answers.append(conversation.ask(question, session_id, f"explanation-{number}"))
+    written = json.dumps(_document(file, answers, iso_timestamp(services.clock.now())), indent=1, ensure_ascii=False)
     services.directory.write_whole(directory / EXPLANATIONS, [written])
     return tuple(answers)
 
@@ -141,19 +171,19 @@ class _Conversation:
     workspace: Workspace
     directory: Path
 
-    def answer(self, asked: Asked, session_id: str, name: str) -> Answer:
-        """Ask one question."""
+    def ask(self, question: ExplainQuestion, session_id: str, name: str) -> ExplainAnswer:
+        """Resume the session with one question; ``name`` begins the names of the logs."""
         execution, workspace = self.execution, self.workspace
         agent = agent_named(execution.runner.agent.type)
         session = Session(
             agent=replace(execution.runner.agent, model=execution.model),
-            prompt=asked.question,
+            prompt=question.question,
             case_id=execution.case.id,
             key=("", execution.case.id, execution.runner.path_key, name),
             workspace=workspace.path,
             home=workspace.home,
             scratch=workspace.scratch,
-            timeout=LIMIT,
+            timeout=MAX_EXPLAIN_SECONDS,
         )
         invocation = agent.resume(session, session_id)
         env = {**workspace.agent_env(), **session.agent.env, **invocation.env}
@@ -171,60 +201,60 @@ class _Conversation:
         times = {"started_at": iso_timestamp(began), "ended_at": iso_timestamp(ended)}
         report = normalise(transcript, capture, session, runner_ref(execution), **times)
         self.services.directory.redact(stdout, stderr)
-        return Answer(
-            asked=asked,
+        return ExplainAnswer(
+            question=question,
             answer=report.final_output,
             session_id=report.session_id or session_id,
             started_at=times["started_at"],
             ended_at=times["ended_at"],
             duration_ms=round(capture.seconds * 1000),
             logs=logs,
-            trouble=trouble_of_ending(capture, LIMIT) or agent.trouble(capture, transcript),
+            trouble=trouble_of_ending(capture, MAX_EXPLAIN_SECONDS) or agent.trouble(capture, transcript),
         )
 
 
-def _kept(directory: Path, asked: Questions) -> Path | None:
-    """The workspace that the run kept, which lies inside of its directory."""
-    if asked.workspace is None:
+def _archived_workspace(directory: Path, file: QuestionsFile) -> Path | None:
+    """The archived workspace of the session, if there is one. Raises UsageError if it is not in the run directory."""
+    if file.workspace is None:
         return None
     run = next((folder for folder in directory.resolve().parents if (folder / JOURNAL).is_file()), None)
-    kept = (run / asked.workspace).resolve() if run else None
-    if run is None or kept is None or not kept.is_relative_to(run) or not kept.is_dir():
-        raise UsageError(f"the run did not keep the session's workspace: {asked.workspace}")
-    return kept
+    archived = (run / file.workspace).resolve() if run else None
+    if run is None or archived is None or not archived.is_relative_to(run) or not archived.is_dir():
+        raise UsageError(f"the run did not archive the session's workspace: {file.workspace}")
+    return archived
 
 
-def _execution(asked: Questions, runner: Runner) -> Execution:
-    case = Case(id=asked.case_id, prompt="", location=Location(path=asked.suite_path), assertions=())
-    suite = Suite(path=asked.suite_path, file=Path(asked.suite_path), name=asked.suite_path, format="", cases=(case,))
+def _execution(file: QuestionsFile, runner: Runner) -> Execution:
+    case = Case(id=file.case_id, prompt="", location=Location(path=file.suite_path), assertions=())
+    suite = Suite(path=file.suite_path, file=Path(file.suite_path), name=file.suite_path, format="", cases=(case,))
     return Execution(
         index=0,
         suite=suite,
         case=case,
         runner=runner,
         directory="",
-        timeout=LIMIT,
+        timeout=MAX_EXPLAIN_SECONDS,
         budget=None,
-        model=asked.model,
+        model=file.model,
     )
 
 
-def _document(asked: Questions, answers: list[Answer], created_at: str) -> dict[str, Any]:
+def _document(file: QuestionsFile, answers: list[ExplainAnswer], created_at: str) -> dict[str, Any]:
     return {
-        "suitePath": asked.suite_path,
-        "caseId": asked.case_id,
-        "runnerId": asked.runner_id,
-        "cwd": asked.cwd,
-        "sessionId": asked.session_id,
+        "suitePath": file.suite_path,
+        "caseId": file.case_id,
+        "runnerId": file.runner_id,
+        "cwd": file.cwd,
+        "sessionId": file.session_id,
         "createdAt": created_at,
-        "questions": [_told(answer) for answer in answers],
+        "questions": [_entry(answer) for answer in answers],
     }
 
 
-def _told(answer: Answer) -> dict[str, Any]:
+def _entry(answer: ExplainAnswer) -> dict[str, Any]:
     stdout, stderr = answer.logs
     return {
-        **answer.asked.model_dump(by_alias=True, exclude_none=True),
+        **answer.question.model_dump(by_alias=True, exclude_none=True),
         "answer": answer.answer,
         "sessionId": answer.session_id,
         "startedAt": answer.started_at,

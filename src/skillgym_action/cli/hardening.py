@@ -1,8 +1,8 @@
-"""The start of the tool's own process: no secret in ``/proc/PID/environ``, and no other program of the user looks in.
+"""The start of the tool's process: keeps secrets out of ``/proc/PID/environ`` and other processes out of its memory.
 
-Linux shows the environment that a program was started with for as long as it runs, whatever the program removes from
-it. Hence the environment is written to a memory file, and the program executes itself with a few harmless variables.
-Imported before anything else, by a process that ends a moment later: it imports little.
+Linux shows the environment that a program was started with for as long as it runs, even if the program changes it.
+Hence the environment is written to a memory file, and the program executes itself with a few harmless variables.
+Imported before anything else, in a process that ends a moment later, so this module imports little.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PASSED_ON = "SKILLGYM_BARE_START"  # "DESCRIPTOR:MARK"; the file behind the descriptor begins with the mark
 NO_ROOM = frozenset({errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC})
 
-# What libraries read of the environment by themselves as long as the tool runs.
+# Variables that libraries read from os.environ at any time.
 LASTING = frozenset(
     {
         "PATH",
@@ -32,7 +32,7 @@ LASTING = frozenset(
     }
 )
 LOCALE = "LC_"
-# What the loader and Python read once, as they start; HOME says where packages of the user are.
+# Variables that the dynamic loader and Python read once, at their start; HOME is needed to find user packages.
 STARTING = frozenset(
     {
         *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "HOME"),
@@ -42,19 +42,19 @@ STARTING = frozenset(
         *("PYTHONMALLOC", "PYTHONTRACEMALLOC", "PYTHONPROFILEIMPORTTIME", "PYTHONOPTIMIZE", "PYTHONBREAKPOINT"),
     }
 )
-# Set by the tool unless the user does: foreign plug-ins have no place in its validation.
-OWN = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+# Set unless the user sets it: installed plug-ins of pydantic must not run in the tool.
+DEFAULTS = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
 
 
 def begin() -> Callable[[], dict[str, str]]:
-    """Execute this program again with a bare environment; in the second start, close the process to others.
+    """Execute this program again with a bare environment; in the second start, protect the process from others.
 
-    Returns what reads the environment of the first start, to be called once; it raises UsageError, or OutputError where
-    there is no room for it. Until then no secret
-    is in the memory of this process, or of what it forks. SIGINT and SIGTERM are blocked until ``heed_signals``.
+    Returns a function that reads the environment of the first start, to be called once; it raises UsageError, or
+    OutputError if there was no space for it. Until then no secret is in the memory of this process, or of one that it
+    forks. SIGINT and SIGTERM are blocked until ``heed_signals``.
 
-    A process that is being traced (by a debugger) is not executed again, nor is Python inside of another program: there
-    ``os.environ`` is emptied, and that is all.
+    Under a debugger, or where Python is embedded in another program, the program is not executed again: then
+    ``os.environ`` is emptied, and nothing else is done.
     """
     passed_on = os.environ.pop(PASSED_ON, None)
     prevented = _execute_again() if passed_on is None and sys.executable and sys.gettrace() is None else None
@@ -63,28 +63,28 @@ def begin() -> Callable[[], dict[str, str]]:
     for name in settings:
         if not _is_lasting(name):
             del os.environ[name]
-    for name, value in OWN.items():
+    for name, value in DEFAULTS.items():
         os.environ.setdefault(name, value)
-    os.environ.update(_found_anywhere(os.environ))
+    os.environ.update(_absolute_path(os.environ))
     return lambda: _environment(settings, passed_on, prevented)
 
 
 def heed_signals() -> None:
-    """Let SIGINT and SIGTERM through again; one that came meanwhile is handled now."""
+    """Unblock SIGINT and SIGTERM; one that came in the meantime is handled now."""
     from signal import SIG_UNBLOCK, SIGINT, SIGTERM, pthread_sigmask
 
     pthread_sigmask(SIG_UNBLOCK, {SIGINT, SIGTERM})
 
 
 def _is_lasting(name: str) -> bool:
-    return name in LASTING or name in OWN or name.startswith(LOCALE)
+    return name in LASTING or name in DEFAULTS or name.startswith(LOCALE)
 
 
 def _execute_again() -> OSError:
-    """What prevented it; nothing is returned where nothing did."""
+    """Returns only if it fails: the error."""
     from signal import SIG_BLOCK, SIGINT, SIGTERM, pthread_sigmask
 
-    pthread_sigmask(SIG_BLOCK, {SIGINT, SIGTERM})  # they would end the new program before it has handlers
+    pthread_sigmask(SIG_BLOCK, {SIGINT, SIGTERM})  # else they could end the new program before it has handlers
     starting = frozenset[str]() if sys.flags.isolated else STARTING
     bare = {name: value for name, value in os.environ.items() if name in starting or _is_lasting(name)}
     mark = os.urandom(8).hex()
@@ -97,7 +97,7 @@ def _execute_again() -> OSError:
 
 
 def _stored(content: bytes) -> int:
-    """A descriptor, above those of standard streams, that the next program inherits. Raises OSError."""
+    """Store ``content``; a descriptor above 2 of the file, which the next program inherits. Raises OSError."""
     from fcntl import F_DUPFD, fcntl
 
     with open(_memory_file(), "wb", buffering=0) as file:
@@ -108,7 +108,7 @@ def _stored(content: bytes) -> int:
 
 
 def _memory_file() -> int:
-    """A descriptor of a file without a name; on a disk where the system has no memory files. Raises OSError."""
+    """A descriptor of a new file without a name, in memory if the system can do that. Raises OSError."""
     try:
         return os.memfd_create("environment")
     except (AttributeError, OSError):
@@ -122,18 +122,18 @@ def _environment(settings: dict[str, str], passed_on: str | None, prevented: OSE
     """The environment of the first start. Raises UsageError, OutputError."""
     if passed_on is not None:
         received = _received(passed_on)
-        return {**received, **_found_anywhere(received)}
+        return {**received, **_absolute_path(received)}
     if prevented:
         from skillgym_action.model.errors import OutputError, UsageError
 
         what = f"cannot start without secrets in the environment: {prevented}"
         kind = OutputError if prevented.errno in NO_ROOM else UsageError
         raise kind(what, remedy="check the Python installation and the space in the temporary folder")
-    return {**settings, **_found_anywhere(settings)}
+    return {**settings, **_absolute_path(settings)}
 
 
-def _found_anywhere(environment: Mapping[str, str]) -> dict[str, str]:
-    """The search path without relative folders: in a checkout, a commit would choose what programs are found there."""
+def _absolute_path(environment: Mapping[str, str]) -> dict[str, str]:
+    """PATH without relative folders: in a checkout, a commit could put programs there."""
     if "PATH" not in environment:
         return {}
     absolute = [folder for folder in environment["PATH"].split(os.pathsep) if os.path.isabs(folder)]
@@ -141,7 +141,7 @@ def _found_anywhere(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _received(passed_on: str) -> dict[str, str]:
-    """What the first start stored. Raises UsageError where the descriptor is another file's."""
+    """The environment that the first start stored. Raises UsageError if the descriptor is another file's."""
     descriptor, _, mark = passed_on.partition(":")
     try:
         content = _content(int(descriptor))
@@ -158,7 +158,7 @@ def _received(passed_on: str) -> dict[str, str]:
 
 
 def _content(descriptor: int) -> bytes:
-    """All of a regular file without a name that belongs to us; b"" of any other file. Raises OSError."""
+    """The content of a regular file without a name that this user owns; b"" of any other file. Raises OSError."""
     import stat
 
     found = os.fstat(descriptor)
@@ -168,6 +168,6 @@ def _content(descriptor: int) -> bytes:
 
 
 def _close_to_others() -> None:
-    """On Linux: no program of the same user reads this process, and what it starts gains no rights by its files."""
+    """On Linux: forbid other processes to read this one, and what it starts to gain rights through setuid files."""
     prctl(PR_SET_DUMPABLE, 0)
     prctl(PR_SET_NO_NEW_PRIVS, 1)

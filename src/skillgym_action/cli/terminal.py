@@ -1,6 +1,7 @@
-"""The terminal door: progress on stderr, machine output on stdout.
+"""What a run shows while it runs: progress on stderr, output for machines on stdout.
 
-A run does not end because nobody can read any more how it goes: its reports and its exit code tell.
+A run goes on when progress can no longer be written, for example because its reader has gone: results and exit code
+are still wanted.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
     from skillgym_action.reporters.live import LiveTable
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Settings
     from skillgym_action.text.redaction import Redactor
 
 
 class Terminal:
-    """Shows a run: a live table where a person watches, else one line per finished execution."""
+    """Shows a run: a live table on a terminal, else one line per finished execution; nothing if ``quiet``."""
 
     def __init__(self, *, redactor: Redactor, color: bool, quiet: bool, live: bool) -> None:
-        """``quiet``: nothing while it runs."""
         self.color, self.quiet, self.live = color, quiet, live
         self._redactor = redactor
         self._lock = threading.Lock()
@@ -43,7 +45,6 @@ class Terminal:
             self._table = None
 
     def planned(self, total: int) -> None:
-        """That many results will come."""
         self._total = total
         if self.live and not self.quiet and total:
             from skillgym_action.reporters.live import LiveTable
@@ -52,12 +53,10 @@ class Terminal:
                 self._table = LiveTable(total, color=self.color).__enter__()
 
     def started(self, execution: Execution) -> None:
-        """An execution has begun."""
         if self._table:
             self._table.started(execution)
 
     def finished(self, result: Result) -> None:
-        """An execution has a result."""
         if self._table:
             self._table.finished(result)
             return
@@ -67,25 +66,32 @@ class Terminal:
                 self.progress(finished_line(result, self._done, self._total, color=self.color))
 
     def progress(self, line: str) -> None:
-        """A line for people."""
-        self._tell(line + "\n")
+        """Write a line to stderr."""
+        self._write(line + "\n")
 
     def show(self, pieces: Iterable[str]) -> None:
-        """The end of a run, for people."""
+        """Close the live table and write the result of the run to stderr."""
         self.__exit__(None, None, None)
-        self._tell("".join(pieces))
+        self._write("".join(pieces))
 
-    def say(self, line: str) -> None:
-        """A line for machines. What it says has been escaped by whoever made it. Raises OSError."""
+    def write_line(self, line: str) -> None:
+        """Write a line to stdout; the caller has escaped it. Raises OSError."""
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
-    def _tell(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         with suppress(OSError):
             sys.stderr.write(self._redactor.text(text))
             sys.stderr.flush()
 
     def untrusted(self, text: str) -> None:
-        """Text of an agent, so that no line of it is a command to anybody."""
+        """Write text of an agent to stderr, escaped so that no line of it is a workflow command."""
         for line in text.splitlines():
             self.progress("    " + log_line(line))
+
+
+def terminal_for(settings: Settings, context: LaunchContext) -> Terminal:
+    """The terminal of this process, as settings want it."""
+    return Terminal(
+        redactor=context.redactor, color=not settings.no_color, quiet=settings.quiet, live=sys.stderr.isatty()
+    )

@@ -1,1 +1,1 @@
-"""What JavaScript makes of values, dates and regular expressions, since suites were written for it."""
+"""Values and regular expressions as JavaScript has them: AgentV and suites written for it expect its results."""

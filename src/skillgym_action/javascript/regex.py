@@ -1,7 +1,7 @@
-r"""Regular expressions as JavaScript writes and means them, for the ``regex`` package.
+r"""Regular expressions in the syntax of JavaScript, translated for Python's ``regex`` package.
 
-Translated are the differences that people meet: named groups, ``$``, ``\d \w \b`` (ASCII only), ``\s``, ``[]`` and
-``[^]``, braces that count nothing, ``\u{…}`` and surrogate pairs, escapes of letters that mean nothing.
+The differences that users meet are translated: named groups, ``$``, ``\d \w \b`` (ASCII only), ``\s``, ``[]`` and
+``[^]``, braces that are no quantifiers, ``\u{…}`` and surrogate pairs, escapes of letters without a meaning.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import (
+    MAX_REGEX_CHARACTERS,
+    MAX_REGEX_SEARCH_SECONDS,
+    MAX_SESSION_SEARCH_SECONDS,
+    MAX_SUITE_REGEX_CHARACTERS,
+    MAX_TRANSLATED_REGEX_CHARACTERS,
+)
+
 if TYPE_CHECKING:
     import regex
 
-LONGEST = 10_000
-"""Characters of a pattern; of what it is translated to, five times as many."""
-MOST_PATTERNS = 500_000
-"""Characters of all different patterns of a suite, once they are translated: each takes time to be compiled."""
-SECONDS, ALL_SECONDS = 2.0, 10.0
-"""What a search may take, and all searches of a session together."""
 FLAGS = {"i": "IGNORECASE", "m": "MULTILINE", "s": "DOTALL", "x": "VERBOSE", "u": None, "g": None, "y": None}
-"""JavaScript's flags and ``x``; None: accepted, and makes no difference to a search."""
+"""JavaScript's flags and ``x``; None: accepted without an effect on a search."""
 
 _TOKEN = re.compile(
     r"""\\u(?P<high>[dD][89abAB][\da-fA-F]{2})\\u(?P<low>[dD][c-fC-F][\da-fA-F]{2})
@@ -44,21 +46,21 @@ _ANY, _NONE = "(?s:.)", "(?!)"
 
 
 class SearchError(Exception):
-    """A search that was given up, with the reason: a predicate."""
+    """A search that was stopped; the message is a predicate, such as "needs too much memory"."""
 
 
-class Patience:
-    """The time that all searches of a session have: what is searched is the agent's, and may make them endless."""
+class SearchBudget:
+    """The time for all searches of a session: an agent may write text that makes a search take for ever."""
 
-    def __init__(self, each: float = SECONDS, together: float = ALL_SECONDS) -> None:
-        """In seconds; all of it is left."""
-        self._each, self._together = each, together
-        self._left = together
+    def __init__(self, each: float = MAX_REGEX_SEARCH_SECONDS, total: float = MAX_SESSION_SEARCH_SECONDS) -> None:
+        """``each`` and ``total`` are seconds, of one search and of all searches."""
+        self._each, self._total = each, total
+        self._left = total
 
     def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
-        """The first match; other threads go on meanwhile. Raises SearchError."""
+        """The first match, or None. Other threads run meanwhile. Raises SearchError."""
         if self._left <= 0:
-            raise SearchError(f"was not searched for, since others of this session took {self._together:g} s")
+            raise SearchError(f"was not searched for, since others of this session took {self._total:g} s")
         find = pattern.match if at_start else pattern.search
         seconds = min(self._each, self._left)
         began = time.monotonic()
@@ -73,35 +75,36 @@ class Patience:
 
 
 class Patterns:
-    """The patterns of a suite, which are compiled when it is loaded; equal ones once."""
+    """The patterns of a suite, compiled when it is loaded; equal ones once."""
 
     def __init__(self) -> None:
-        """There is none yet."""
         self._known: dict[tuple[str, str], regex.Pattern[str]] = {}
         self._characters = 0
 
     def compiled(self, source: str, flags: str = "") -> regex.Pattern[str]:
-        """The pattern to search with. Raises ValueError, with the reason."""
+        """The compiled pattern. Raises ValueError, with the reason."""
         if (pattern := self._known.get((source, flags))) is None:
-            if self._characters > MOST_PATTERNS:
-                raise ValueError(f"the suite's patterns have more than {MOST_PATTERNS:,} characters; split the suite")
+            if self._characters > MAX_SUITE_REGEX_CHARACTERS:
+                raise ValueError(
+                    f"the suite's patterns have more than {MAX_SUITE_REGEX_CHARACTERS:,} characters; split the suite"
+                )
             pattern = self._known[source, flags] = compiled(source, flags)
             self._characters += len(pattern.pattern)
         return pattern
 
 
 def compiled(source: str, flags: str = "") -> regex.Pattern[str]:
-    """The pattern to search with. Raises ValueError, with the reason, for what is no regular expression."""
+    """The compiled pattern. Raises ValueError, with the reason, if ``source`` is no regular expression."""
     import regex
 
     if unknown := sorted(set(flags) - FLAGS.keys()):
         raise ValueError(f"unknown flag {unknown[0]!r}; known: {', '.join(FLAGS)}")
-    if len(source) > LONGEST:
-        raise ValueError(f"the pattern is longer than {LONGEST:,} characters")
+    if len(source) > MAX_REGEX_CHARACTERS:
+        raise ValueError(f"the pattern is longer than {MAX_REGEX_CHARACTERS:,} characters")
     named = (FLAGS[flag] for flag in flags)
     bits = sum({getattr(regex, name).value for name in named if name})
     pattern = translated(source, multiline="m" in flags)
-    if len(pattern) > 5 * LONGEST:
+    if len(pattern) > MAX_TRANSLATED_REGEX_CHARACTERS:
         raise ValueError("the pattern is too complex")
     try:
         return regex.compile(pattern, bits)
@@ -112,7 +115,7 @@ def compiled(source: str, flags: str = "") -> regex.Pattern[str]:
 
 
 def translated(source: str, *, multiline: bool = False) -> str:
-    """``source`` in the syntax of the ``regex`` package. Raises ValueError for what only that package knows."""
+    """``source`` in the syntax of the ``regex`` package. Raises ValueError for syntax that only that package has."""
     pieces: list[str] = []
     charset: _Charset | None = None
     for token in _TOKEN.finditer(source):
@@ -165,7 +168,7 @@ def _anywhere(token: re.Match[str]) -> str:
 
 
 def _escape(letter: str) -> str:
-    r"""An escape that both know, or else the letter itself: ``\A`` is an A to JavaScript."""
+    r"""An escape that both have, or else the letter itself: in JavaScript, ``\A`` matches an A."""
     if letter == "0":
         return r"\x00"
     known = letter in "fnrtv" or not (letter.isascii() and letter.isalnum())
@@ -173,7 +176,7 @@ def _escape(letter: str) -> str:
 
 
 class _Charset:
-    """What stands between square brackets. Negated sets inside become alternatives: the package cannot nest them."""
+    """A set in square brackets. Negated classes inside of it become alternatives: the package cannot nest them."""
 
     def __init__(self) -> None:
         self._negated = False

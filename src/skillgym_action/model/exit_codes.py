@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Exit codes, as docs/reference/command-line.md lists them."""
+    """What the process ends with."""
 
     PASSED = 0
     """The gate passed the run, or the command succeeded."""
@@ -22,3 +22,15 @@ class ExitCode(IntEnum):
     """SIGINT or SIGTERM: 128 + SIGINT, as shells report it."""
     BROKEN_PIPE = 141
     """The reader of standard output has exited: 128 + SIGPIPE, as shells report it."""
+
+
+EXIT_CODES = {
+    ExitCode.PASSED: "passed",
+    ExitCode.FAILED: "tests failed",
+    ExitCode.INVALID_INPUT: "usage, configuration or suite error, or nothing to run",
+    ExitCode.INCONCLUSIVE: "inconclusive: something could not be judged, or a result could not be written",
+    ExitCode.CANCELLED: "cancelled by SIGINT or SIGTERM; what is there by then is reported",
+    ExitCode.INTERNAL_ERROR: "internal error, please report it; the message names a file with what is needed",
+    ExitCode.BROKEN_PIPE: "the reader of standard output has exited; a run is still finished and reported",
+}
+"""What ``--help`` and the table in the documentation say, in their order."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from skillgym_action.javascript.regex import Patience
+from skillgym_action.javascript.regex import SearchBudget
 from skillgym_action.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.session import Ending, Invocation
@@ -100,7 +100,7 @@ class SessionAssertionContext(SuiteClassifier):
         self._diff: str | None = None
         self._has_diff = False
         self.cost_usd: float | None = 0.0
-        self._patience = Patience()
+        self._patience = SearchBudget()
 
     def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
         """Raises SearchError once the time for the suite's patterns is used up."""

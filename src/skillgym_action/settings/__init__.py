@@ -1,1 +1,1 @@
-"""What a user can set: options, the configuration file, runners, and the slice of it that each stage gets."""
+"""What users can set: options and inputs, the configuration file, runners, and the slice that each stage gets."""

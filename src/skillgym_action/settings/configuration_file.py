@@ -1,4 +1,4 @@
-"""The configuration file: found, read, validated; every problem with file, line and key path."""
+"""Find, read and validate the configuration file; problems are reported with file, line and key path."""
 
 from __future__ import annotations
 
@@ -23,46 +23,46 @@ if TYPE_CHECKING:
     from skillgym_action.documents.located_values import KeyPath
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.repository.suite_source import SuiteSource
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 KINDS: dict[str, Kind] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
-# Keys of the format that this version cannot honour: a wrong "unknown key" would send people looking for a typo.
-PLANNED = (("run", "judge", "agent"),)
-SNAPSHOTS = "skillgym.snapshots.json"  # where nothing else is said
+# Keys of skillgym's format that are not supported; "unknown key" would make users look for a typing error.
+UNSUPPORTED = (("run", "judge", "agent"),)
+SNAPSHOTS = "skillgym.snapshots.json"  # the default of snapshots.path
 REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
-    """A configuration and the folder its relative paths resolve from; ``path``: the file, where there is one."""
+    """A configuration file and its folder, which relative paths start from; ``path`` is None without a file."""
 
     file: ConfigFile = field(default_factory=ConfigFile)
     folder: Path | None = None
     path: Path | None = None
 
     def with_runners(self, text: str) -> Config:
-        """This configuration with the runners of an action input: the YAML that ``runners`` holds in the file."""
+        """This configuration with the runners of an action input: YAML as under ``runners:`` of the file."""
         inner = read_document(text, path="input runners", kind="yaml", error=ConfigError)
         reading = replace(inner.reading, offset=lambda key_path: inner.reading.offset(key_path[1:]))
         whole = replace(inner, value={"runners": inner.value}, reading=reading)
-        settings = _validated(whole)
-        return replace(self, file=self.file.model_copy(update={"runners": settings.runners}))
+        runners = _validated(whole).runners
+        return replace(self, file=self.file.model_copy(update={"runners": runners}))
 
 
 def find_config(start: Path, stop: Path) -> Path | None:
     """The closest ``skillgym.config.*`` from ``start`` upward to ``stop``. Raises ConfigError for two in one folder."""
     for folder in (start, *start.parents):
         named = (folder / f"skillgym.config{ending}" for ending in (*KINDS, *PROGRAMS))
-        context = [path for path in named if path.is_symlink() or (path.exists() and not path.is_dir())]
-        if len(context) > 1:
+        found = [path for path in named if path.is_symlink() or (path.exists() and not path.is_dir())]
+        if len(found) > 1:
             raise ConfigError(
-                f"two configuration files in {folder}: {', '.join(path.name for path in context)}",
+                f"two configuration files in {folder}: {', '.join(path.name for path in found)}",
                 remedy="keep one of them, or name it with --config",
             )
-        if context:
-            return context[0]
+        if found:
+            return found[0]
         if folder == stop:
             return None
     return None
@@ -71,10 +71,10 @@ def find_config(start: Path, stop: Path) -> Path | None:
 def read_config(
     path: Path, shown: str, run: Callable[[Path], object] | None = None, checkout: Checkout | None = None
 ) -> Config:
-    """The configuration in ``path``; ``shown`` is how messages name it, ``run`` gives what a program exports.
+    """The configuration in ``path``; messages name it ``shown``; ``run`` returns what a program exports.
 
-    One of the checkout is only read, and only names paths, where no link leads out of it; without ``checkout`` all
-    paths are trusted. Raises ConfigError with every problem.
+    With ``checkout``, no symbolic link may lead out of it, neither to the file nor to a path named in it.
+    Raises ConfigError with every problem.
     """
     kind = KINDS.get(path.suffix.lower())
     opener = checkout.opener(path) if checkout else None
@@ -86,7 +86,7 @@ def read_config(
         document = told_document(run(path), path=shown)
     else:
         problem = Problem(
-            message=f"configuration in {path.suffix or 'a file without an ending'} cannot be read here",
+            message=f"configuration in {path.suffix or 'a file without an ending'} cannot be read",
             location=Location(path=shown),
             remedy="write it as YAML, JSON or TOML",
         )
@@ -100,7 +100,10 @@ def read_config(
 
 
 def _refuse_paths(document: Document, config: Config, path: Path, checkout: Checkout) -> None:
-    """Raises ConfigError for folders and files that are not taken from a commit; one outside may name any outside."""
+    """Raises ConfigError for paths in the checkout that lead through links.
+
+    A configuration file outside of the checkout may name any path outside of it.
+    """
     workspace, run = config.file.run.workspace, config.file.run
     snapshots = config.file.snapshots
     named = {
@@ -114,13 +117,13 @@ def _refuse_paths(document: Document, config: Config, path: Path, checkout: Chec
     }
     problems = []
     for key_path, text in named.items():
-        place = path.parent / text if text else None
-        if place is None or not (checkout.contains(path) or checkout.contains(place)):
+        target = path.parent / text if text else None
+        if target is None or not (checkout.contains(path) or checkout.contains(target)):
             continue
         if key_path[-1] == "templateDir":
-            refused = checkout.template_refusal(place)
+            refused = checkout.template_refusal(target)
         else:
-            refused = checkout.refusal(place, follow=key_path[-1] in {"baseline", "cwd"})
+            refused = checkout.refusal(target, follow=key_path[-1] in {"baseline", "cwd"})
         if refused:
             at = document.locate(key_path)
             remedy = PLAIN_DIRECTORY if key_path[-1] == "cwd" else PLAIN_PATH
@@ -130,17 +133,17 @@ def _refuse_paths(document: Document, config: Config, path: Path, checkout: Chec
 
 
 def _validated(document: Document) -> ConfigFile:
-    """Secrets are named, never written down."""
+    """The validated file. Raises ConfigError, also for a value that looks like a key: files name variables instead."""
     keys = [key_path for key_path, text in _texts(document.value) if looks_like_key(text)]
-    named = "set it as a variable of the environment and name that: ${{ MY_KEY }}"
-    _refuse(document, keys, "holds what looks like a key", named)
-    planned = [key_path for key_path in PLANNED if _holds(document.value, key_path)]
-    _refuse(document, planned, "is not supported yet", "take it out until it is")
+    named = "set it as an environment variable and refer to that: ${{ MY_KEY }}"
+    _refuse(document, keys, "contains what looks like a key", named)
+    unsupported = [key_path for key_path in UNSUPPORTED if _has(document.value, key_path)]
+    _refuse(document, unsupported, "is not supported yet", "remove it")
     return validated(document, ConfigFile, error=ConfigError)
 
 
 def _refuse(document: Document, key_paths: Iterable[KeyPath], message: str, remedy: str) -> None:
-    """Raises ConfigError when there are any."""
+    """Raises ConfigError if there are any key paths."""
     problems = [
         Problem(message=message, location=document.locate(path), key_path=key_path_text(path), remedy=remedy)
         for path in key_paths
@@ -149,7 +152,7 @@ def _refuse(document: Document, key_paths: Iterable[KeyPath], message: str, reme
         raise ConfigError.of(*problems)
 
 
-def _holds(value: object, key_path: tuple[str, ...]) -> bool:
+def _has(value: object, key_path: tuple[str, ...]) -> bool:
     for key in key_path:
         if not isinstance(value, dict) or key not in value:
             return False
@@ -166,7 +169,7 @@ def _texts(value: object, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
 
 
 def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], key_path: str) -> dict[str, str]:
-    """Values for the names that the ``env`` at ``key_path`` mentions. Raises ConfigError for one that is not set."""
+    """``env`` with references to variables replaced by their values. Raises ConfigError for an unset variable."""
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
@@ -180,15 +183,15 @@ def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], key_pat
     return {name: REFERENCE.sub(value, text) for name, text in env.items()}
 
 
-def _config_file(settings: Settings, context: Context, source: SuiteSource) -> Path | None:
-    """The configuration file that is found upward from the first path."""
+def _config_file(settings: Settings, context: LaunchContext, source: SuiteSource) -> Path | None:
+    """The closest configuration file, searched upward from the first path of ``settings``."""
     first = next((path for path in settings.paths if not path.startswith("!")), ".")
-    place = source.checkout.under_root(source.source_path(normalized(context.cwd / first)))
-    return find_config(place if place.is_dir() else place.parent, source.root)
+    start = source.checkout.under_root(source.source_path(normalized(context.cwd / first)))
+    return find_config(start if start.is_dir() else start.parent, source.root)
 
 
-def configuration_differs(settings: Settings, context: Context, config: Config) -> bool:
-    """Whether the checkout has another configuration file than the folder that suites are read from."""
+def configuration_differs(settings: Settings, context: LaunchContext, config: Config) -> bool:
+    """Whether the checkout's configuration file differs from that of the folder that suites are read from."""
     source = context.suite_source
     if not source.is_separate:
         return False
@@ -210,10 +213,10 @@ def _content(file: Path | None, checkout: Checkout) -> bytes | None:
         return None
 
 
-def read_configuration(settings: Settings, context: Context, run_program: Callable[[Path], object]) -> Config:
-    """The configuration that is named, found upward from the first path, or empty. Raises ConfigError, UsageError.
+def read_configuration(settings: Settings, context: LaunchContext, run_program: Callable[[Path], object]) -> Config:
+    """The configuration: the file of ``--config``, the closest one, or none. Raises ConfigError, UsageError.
 
-    ``run_program`` runs a configuration that is a program.
+    ``run_program`` returns what a configuration file that is a program exports. ``settings.runners`` replaces runners.
     """
     source = context.suite_source
     if settings.config:

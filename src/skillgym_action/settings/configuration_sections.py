@@ -1,4 +1,4 @@
-"""What a configuration file can say: a model for each section of it."""
+"""The sections of a configuration file, as pydantic models."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
 from skillgym_action.settings.options import FailOn, Keep, Schedule
 
-# What run.reporter of skillgym may name; here every run tells all of it.
-REPORTERS = ("standard", "json", "github-actions")
+# Values of run.reporter in skillgym; here every run writes all these reports, and the key changes nothing.
+SKILLGYM_REPORTERS = ("standard", "json", "github-actions")
 
 
 class _Model(BaseModel):
@@ -54,12 +54,12 @@ def _exact_version(value: object) -> object:
 
 
 def _references(value: object) -> object:
-    """A list of names stands for those variables of our environment."""
+    """A list of names means those variables of the tool's environment."""
     return {str(name): f"${{{{ {name} }}}}" for name in value} if isinstance(value, list) else value
 
 
 def _reporter(value: object) -> object:
-    if value not in REPORTERS:
+    if value not in SKILLGYM_REPORTERS:
         raise ValueError("a reporter module cannot be used; take it out, and see --report")
     return value
 
@@ -94,7 +94,7 @@ class BootstrapSection(_Model):
 
 
 class WorkspaceSection(_Model):
-    """``run.workspace``: for suites that do not say how they work."""
+    """``run.workspace``: the default for suites without a workspace of their own."""
 
     mode: Literal["none", "shared", "isolated"]
     cwd: str | None = None
@@ -103,7 +103,7 @@ class WorkspaceSection(_Model):
 
 
 class JudgeSection(_Model):
-    """``run.judge``: the model that graders ask."""
+    """``run.judge``: the model that grades."""
 
     api: Literal["anthropic", "openai"]
     model: Annotated[str, Field(min_length=1)]
@@ -111,7 +111,7 @@ class JudgeSection(_Model):
 
 
 class LimitsSection(_Model):
-    """``run.limits``: what a session may use of the machine."""
+    """``run.limits``: resource limits of each session."""
 
     memory: Size = None
     disk: Size = None
@@ -150,14 +150,14 @@ class DefaultsSection(_Model):
 
 
 class ToleranceSection(_Model):
-    """``snapshots.tolerance``: what may be used more than before, in tokens, in percent; with both, both limit."""
+    """``snapshots.tolerance``: the increase that is allowed, in tokens and in percent; with both, both apply."""
 
     absolute: NonNegativeFloat | None = None
     percent: NonNegativeFloat | None = None
 
 
 class SnapshotsSection(_Model):
-    """``snapshots``: the tokens that executions may use."""
+    """``snapshots``: stored token counts that executions are compared with."""
 
     path: Annotated[str | None, Field(min_length=1)] = None
     metric: Metric = "totalTokens"
@@ -172,7 +172,7 @@ class SnapshotsSection(_Model):
 
 
 class PriceSection(_Model):
-    """``prices.<model>``: US dollars for a million tokens."""
+    """``prices.<model>``: US dollars per million tokens."""
 
     input: NonNegativeFloat
     output: NonNegativeFloat
@@ -180,7 +180,7 @@ class PriceSection(_Model):
 
 
 class ReportSection(_Model):
-    """``report``: what is said on the pull request, and with which templates."""
+    """``report``: what is published on the pull request, and with which templates."""
 
     comment: CommentMode | None = None
     comment_when: CommentWhen | None = None

@@ -1,4 +1,4 @@
-"""Where the tool was started: the working directory, the repository, the environment, and the job on GitHub."""
+"""Where the tool was started: working directory, repository, environment, and the job on GitHub."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """A step of a job on GitHub: what started it, the token that may write for it, and what the runner reads of it.
+    """The GitHub job that the action runs in.
 
-    Without ``programs`` no configuration that is a program is run.
-    Without ``token`` nothing is said on a pull request; without ``summary`` or ``outputs`` that file is not written.
-    ``untrusted_repository``: whose commit it is, if agents must not see the agent configuration in it.
+    Without ``token`` nothing is published on GitHub; without ``summary`` or ``outputs`` that file is not written.
+    ``programs``: whether a configuration file that is a program may be run. ``untrusted_repository``: the repository
+    of the commit, if agents must not see the agent configuration in it; else None.
     """
 
     event: GitHubEvent | None = None
@@ -37,12 +37,12 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Context:
-    """Where we are: the working directory, the repository around it, the environment as it was, and the job around.
+class LaunchContext:
+    """Working directory, root of the repository around it, environment at the start, and job.
 
-    ``redactor`` knows the environment's secrets, and those of runners as soon as there are any. ``checkout`` is the
-    repository's folder, opened before anything in it is read. ``separate_source``: the
-    folder that suites and configuration are read from, if that is not the checkout.
+    ``redactor`` knows the secrets of the environment, and those of runners once they are read. ``checkout`` is the
+    root as a descriptor, opened before anything in it is read. ``separate_source``: the folder
+    that ``--suites-from`` names, if it is set.
     """
 
     cwd: Path
@@ -55,20 +55,20 @@ class Context:
 
     @property
     def suite_source(self) -> SuiteSource:
-        """Where suites and the configuration are read from."""
+        """The folder that suites and the configuration file are read from."""
         return self.separate_source or checkout_as_source(self.cwd, self.checkout)
 
     @property
     def node(self) -> str | None:
-        """The Node that executes suites, where one is named."""
+        """The Node.js program for suites, if ``SKILLGYM_NODE`` names one."""
         return self.environment.get("SKILLGYM_NODE")
 
 
-def current_context(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> Context:
-    """The place of a working directory."""
+def current_context(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> LaunchContext:
+    """The context of a process that was started in ``cwd``."""
     absolute = Path(os.path.realpath(cwd))
     redactor = Redactor(secret_values(environment))
     root = repository_root(absolute)
-    return Context(
+    return LaunchContext(
         cwd=absolute, root=root, checkout=Checkout(root), environment=environment, redactor=redactor, job=job
     )

@@ -1,6 +1,6 @@
-"""What a user may set: one validated ``Settings`` for command line, inputs and environment; a slice for each stage.
+"""``Settings``: everything that options, inputs and the environment can set; and the slice of it for each stage.
 
-Precedence: option or input, then environment, then configuration file, then the default written here.
+Precedence: option or input, then environment, then configuration file, then the default in the slice.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Field,
+    NonNegativeInt,
     PositiveFloat,
     PositiveInt,
     ValidationError,
@@ -44,11 +44,11 @@ Keep = Literal["changed", "all", "none"]
 FAIL_ON = ("failed", "unexpected-passed", "errored", "skipped", "no-cases", "regression", "budget", "leaks", "warnings")
 DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 DEFAULT_TIMEOUT = 120.0
-_ERROR, _SHOULD = "Value error, ", "Input should"  # pydantic's words
+_ERROR, _SHOULD = "Value error, ", "Input should"  # how messages of pydantic begin
 
 
 def _report(value: object) -> object:
-    """``KIND=PATH`` items."""
+    """``KIND=PATH`` items as (kind, path) pairs."""
     pairs = []
     for item in value if isinstance(value, list | tuple) else str(value).splitlines():
         kind, separator, path = str(item).partition("=")
@@ -69,63 +69,222 @@ def _alone(words: tuple[str, ...]) -> tuple[str, ...]:
 FailOn = Annotated[Words, all_known((*FAIL_ON, "none")), AfterValidator(_alone)]
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """The command-line option ``--field-name`` of a field of ``Settings``, and its environment variable.
+
+    ``commands``: those that take it. Without a ``metavar`` it is a flag. ``--help`` shows options in field order.
+    """
+
+    commands: tuple[str, ...]
+    metavar: str | None
+    help: str
+    repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The input of the action that sets a field of ``Settings``; action.yml describes it."""
+
+    name: str
+
+
+RUN = ("run",)
+SELECT = ("run", "list", "check")
+REPORT = ("report",)
+DECIDE = ("run", "rejudge", "report")
+
+
 class Settings(BaseModel):
-    """Everything that can be given; None or empty means: not given. Times in seconds, money in US dollars."""
+    """What users can set, with the option and the input for each field; None or empty: not set.
+
+    Times are in seconds, money in US dollars.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    paths: Lines = ()
-    suites_from: str | None = None
-    config: str | None = None
-    runner: Words = ()
-    runners: str | None = None
-    format: Annotated[Words, all_known(tuple(FORMATS))] = ()
-    case: Words = ()
-    tag: Words = ()
-    model: str | None = None
-    jobs: PositiveInt | None = None
-    schedule: Annotated[Schedule | None, known(get_args(Schedule))] = None
-    repeat: PositiveInt | None = None
-    retry: Annotated[int, Field(ge=0)] | None = None
-    timeout: PositiveFloat | None = None
-    max_steps: PositiveInt | None = None
-    max_cost: PositiveFloat | None = None
-    limits: Limits = ()
-    keep: Annotated[Keep | None, known(get_args(Keep))] = None
-    output: str | None = None
-    resume: str | None = None
-    report: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_report)] = ()
-    fail_on: FailOn | None = None
-    min_pass_rate: Rate | None = None
-    max_error_rate: Rate | None = None
-    agentv_compat: bool = False
-    shard: Shard | None = None
-    record: str | None = None
-    baseline: str | None = None
-    compare_suites: bool = False
-    allow_changed_suites: bool = False
-    agent_user: str | None = None
-    install_agents: bool = False
-    update_snapshots: bool = False
-    template_dir: str | None = None
-    comment: Annotated[CommentMode | None, known(get_args(CommentMode))] = None
-    comment_when: Annotated[CommentWhen | None, known(get_args(CommentWhen))] = None
-    comment_id: str | None = None
-    review_comments: bool | None = None
-    status: Annotated[StatusMode | None, known(get_args(StatusMode))] = None
-    dry_run: bool = False
-    verbose: bool = False
-    quiet: bool = False
-    no_color: bool = False
+    # --- which suites and cases, on which runners
+    paths: Annotated[Lines, Input("suites")] = ()
+    suites_from: Annotated[
+        str | None,
+        Option(SELECT, "DIR", "Read suites and configuration from DIR, a checkout of the base commit."),
+        Input("suites-from"),
+    ] = None
+    config: Annotated[
+        str | None,
+        Option(
+            (*SELECT, *REPORT, "doctor", "explain"),
+            "FILE",
+            "Configuration file (default: the closest skillgym.config.*, searched upward).",
+        ),
+        Input("config"),
+    ] = None
+    format: Annotated[
+        Words, all_known(tuple(FORMATS)), Option(SELECT, "F", "Select only suites of this format.", repeatable=True)
+    ] = ()
+    case: Annotated[
+        Words, Option(SELECT, "GLOB", "Select only cases whose id matches.", repeatable=True), Input("cases")
+    ] = ()
+    tag: Annotated[
+        Words, Option(SELECT, "T[,T]", "Select only cases with one of these tags.", repeatable=True), Input("tags")
+    ] = ()
+    runner: Annotated[
+        Words,
+        Option(
+            (*SELECT, "doctor"), "ID|AGENT[:MODEL]", "Use a configured runner, or an agent by name.", repeatable=True
+        ),
+    ] = ()
+    runners: Annotated[str | None, Input("runners")] = None
+    model: Annotated[str | None, Option(SELECT, "M", "Model to use in every execution."), Input("model")] = None
+    shard: Annotated[Shard | None, Option(SELECT, "I/N", "Select only part I of N."), Input("shard")] = None
+    agentv_compat: Annotated[
+        bool,
+        Option(
+            (*SELECT, "rejudge"), None, "Score AgentV suites as AgentV does, also where this tool differs on purpose."
+        ),
+    ] = False
+
+    # --- how sessions run
+    jobs: Annotated[
+        PositiveInt | None,
+        Option(RUN, "N", "Number of sessions to run in parallel; more than 1 implies --schedule parallel."),
+        Input("jobs"),
+    ] = None
+    schedule: Annotated[
+        Schedule | None,
+        known(get_args(Schedule)),
+        Option(RUN, "S", "Order of executions: serial, parallel or isolated-by-runner."),
+        Input("schedule"),
+    ] = None
+    repeat: Annotated[
+        PositiveInt | None, Option(RUN, "N", "Run each case N times on each runner; all must pass."), Input("repeat")
+    ] = None
+    retry: Annotated[
+        NonNegativeInt | None, Option(RUN, "N", "Retry a failed repetition up to N times."), Input("retry")
+    ] = None
+    timeout: Annotated[
+        PositiveFloat | None, Option(RUN, "SECONDS", "Time limit of each session."), Input("timeout")
+    ] = None
+    max_steps: Annotated[
+        PositiveInt | None, Option(RUN, "N", "Maximum number of model rounds in a session."), Input("max-steps")
+    ] = None
+    max_cost: Annotated[
+        PositiveFloat | None,
+        Option(RUN, "USD", "Maximum cost of the run; once it is spent, no session is started."),
+        Input("max-cost"),
+    ] = None
+    limits: Annotated[
+        Limits,
+        Option(
+            RUN,
+            "KEY=SIZE,...",
+            "Resource limits of each session: memory, disk, processes, fileSize; memory=4GiB,disk=2GiB.",
+        ),
+        Input("limits"),
+    ] = ()
+    keep: Annotated[
+        Keep | None,
+        known(get_args(Keep)),
+        Option(RUN, "WHAT", "Files to archive from a workspace that is not green: changed, all or none."),
+        Input("keep"),
+    ] = None
+    agent_user: Annotated[
+        str | None, Option((*RUN, "doctor"), "NAME", "User to run agents and suite commands as (requires root).")
+    ] = None
+    install_agents: Annotated[
+        bool, Option(RUN, None, "Install missing agent CLIs through npm."), Input("install-agents")
+    ] = False
+    update_snapshots: Annotated[
+        bool, Option(RUN, None, "Store new token snapshots instead of comparing with the stored ones.")
+    ] = False
+    record: Annotated[str | None, Option(RUN, "DIR", "Store the sessions in DIR, for the replay agent.")] = None
+
+    # --- what `report` compares stored results with
+    compare_suites: Annotated[
+        bool, Option(REPORT, None, "Compare the suites of the runs with those of the checkout, by digest.")
+    ] = False
+    allow_changed_suites: Annotated[
+        bool,
+        Option(REPORT, None, "Count results of suites that differ from those of the checkout."),
+        Input("allow-changed-suites"),
+    ] = False
+
+    # --- what decides about the exit code
+    fail_on: Annotated[
+        FailOn | None,
+        Option(DECIDE, "LIST", f"Conditions that fail the run: {', '.join(FAIL_ON)}; or none."),
+        Input("fail-on"),
+    ] = None
+    min_pass_rate: Annotated[
+        Rate | None,
+        Option(DECIDE, "R", "Fail if less than this share of the judged executions is green, 0 to 1."),
+        Input("min-pass-rate"),
+    ] = None
+    max_error_rate: Annotated[
+        Rate | None,
+        Option(DECIDE, "R", "Tolerate errored executions up to this share, 0 to 1."),
+        Input("max-error-rate"),
+    ] = None
+    baseline: Annotated[
+        str | None, Option(DECIDE, "PATH", "Run directory or results file to compare with."), Input("baseline")
+    ] = None
+
+    # --- what is written and shown
+    output: Annotated[
+        str | None,
+        Option(DECIDE, "DIR", "Run directory (default: .skillgym-results/<UTC time>-<random>)."),
+        Input("report-dir"),
+    ] = None
+    report: Annotated[
+        tuple[tuple[str, str], ...],
+        BeforeValidator(_report),
+        Option(DECIDE, "KIND=PATH", f"Write one more report: {', '.join(REPORTERS)}.", repeatable=True),
+    ] = ()
+    template_dir: Annotated[
+        str | None,
+        Option(DECIDE, "DIR", "Folder with report templates that override the built-in ones."),
+        Input("template-dir"),
+    ] = None
+    comment: Annotated[CommentMode | None, known(get_args(CommentMode)), Input("comment")] = None
+    comment_when: Annotated[CommentWhen | None, known(get_args(CommentWhen)), Input("comment-when")] = None
+    comment_id: Annotated[str | None, Input("comment-id")] = None
+    review_comments: Annotated[bool | None, Input("review-comments")] = None
+    status: Annotated[StatusMode | None, known(get_args(StatusMode)), Input("status")] = None
+    verbose: Annotated[bool, Option(DECIDE, None, "Show the final outputs of executions that are not green.")] = False
+    quiet: Annotated[bool, Option(DECIDE, None, "Show only errors and the verdict.")] = False
+    no_color: Annotated[bool, Option((*DECIDE, "doctor"), None, "Disable colored output.")] = False
+    resume: Annotated[str | None, Option(RUN, "DIR", "Resume the run in DIR; run only the missing sessions.")] = None
+    dry_run: Annotated[bool, Option(RUN, None, "Show what would run; start nothing.")] = False
 
 
-def settings(given: Mapping[str, Any], named: Callable[[str], str]) -> Settings:
-    """Validated settings; ``named`` turns a field into what the user wrote (``--max-cost``, ``input max-cost``).
+def options_of(command: str) -> dict[str, Option]:
+    """The options of a command, by the names of their fields, in the order of ``--help``."""
+    found = {
+        name: declared
+        for name, field in Settings.model_fields.items()
+        for declared in field.metadata
+        if isinstance(declared, Option)
+    }
+    return {name: option for name, option in found.items() if command in option.commands}
+
+
+def inputs_of_settings() -> dict[str, str]:
+    """Input of the action -> the field of ``Settings`` that it sets."""
+    return {
+        declared.name: name
+        for name, field in Settings.model_fields.items()
+        for declared in field.metadata
+        if isinstance(declared, Input)
+    }
+
+
+def validated_settings(fields: Mapping[str, Any], named: Callable[[str], str]) -> Settings:
+    """Validated settings; ``named`` maps a field to what the user wrote (``--max-cost``, ``input max-cost``).
 
     Raises UsageError with every problem.
     """
     try:
-        return Settings(**{name: value for name, value in given.items() if value not in (None, (), "")})
+        return Settings(**{name: value for name, value in fields.items() if value not in (None, (), "")})
     except ValidationError as error:
         problems = (
             Problem(
@@ -141,9 +300,9 @@ def settings(given: Mapping[str, Any], named: Callable[[str], str]) -> Settings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DiscoverOptions:
-    """``paths`` relative to the working directory; ``!PATH`` excludes. ``without``: a folder that is not searched.
+    """``paths`` are relative to the working directory; ``!PATH`` excludes. ``without``: a folder not to search.
 
-    ``where``: the folder that is searched, for messages, with a space before it.
+    ``where``: the folder that is searched, for messages, with a leading space.
     """
 
     paths: tuple[str, ...] = ()
@@ -154,9 +313,9 @@ class DiscoverOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadOptions:
-    """``workspace`` is for suites that do not say where their agents work, ``cwd`` for those that only say ``none``.
+    """``workspace``: for suites without one of their own; ``cwd``: for those whose workspace is just ``none``.
 
-    ``environment`` is what suites may name variables of; ``agentv_compat``: AgentV's own numbers are wanted.
+    ``environment``: the variables that suites may refer to. ``agentv_compat``: score as AgentV does.
     """
 
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
@@ -167,10 +326,10 @@ class LoadOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanOptions:
-    """Filters. ``timeout``, in seconds, wins over the cases' own; ``default_timeout`` is for cases without one.
+    """Filters and limits. ``timeout`` (seconds) wins over that of cases; ``default_timeout`` is for cases without one.
 
-    ``runners``: ids or globs that were asked for; ``configured``: the ids there are in the configuration.
-    ``only``: nothing but these cases, as (suite path, case id), on the run's own runners.
+    ``runners``: the selected ids or globs; ``configured``: the ids in the configuration.
+    ``only``: run nothing but these cases, as (suite path, case id), on the runners of the run.
     ``limits``: of each session; suites can only lower them.
     """
 
@@ -188,18 +347,18 @@ class PlanOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InstallAgentsOptions:
-    """``install_agents``: CLIs that are not there are put there through npm."""
+    """``install_agents``: install missing CLIs through npm."""
 
     install_agents: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExecuteOptions:
-    """How executions run. ``jobs`` at once; ``retry`` extra sessions for a repetition that failed.
+    """How executions run: ``jobs`` in parallel, with up to ``retry`` more sessions for a failed repetition.
 
-    ``agent_user``: the name of the user that agents, and all else that suites ask for, run as; None: the caller.
-    ``prices``: the user's own, by model. ``resume``: what the run directory's journal knows is not held again.
-    ``keep``: what of the workspace of a session that is not green goes to the run directory.
+    ``agent_user``: the user that agents and suite commands run as; None: the caller.
+    ``prices``: configured prices by model. ``resume``: skip the sessions that are in the run directory's journal.
+    ``keep``: what to archive of the workspace of a session that is not green.
     """
 
     jobs: int = 1
@@ -218,10 +377,10 @@ class ExecuteOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportOptions:
-    """``baseline`` is the absolute path of a run directory or results file, ``named`` what the user calls it.
+    """``baseline``: absolute path of a run directory or results file; ``named``: the path as the user wrote it.
 
-    ``configuration_differs``: the checkout has another one than the folder that suites are read from.
-    ``suites``: how the suites of stored results are compared with those of the checkout; None: they are not.
+    ``configuration_differs``: whether the configuration file of ``--suites-from`` differs from that of the checkout.
+    ``suites``: how suites of stored results are compared with those of the checkout; None: not at all.
     """
 
     baseline: Path | None = None
@@ -232,7 +391,7 @@ class ReportOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GateOptions:
-    """What turns a run red. ``allow_changed_suites``: results of suites that are not the base commit's count."""
+    """What fails a run. ``allow_changed_suites``: count results of suites that differ from the base commit."""
 
     fail_on: frozenset[str] = DEFAULT_FAIL_ON
     min_pass_rate: float | None = None
@@ -242,9 +401,9 @@ class GateOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PublishOptions:
-    """Where texts go besides the run directory: (kind, absolute path) pairs, and GitHub's files.
+    """What is written outside of the run directory: ``reports`` as (kind, absolute path), and GitHub's step files.
 
-    Paths in step outputs are relative to ``cwd``; ``templates`` renders report templates of the user's.
+    Paths in step outputs are relative to ``cwd``; ``templates`` renders the user's report templates.
     """
 
     reports: tuple[tuple[str, Path], ...] = ()
@@ -258,7 +417,7 @@ class PublishOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
-    """All slices of one run."""
+    """The options of all stages of a run, and of the adapters that they need."""
 
     discover: DiscoverOptions
     load: LoadOptions

@@ -1,4 +1,4 @@
-"""Settings and configuration -> the options of each stage.
+"""Settings and configuration -> the runners, the options of each stage, and the run directory.
 
 A setting wins over the configuration, which wins over the default.
 """
@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from skillgym_action.clock import Clock
 from skillgym_action.github.event import EVENTS_WITH_SECRETS
 from skillgym_action.github.publish_options import PublisherOptions
 from skillgym_action.model.errors import ConfigError, UsageError
@@ -18,7 +19,7 @@ from skillgym_action.model.session_report import Price
 from skillgym_action.model.suite import Bootstrap, WorkspaceSpec
 from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
 from skillgym_action.processes.resource_usage import memory_size
-from skillgym_action.settings.configuration_file import SNAPSHOTS, resolved_env
+from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
 from skillgym_action.settings.options import (
     DEFAULT_FAIL_ON,
     DEFAULT_TIMEOUT,
@@ -33,21 +34,33 @@ from skillgym_action.settings.options import (
     ReportOptions,
     Settings,
 )
+from skillgym_action.settings.runners import configured_runners
 from skillgym_action.storage.changed_suites import SuiteComparison
 from skillgym_action.storage.journal_file import JOURNAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from skillgym_action.clock import Clock
+    from skillgym_action.model.execution import Runner
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.settings.configuration_file import Config
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.user_templates.template_folder import TemplateSources
 
 
-def options(settings: Settings, config: Config, context: Context, *, runners: int) -> Options:
-    """The options of a run in that place on that many runners."""
+def runners_and_options(
+    settings: Settings, config: Config, context: LaunchContext
+) -> tuple[tuple[Runner, ...], Options]:
+    """The configured runners that ``settings`` select, and the options of a run on them.
+
+    Raises UsageError, ConfigError.
+    """
+    runners = configured_runners(settings, config, context)
+    return runners, options(settings, config, context, runners=len(runners))
+
+
+def options(settings: Settings, config: Config, context: LaunchContext, *, runners: int) -> Options:
+    """The options of a run on so many runners, a slice for each stage. Raises UsageError, ConfigError."""
     run = config.file.run
     milliseconds = config.file.defaults.timeout_ms
     _refuse_paths(settings, context)
@@ -56,7 +69,7 @@ def options(settings: Settings, config: Config, context: Context, *, runners: in
         load=LoadOptions(
             workspace=_workspace(config, context),
             cwd=context.suite_source.in_head(config.folder / run.cwd) if config.folder and run.cwd else None,
-            environment=_told_to_suites(context),
+            environment=_environment_for_suites(context),
             agentv_compat=settings.agentv_compat,
         ),
         plan=PlanOptions(
@@ -86,8 +99,8 @@ def options(settings: Settings, config: Config, context: Context, *, runners: in
     )
 
 
-def _refuse_paths(settings: Settings, context: Context) -> None:
-    """Raises UsageError for what would be read or written through a link of the checkout."""
+def _refuse_paths(settings: Settings, context: LaunchContext) -> None:
+    """Raises UsageError for a path that leads through a symbolic link of the checkout."""
     for kind, path in settings.report:
         context.checkout.refuse(context.cwd / path, f"the {kind} report {path}")
     if settings.record:
@@ -96,14 +109,14 @@ def _refuse_paths(settings: Settings, context: Context) -> None:
         context.checkout.refuse(context.cwd / settings.template_dir, f"--template-dir {settings.template_dir}")
 
 
-def _told_to_suites(context: Context) -> dict[str, str]:
-    """The environment without what the job gives to us alone."""
-    ours = ("ACTIONS_", "INPUT_", "GITHUB_TOKEN", "GH_TOKEN")
-    return {name: value for name, value in context.environment.items() if not name.startswith(ours)}
+def _environment_for_suites(context: LaunchContext) -> dict[str, str]:
+    """The environment without the job's tokens and inputs: suites may name any variable in it."""
+    of_the_job = ("ACTIONS_", "INPUT_", "GITHUB_TOKEN", "GH_TOKEN")
+    return {name: value for name, value in context.environment.items() if not name.startswith(of_the_job)}
 
 
-def _execute_options(settings: Settings, config: Config, context: Context, runners: int) -> ExecuteOptions:
-    """More than one job means parallel, unless a schedule is named."""
+def _execute_options(settings: Settings, config: Config, context: LaunchContext, runners: int) -> ExecuteOptions:
+    """Options of ``execute``. More than one job implies the schedule parallel, unless another one is set."""
     run = config.file.run
     schedule = settings.schedule or run.schedule or ("parallel" if (settings.jobs or 1) > 1 else "serial")
     default = {"serial": 1, "parallel": run.max_parallel or os.cpu_count() or 2, "isolated-by-runner": max(runners, 1)}
@@ -124,16 +137,16 @@ def _execute_options(settings: Settings, config: Config, context: Context, runne
 
 
 def _limits(settings: Settings, config: Config, *, in_action: bool) -> ResourceLimits:
-    """Key by key: what is given, else what the configuration says, else the default."""
-    told = config.file.run.limits
-    configured = parse_limits(told.model_dump(by_alias=True)) if told else {}
+    """Resource limits of sessions: key by key the setting, else the configuration, else the default."""
+    section = config.file.run.limits
+    configured = parse_limits(section.model_dump(by_alias=True)) if section else {}
     return replace(default_limits(in_action=in_action), **{**configured, **dict(settings.limits)})
 
 
 def default_limits(*, in_action: bool) -> ResourceLimits:
-    """What neither settings nor the configuration say. In the action nothing else shares the machine.
+    """Resource limits where neither settings nor the configuration have one.
 
-    On a machine of somebody's own, memory and disk are limited on request only.
+    In the action nothing else needs the machine, so memory and disk are limited too; elsewhere only on request.
     """
     memory = memory_size() if in_action else None
     return ResourceLimits(
@@ -145,14 +158,16 @@ def default_limits(*, in_action: bool) -> ResourceLimits:
 
 
 def _prices(config: Config) -> dict[str, Price]:
-    told = config.file.prices
-    return {model: Price(input=one.input, output=one.output, cached=one.cached) for model, one in told.items()}
+    return {
+        model: Price(input=price.input, output=price.output, cached=price.cached)
+        for model, price in config.file.prices.items()
+    }
 
 
-def _snapshot_options(settings: Settings, config: Config, context: Context) -> SnapshotConfig | None:
-    """In CI a snapshot would be gone with the job, hence none is created unless somebody asks."""
-    told = config.file.snapshots
-    if told is None:
+def _snapshot_options(settings: Settings, config: Config, context: LaunchContext) -> SnapshotConfig | None:
+    """In CI a new snapshot would be lost with the job, so none is created there without ``--update-snapshots``."""
+    section = config.file.snapshots
+    if section is None:
         if settings.update_snapshots:
             raise UsageError("--update-snapshots without snapshots in the configuration", remedy="configure snapshots")
         return None
@@ -162,29 +177,33 @@ def _snapshot_options(settings: Settings, config: Config, context: Context) -> S
         raise UsageError(
             f"--update-snapshots would write to {suite_source.named}, the folder of suites-from", remedy=remedy
         )
-    path = (config.folder or context.cwd) / (told.path or SNAPSHOTS)
+    path = (config.folder or context.cwd) / (section.path or SNAPSHOTS)
     return SnapshotConfig(
         path=path,
         display_path=os.path.relpath(path, suite_source.cwd),
-        metric=told.metric,
-        tolerance=Tolerance(absolute=told.tolerance.absolute, percent=told.tolerance.percent),
+        metric=section.metric,
+        tolerance=Tolerance(absolute=section.tolerance.absolute, percent=section.tolerance.percent),
         update=settings.update_snapshots,
         create=context.environment.get("CI", "").lower() not in {"true", "1"} and not suite_source.is_separate,
     )
 
 
-def _report_options(settings: Settings, config: Config, context: Context) -> ReportOptions:
+def _report_options(settings: Settings, config: Config, context: LaunchContext) -> ReportOptions:
     named = settings.baseline or config.file.run.baseline
     folder = context.cwd if settings.baseline else config.folder or context.cwd
     return ReportOptions(
         baseline=folder / named if named else None,
         named=named or "",
         suites=_suite_comparison(settings, context) if settings.compare_suites else None,
+        configuration_differs=configuration_differs(settings, context, config),
     )
 
 
-def _suite_comparison(settings: Settings, context: Context) -> SuiteComparison:
-    """In a workflow that belongs to the commit itself there is no base to compare with, and nothing to protect."""
+def _suite_comparison(settings: Settings, context: LaunchContext) -> SuiteComparison:
+    """How suites are compared with the checkout, and what happens where there is no checkout.
+
+    In a workflow that the commit itself defines there is no base to compare with, and nothing to protect.
+    """
     event = context.job.event if context.job else None
     untrusted = event is not None and event.untrusted
     without: Literal["changed", "warning", "nothing"] = "changed"
@@ -193,7 +212,7 @@ def _suite_comparison(settings: Settings, context: Context) -> SuiteComparison:
     return SuiteComparison(all_expected=untrusted or bool(settings.paths), without_checkout=without)
 
 
-def _publish_options(settings: Settings, config: Config, context: Context) -> PublishOptions:
+def _publish_options(settings: Settings, config: Config, context: LaunchContext) -> PublishOptions:
     job = context.job
     return PublishOptions(
         reports=tuple((kind, Path(os.path.normpath(context.cwd / path))) for kind, path in settings.report),
@@ -206,39 +225,39 @@ def _publish_options(settings: Settings, config: Config, context: Context) -> Pu
 
 
 def _publisher_options(settings: Settings, config: Config) -> PublisherOptions:
-    told = config.file.report
-    review = settings.review_comments if settings.review_comments is not None else told.review_comments
+    section = config.file.report
+    review = settings.review_comments if settings.review_comments is not None else section.review_comments
     return PublisherOptions(
-        comment=settings.comment or told.comment or "update",
-        comment_when=settings.comment_when or told.comment_when or "always",
-        comment_id=settings.comment_id or told.comment_id or "default",
+        comment=settings.comment or section.comment or "update",
+        comment_when=settings.comment_when or section.comment_when or "always",
+        comment_id=settings.comment_id or section.comment_id or "default",
         review_comments=bool(review),
-        status=settings.status or told.status or "auto",
+        status=settings.status or section.status or "auto",
         budget=settings.max_cost or config.file.run.max_cost,
     )
 
 
 def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None:
-    """Names that are not set are a problem only once the judge is asked: many suites have no use for it."""
-    told = config.file.run.judge
-    if told is None:
+    """The judge's configuration. Unset variables become its ``problem``: many suites never ask the judge."""
+    section = config.file.run.judge
+    if section is None:
         return None
     from skillgym_action.judge.protocols import PROTOCOLS
     from skillgym_action.model.judge_question import JudgeConfig
 
-    protocol = PROTOCOLS[told.api]
+    protocol = PROTOCOLS[section.api]
     known = {
         name: environment[name] for name in (protocol.key_variable, protocol.base_url_variable) if environment.get(name)
     }
     try:
-        env = {**known, **resolved_env(told.env, environment, "run.judge.env")}
-        return JudgeConfig(api=told.api, model=told.model, env=env, prices=_prices(config))
+        env = {**known, **resolved_env(section.env, environment, "run.judge.env")}
+        return JudgeConfig(api=section.api, model=section.model, env=env, prices=_prices(config))
     except ConfigError as error:
-        return JudgeConfig(api=told.api, model=told.model, problem=str(error))
+        return JudgeConfig(api=section.api, model=section.model, problem=str(error))
 
 
-def _templates(settings: Settings, config: Config, context: Context) -> TemplateSources | None:
-    """Read now: what is wrong with the folder is said before anything is spent. Raises ConfigError."""
+def _templates(settings: Settings, config: Config, context: LaunchContext) -> TemplateSources | None:
+    """The user's report templates, read before a session starts. Raises ConfigError for a wrong folder."""
     named = config.file.report.templates
     if settings.template_dir:
         folder, root, committed = context.cwd / settings.template_dir, context.root, False
@@ -258,21 +277,21 @@ def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:
     return frozenset() if words == ("none",) else frozenset(words)
 
 
-def _workspace(config: Config, context: Context) -> WorkspaceSpec:
-    """Relative paths belong to the configuration file, but ``cwd`` is in the checkout that agents work on.
+def _workspace(config: Config, context: LaunchContext) -> WorkspaceSpec:
+    """The workspace of suites that have none of their own; ``run.cwd`` alone means: agents work in that folder.
 
-    A ``run.cwd`` alone says: no workspace, but there.
+    Paths are relative to the configuration file, but ``cwd`` is in the checkout that agents work on.
     """
-    told, folder = config.file.run.workspace, config.folder
-    if told is None or folder is None:
+    section, folder = config.file.run.workspace, config.folder
+    if section is None or folder is None:
         return WorkspaceSpec(mode="none", source="empty") if config.file.run.cwd else WorkspaceSpec()
-    cwd = told.cwd
-    bootstrap = told.bootstrap
+    cwd = section.cwd
+    bootstrap = section.bootstrap
     words = (bootstrap.command, *bootstrap.args) if bootstrap else ()
     return WorkspaceSpec(
-        mode="none" if cwd else told.mode,
-        source="template" if told.template_dir else "empty",
-        template=folder / told.template_dir if told.template_dir else None,
+        mode="none" if cwd else section.mode,
+        source="template" if section.template_dir else "empty",
+        template=folder / section.template_dir if section.template_dir else None,
         cwd=context.suite_source.in_head(folder / cwd) if cwd else None,
         bootstrap=Bootstrap(
             argv=tuple(str(folder / word) if word.startswith(("./", "../")) else word for word in words),
@@ -284,27 +303,27 @@ def _workspace(config: Config, context: Context) -> WorkspaceSpec:
     )
 
 
-def run_directory(settings: Settings, config: Config, context: Context, clock: Clock) -> Path:
-    """``--output``, the run that is resumed, or a new folder below ``.skillgym-results``.
+def run_directory(settings: Settings, config: Config, context: LaunchContext) -> Path:
+    """The run directory: ``--output``, the run to resume, or a new name below ``.skillgym-results``.
 
-    Raises UsageError, also for one in the checkout that a symbolic link leads to.
+    Raises UsageError, also for a directory in the checkout that a symbolic link leads to.
     """
     if settings.resume:
         directory = _resumed(settings, context.cwd / settings.resume)
     elif settings.output:
         directory = Path(os.path.normpath(context.cwd / settings.output))
     else:
-        told = config.file.run.output_dir
-        parent = Path(config.folder, told) if config.folder and told else context.cwd / ".skillgym-results"
+        named = config.file.run.output_dir
+        parent = Path(config.folder, named) if config.folder and named else context.cwd / ".skillgym-results"
         parent = context.suite_source.in_head(parent)
-        directory = parent / f"{clock.now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
+        directory = parent / f"{Clock().now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
     context.checkout.refuse(directory, "the run directory")
     return directory
 
 
 def _resumed(settings: Settings, directory: Path) -> Path:
     if settings.output:
-        raise UsageError("--resume and --output: a run goes on where it began", remedy="leave one of them out")
+        raise UsageError("--resume and --output: a resumed run stays in its directory", remedy="leave one of them out")
     if settings.dry_run:
         raise UsageError("--resume and --dry-run: nothing would start", remedy="leave one of them out")
     if not (directory / JOURNAL).is_file():

@@ -1,4 +1,4 @@
-"""Which runners a run has: those of the configuration, selected by id; or agents named ad hoc; or a suite's own."""
+"""The runners of a run: configured ones, selected by id; agents that are named ad hoc; or a suite's own."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from skillgym_action.agents import Listing
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.configuration_sections import AgentSection
-    from skillgym_action.settings.context import Context
+    from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 
 def selected_runners(config: Config, selectors: Iterable[str], environment: Mapping[str, str]) -> tuple[Runner, ...]:
-    """The runners a run has, in the order they are named; a suite may have others of its own.
+    """The selected runners, in the order of ``selectors``; without any, all that are configured.
 
-    Hence a selector that nobody knows here selects nothing. Raises UsageError, ConfigError.
+    An unknown selector selects nothing, since it may be a runner of a suite. Raises UsageError, ConfigError.
     """
     configured = config.file.runners or {}
     wanted = tuple(selectors) or tuple(configured)
@@ -44,29 +44,29 @@ def selected_runners(config: Config, selectors: Iterable[str], environment: Mapp
 
 
 def is_agent(selector: str) -> bool:
-    """Whether it names an agent that needs no configuration, with or without a model: ``claude-code:opus``."""
+    """Whether ``selector`` is an agent that needs no configuration, with or without a model: ``claude-code:opus``."""
     listing = AGENTS.get(selector.partition(":")[0])
     return listing is not None and listing.executable is not None
 
 
 def unknown_runner(selector: str, known: Iterable[str]) -> UsageError:
-    """The error for a selector that selects no runner at all."""
+    """The error for a selector that selects no runner."""
     choices = (*known, *(name for name, listing in AGENTS.items() if listing.executable))
     return UsageError(f"unknown runner {selector!r}", remedy=did_you_mean(selector, choices))
 
 
 def no_runner() -> UsageError:
-    """The error for suites that have to run, and nothing to run them on."""
+    """The error for a run without any runner."""
     found = [name for name, listing in AGENTS.items() if listing.executable and which(listing.executable)]
-    context = f"found on this machine: {', '.join(found)}" if found else "no agent's CLI is on PATH"
+    installed = f"found on this machine: {', '.join(found)}" if found else "no agent's CLI is on PATH"
     return UsageError(
-        f"no runner is configured and none is named; {context}",
+        f"no runner is configured and none is named; {installed}",
         remedy=f"--runner {found[0] if found else 'claude-code'}, or runners in skillgym.config.yaml",
     )
 
 
 def usable(runner: Runner, suite: str, environment: Mapping[str, str]) -> Runner:
-    """A runner of a suite's own, with its agent's keys; or with the problem that there is no such agent yet."""
+    """A suite's own runner with the keys of its agent; ``problem`` is set if the agent is not supported."""
     if runner.problem:
         return runner
     listing = AGENTS.get(runner.agent.type)
@@ -79,7 +79,7 @@ def usable(runner: Runner, suite: str, environment: Mapping[str, str]) -> Runner
 
 
 def secrets_of(runners: Iterable[Runner]) -> tuple[str, ...]:
-    """Values that must never leave us, wherever a runner has them from."""
+    """Values of the runners' secret variables, to be redacted in everything that is written."""
     env = ((name, value) for runner in runners for name, value in runner.agent.env.items())
     return tuple(value for name, value in env if is_secret_name(name))
 
@@ -127,12 +127,12 @@ def _configured(name: str, agent: AgentSection, folder: Path | None, environment
 
 
 def _from(folder: Path | None, part: str) -> str:
-    """Path-like parts resolve from the configuration file."""
+    """``part``; one that begins with ``./`` or ``../`` is relative to the configuration file."""
     return str(folder / part) if folder and part.startswith(("./", "../")) else part
 
 
-def configured_runners(settings: Settings, config: Config, context: Context) -> tuple[Runner, ...]:
-    """The runners of a run. What they are given as keys is secret from now on."""
+def configured_runners(settings: Settings, config: Config, context: LaunchContext) -> tuple[Runner, ...]:
+    """The runners that ``settings.runner`` selects; the context's redactor learns their keys."""
     selected = selected_runners(config, settings.runner, context.environment)
     context.redactor.learn(secrets_of(selected))
     return selected

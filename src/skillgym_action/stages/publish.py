@@ -50,7 +50,7 @@ def publish(
     if options.annotations:
         with _collecting(problems, STANDARD_OUTPUT):
             for piece in reporter_named("annotations")(report):
-                observer.say(directory.redactor.text(piece).rstrip("\n"))
+                observer.write_line(directory.redactor.text(piece).rstrip("\n"))
     _summarize(directory, report, options, problems)
     log = publisher.publish(report) if publisher else PublishLog()
     if (ended := as_it_ended(report)) is not report:
@@ -76,7 +76,7 @@ def _report_notes(
         observer.progress(f"note: {plain(str(note))}")
         if options.annotations:
             with _collecting(problems, STANDARD_OUTPUT):
-                observer.say(directory.redactor.text(log.notice(note)))
+                observer.write_line(directory.redactor.text(log.notice(note)))
     if options.step_summary and log.notes:
         with _collecting(problems, options.step_summary):
             append_summary(options.step_summary, directory.redactor.text(log.markdown()))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agentv_subject import HERE, call, graded, loaded, said, session, where
-from skillgym_action.agentv.assertions import Task, assertion_of
+from skillgym_action.agentv.assertions import assertion_of
+from skillgym_action.agentv.grader_context import Task
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.session_report import ObservedFiles
 
@@ -169,7 +170,7 @@ def test_a_grader_of_figures(entry, report, score):
 def test_figures_are_told_one_by_one():
     entry = {"type": "execution-metrics", "max_tool_calls": 3, "max_cost_usd": 1}
     outcome = graded(entry, session("", *TOOLS, usd=0.25))
-    assert outcome.explanation == "1 of 2 hold; tool calls: 4 > 3"
+    assert outcome.explanation == "1 of 2 passed; tool calls: 4 > 3"
     assert outcome.evidence == "no: tool calls: 4 > 3\nyes: cost: $0.2500 <= $1.0000"
 
 
@@ -305,7 +306,7 @@ def test_the_time_a_call_may_take(mode, calls, score):
 def test_more_calls_than_expected_are_told():
     outcome = graded(trajectory("exact", tool("Read")), session("", READ_A, EDIT))
     assert (outcome.score, outcome.passed) == (1, True)
-    assert outcome.explanation == "1 of 2 hold; 2 tool calls instead of 1"
+    assert outcome.explanation == "1 of 2 passed; 2 tool calls instead of 1"
 
 
 @pytest.mark.parametrize(("agent", "name"), [("codex", "command_execution"), ("pi", "bash"), ("claude-code", "Bash")])

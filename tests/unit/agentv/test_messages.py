@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from skillgym_action.agentv.messages import expected_messages, input_messages, prompt
+from skillgym_action.agentv.messages import agent_prompt, expected_messages, input_messages
 
 THERE = {"a.ts": Path("/repo/a.ts"), "b c.md": Path("/repo/b c.md")}
 
 
 def asked(value: object, *files: str) -> str:
-    return prompt(input_messages(value, files), THERE.get).text
+    return agent_prompt(input_messages(value, files), THERE.get).text
 
 
 @pytest.mark.parametrize(
@@ -63,13 +63,13 @@ def test_an_input_as_a_prompt(value, text):
 
 
 def test_files_go_before_a_text():
-    made = prompt(input_messages("Read them", ("a.ts", "b c.md")), THERE.get)
+    made = agent_prompt(input_messages("Read them", ("a.ts", "b c.md")), THERE.get)
     assert made.text == '<file: path="/repo/a.ts">\n\n<file: path="/repo/b c.md">\n\nRead them'
     assert made.files == (Path("/repo/a.ts"), Path("/repo/b c.md"))
 
 
 def test_a_file_that_is_not_there_is_left_out_and_told():
-    made = prompt(input_messages("Read it", ("nope.ts",)), THERE.get)
+    made = agent_prompt(input_messages("Read it", ("nope.ts",)), THERE.get)
     assert (made.text, made.files, made.missing) == ("Read it", (), ("nope.ts",))
 
 

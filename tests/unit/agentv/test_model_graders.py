@@ -10,12 +10,13 @@ import pytest
 
 from agentv_subject import Desk, Judge, call, desk, door, graded, session, where
 from scratch import written
-from skillgym_action.agentv.assertions import Task, assertion_of, assertions_of
-from skillgym_action.agentv.judge_forms import FreeForm
+from skillgym_action.agentv.assertions import assertion_of, assertions_of
+from skillgym_action.agentv.grader_context import Task
+from skillgym_action.agentv.judge_questions import ScoreAnswer
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.judge_question import Question
 
-FREE = Question(instructions="Judge.", prompt=("How good?",), form=FreeForm)
+FREE = Question(instructions="Judge.", prompt=("How good?",), form=ScoreAnswer)
 
 
 def saying(*texts: object) -> Judge:
@@ -56,7 +57,7 @@ SCORES = [
         {"score": 0.5, "assertions": [{"text": "a", "passed": True}, {"text": "b", "passed": False}]},
         0.5,
         False,
-        "1 of 2 hold; b",
+        "1 of 2 passed; b",
         id="with reasons",
     ),
     pytest.param('Here you are:\n```json\n{"score": 1}\n```', None, None, None, id="an answer with words around it"),
@@ -140,7 +141,7 @@ def test_a_decision_on_each_rubric(rubrics, answer, score, passed):
 def test_decisions_are_told_with_their_reasons():
     answer = checks(rubric_1=True, short=False)
     outcome = graded({"type": "rubrics", "criteria": PLAIN}, session("hi"), judge=saying(answer))
-    assert outcome.explanation == "1 of 2 hold; [short] It is short"
+    assert outcome.explanation == "1 of 2 passed; [short] It is short"
     assert outcome.evidence == ("yes: [rubric-1] kind (rubric-1: so it is)\nno: [short] It is short (short: so it is)")
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from agentv_subject import HERE, call, desk, door, said, where
 from scratch import written
-from skillgym_action.agentv.assertions import Task, assertion_of, assertions_of
+from skillgym_action.agentv.assertions import assertion_of, assertions_of
+from skillgym_action.agentv.grader_context import Task
 from skillgym_action.model.errors import SuiteError
 
 if TYPE_CHECKING:
@@ -70,11 +71,11 @@ ANSWERS = [
         0,
         "",
         0.5,
-        "1 of 3 hold; b; c",
+        "1 of 3 passed; b; c",
         id="a score, not what the assertions come to",
     ),
     pytest.param(
-        json.dumps({"assertions": ASSERTIONS}), 0, "", 0.3333, "1 of 3 hold; b; c", id="assertions without a score"
+        json.dumps({"assertions": ASSERTIONS}), 0, "", 0.3333, "1 of 3 passed; b; c", id="assertions without a score"
     ),
     pytest.param(
         '{"score": "0.5", "assertions": [{"text": "a", "passed": 1}]}', 0, "", 1, "a", id="a score in quotes is none"
@@ -92,7 +93,7 @@ ANSWERS = [
         0,
         "",
         0,
-        "1 of 2 hold; a",
+        "1 of 2 passed; a",
         id="a score of 0 that is meant",
     ),
     pytest.param(
@@ -185,9 +186,9 @@ def test_a_program_that_does_not_end_is_ended_with_all_it_started(tmp_path, proc
     script = f"sleep 300 & echo $! >{tmp_path}/pid; wait"
     invocation = Invocation(argv=("sh", "-c", script), cwd=tmp_path, timeout=0.3, stdin="x" * 1_000_000)
     capture = processes.run(invocation, stdout=tmp_path / "out", stderr=tmp_path / "err")
-    grade = program_graders.answer(capture, 0.3)
+    grade = program_graders.program_grade(capture, 0.3)
     assert (capture.ending, grade.passed, grade.score) == (Ending.TIMED_OUT, None, 0)
-    assert grade.explanation == "the grader failed: no end after 0.3 s"
+    assert grade.explanation == "the grader failed: timed out after 0.3 s"
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
 
 

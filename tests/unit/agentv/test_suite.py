@@ -166,11 +166,11 @@ def test_a_folder_behind_a_link_is_a_case_too(tmp_path):
             "1:1: the test has no id; give it one: id: fix-null-check",
             id="an empty id",
         ),
-        pytest.param("input: 7\ncriteria: y", "1:1: input: the input holds no message", id="an input that is a number"),
+        pytest.param("input: 7\ncriteria: y", "1:1: input: the input has no message", id="an input that is a number"),
         pytest.param("input: ' '\ncriteria: y", "1:1: the input is empty", id="an empty input"),
         pytest.param(
             'input: "a\\0b"\ncriteria: y',
-            "holds a character that no program can be given: U+0000",
+            "contains a character that cannot be passed to a program: U+0000",
             id="a character no program takes",
         ),
         pytest.param(
@@ -190,7 +190,7 @@ def test_a_folder_behind_a_link_is_a_case_too(tmp_path):
         ),
         pytest.param(
             "input: x\ncriteria: y\ndepends_on: [nope]",
-            "depends on 'nope', which is no test of this suite",
+            "depends on 'nope', which is not a test of this suite",
             id="depends on nothing there is",
         ),
         pytest.param("input: x\ncriteria: y\ndepends_on: [b]", "depends on itself: b -> b", id="depends on itself"),
@@ -206,7 +206,7 @@ def test_a_folder_behind_a_link_is_a_case_too(tmp_path):
         ),
         pytest.param(
             "input: x\ncriteria: y\nexecution: {threshold: 2}",
-            "execution.threshold: must be from 0 to 1",
+            "execution.threshold: must be a number, from 0 to 1, not 2",
             id="a threshold above 1",
         ),
     ],
@@ -227,7 +227,7 @@ def test_a_broken_case_is_told_with_its_place_and_its_siblings_stay(tmp_path, co
 
 def test_a_suite_without_any_case_is_an_error_with_all_its_warnings(tmp_path):
     suite = read(tmp_path, FOLDERS | {"evals/cases/empty/.keep": ""})
-    assert problems(suite) == ["evals/EVAL.yaml:1:1: tests: holds no tests; a suite without tests judges nothing"]
+    assert problems(suite) == ["evals/EVAL.yaml:1:1: tests: has no tests; a suite without tests checks nothing"]
     assert len(suite.warnings) == 1
 
 
@@ -325,8 +325,8 @@ def test_numbers_are_ids_with_a_warning(tmp_path):
     suite = read(tmp_path, files, N="7")
     assert [one.id for one in suite.cases] == ["42", "7"]
     assert warnings(suite) == [
-        'evals/EVAL.yaml:2:4: tests[0].id: the id 42 is no text; write id: "42"',
-        'evals/EVAL.yaml:3:4: tests[1].id: the id 7 is no text; write id: "7"',
+        'evals/EVAL.yaml:2:4: tests[0].id: the id 42 is not text; write id: "42"',
+        'evals/EVAL.yaml:3:4: tests[1].id: the id 7 is not text; write id: "7"',
     ]
 
 
@@ -702,7 +702,9 @@ def test_what_has_to_be_installed_is_looked_for_before_all(tmp_path):
         ),
         pytest.param({"assert": CONTAINS}, "assert: assert is an old name; write assertions", id="an old name"),
         pytest.param(
-            {"execution": {"workers": 4}}, "does not say how much of a run is done at once; use --jobs", id="workers"
+            {"execution": {"workers": 4}},
+            "workers is ignored: a suite does not set the number of parallel sessions; use --jobs",
+            id="workers",
         ),
         pytest.param({"execution": {"fail_on_error": True}}, "fail_on_error is not supported", id="fail_on_error"),
         pytest.param(
@@ -717,7 +719,7 @@ def test_what_has_to_be_installed_is_looked_for_before_all(tmp_path):
         ),
         pytest.param({"preprocessors": [{"type": "pdf"}]}, "preprocessors are not supported", id="preprocessors"),
         pytest.param(
-            {"description": "${{ MY_TOKEN }}"}, "MY_TOKEN is left empty: suites are given no secrets", id="a secret"
+            {"description": "${{ MY_TOKEN }}"}, "MY_TOKEN is left empty: suites cannot use secrets", id="a secret"
         ),
     ],
 )
@@ -738,7 +740,9 @@ def test_extensions_and_schemas_are_no_unknown_keys(tmp_path):
         pytest.param({"tags": "a"}, "tags: must be a list", id="tags are a text"),
         pytest.param({"name": 7}, "name: must be text", id="the name is a number"),
         pytest.param({"execution": {"trials": {"count": 1.5}}}, "count: must be a whole number", id="half a trial"),
-        pytest.param({"execution": {"budget_usd": -1}}, "budget_usd: must not be negative", id="a negative budget"),
+        pytest.param(
+            {"execution": {"budget_usd": -1}}, "budget_usd: must be a number, 0 or more, not -1", id="a negative budget"
+        ),
     ],
 )
 def test_a_suite_that_cannot_be_used(tmp_path, keys, told):

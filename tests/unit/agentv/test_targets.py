@@ -143,7 +143,10 @@ def test_use_target_leads_on(tmp_path):
             id="one in targets.yaml",
         ),
         pytest.param(
-            [{"name": "a", "use_target": "a"}], {"target": "a"}, "use_target leads on more than 5 times", id="a circle"
+            [{"name": "a", "use_target": "a"}],
+            {"target": "a"},
+            "more than 5 targets in a chain of use_target",
+            id="a circle",
         ),
         pytest.param(
             [{"name": "a"}], {"target": "a"}, "target a: has neither provider nor use_target", id="nothing is said"
@@ -166,7 +169,7 @@ def test_use_target_leads_on(tmp_path):
         pytest.param(
             [CLI | {"command": "a {NOPE}"}],
             {},
-            "command: target default: {NOPE} is no placeholder",
+            "command: target default: {NOPE} is not a placeholder",
             id="an unknown placeholder",
         ),
         pytest.param(
@@ -438,14 +441,14 @@ def replayed(*lines, **settings: str):
         pytest.param([record("a"), record("b", variant="v")], {}, "a", id="without variant"),
         pytest.param([record("a"), record("b", attempt=1)], {}, "a", id="the first attempt"),
         pytest.param(
-            [record(schema="other")], {}, "f.jsonl holds nothing for the test 'greets' on 'claude'", id="another schema"
+            [record(schema="other")], {}, "f.jsonl has no answer for the test 'greets' on 'claude'", id="another schema"
         ),
-        pytest.param([], {"source_target": "t"}, "f.jsonl holds nothing for the test 'greets' on 't'", id="nothing"),
-        pytest.param([record(), record()], {}, "f.jsonl holds 2 answers for the test 'greets' on 'claude'", id="two"),
+        pytest.param([], {"source_target": "t"}, "f.jsonl has no answer for the test 'greets' on 't'", id="nothing"),
+        pytest.param([record(), record()], {}, "f.jsonl has 2 answers for the test 'greets' on 'claude'", id="two"),
         pytest.param(
             [record(output=7)],
             {},
-            "f.jsonl holds an answer without output for the test 'greets' on 'claude'",
+            "f.jsonl has an answer without output for the test 'greets' on 'claude'",
             id="no output",
         ),
     ],

@@ -26,8 +26,8 @@ from skillgym_action.processes.resource_usage import memory_size
 from skillgym_action.reporters.annotations import render as annotations_of
 from skillgym_action.reporters.junit import render as junit_of
 from skillgym_action.settings import resolve
-from skillgym_action.settings.context import Job, place
-from skillgym_action.settings.options import LoadOptions, PlanOptions, Settings, settings
+from skillgym_action.settings.context import Job, current_context
+from skillgym_action.settings.options import LoadOptions, PlanOptions, Settings, validated_settings
 from skillgym_action.settings.resolve import default_limits
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.stages.load import SuiteFileAccess, load
@@ -124,7 +124,7 @@ def test_sizes_are_shown_in_the_largest_unit_that_fits(number, text):
 
 def test_of_two_limits_the_smaller_one_holds():
     run, own = ResourceLimits(memory=4 * GIB, disk=GIB), ResourceLimits(memory=5 * GIB, disk=MIB, processes=9)
-    assert run.tightest(own) == own.tighter(run) == ResourceLimits(memory=4 * GIB, disk=MIB, processes=9)
+    assert run.tightest(own) == own.tightest(run) == ResourceLimits(memory=4 * GIB, disk=MIB, processes=9)
     assert run.tightest(None) == run
 
 
@@ -134,9 +134,9 @@ def test_of_two_limits_the_smaller_one_holds():
 def chosen(folder: Path, run: str = "", job: Job | None = None, **given: Any) -> ResourceLimits:
     """The limits of a run whose configuration says ``run``."""
     written(folder, {"skillgym.config.yaml": f"run: {{{run}}}\n", ".git/HEAD": ""})
-    here = place(folder, {}, job)
+    here = current_context(folder, {}, job)
     told = configuration(Settings(), here)
-    return resolve.options(settings(given, str), told, here, runners=1).plan.limits
+    return resolve.options(validated_settings(given, str), told, here, runners=1).plan.limits
 
 
 def test_an_option_wins_over_the_configuration_key_by_key(tmp_path):
@@ -188,19 +188,20 @@ def test_the_input_is_text_or_a_mapping():
 def test_a_mistake_in_the_configuration_has_its_place(tmp_path, text, problem):
     written(tmp_path, {"skillgym.config.yaml": text, ".git/HEAD": ""})
     with pytest.raises(ConfigError) as caught:
-        configuration(Settings(), place(tmp_path, {}))
+        configuration(Settings(), current_context(tmp_path, {}))
     assert str(caught.value).startswith(f"skillgym.config.yaml:{problem}")
 
 
 def test_what_is_archived_is_chosen_by_option_configuration_and_default(tmp_path):
     def kept(run: str = "", **given: Any) -> str:
         written(tmp_path, {"skillgym.config.yaml": f"run: {{{run}}}\n", ".git/HEAD": ""})
-        here = place(tmp_path, {})
-        return resolve.options(settings(given, str), configuration(Settings(), here), here, runners=1).execute.keep
+        here = current_context(tmp_path, {})
+        settings = validated_settings(given, str)
+        return resolve.options(settings, configuration(Settings(), here), here, runners=1).execute.keep
 
     assert (kept(), kept("keep: none"), kept("keep: none", keep="all")) == ("changed", "none", "all")
     with pytest.raises(UsageError, match="keep: unknown word 'some'"):
-        settings({"keep": "some"}, str)
+        validated_settings({"keep": "some"}, str)
 
 
 # --- suites -------------------------------------------------------------------------------------------
@@ -310,7 +311,7 @@ def test_a_suite_can_lower_the_limits_of_the_run_and_not_raise_them(tmp_path):
 
 def runners_of(root: Path):
     written(root, {"skillgym.config.yaml": config(runner()), ".git/HEAD": ""})
-    here = place(root, {})
+    here = current_context(root, {})
     return configured_runners(Settings(), configuration(Settings(), here), here)
 
 
@@ -329,8 +330,8 @@ class Noting(Processes):
 def test_the_agent_the_bootstrap_and_the_commands_of_a_case_have_the_limits(tmp_path):
     files = {"bench/core.json": suite(case(expect=("test:true",)), workspace={"bootstrap": "echo boot"})}
     root = repository(tmp_path, files)
-    given = settings({"limits": "memory=2GiB"}, str)
-    here = place(root, {})
+    given = validated_settings({"limits": "memory=2GiB"}, str)
+    here = current_context(root, {})
     told = configuration(given, here)
     found = configured_runners(given, told, here)
     options = resolve.options(given, told, here, runners=1)

@@ -135,7 +135,7 @@ def test_relative_paths_belong_to_the_file_s_folder(tmp_path):
         pytest.param("runners: {}\n", ["1:1: runners: must not be empty"], id="no runners"),
         pytest.param(
             "run: {judge: {agent: codex}}\n",
-            ["1:15: run.judge.agent: is not supported yet; take it out until it is"],
+            ["1:15: run.judge.agent: is not supported yet; remove it"],
             id="a key of a later version",
         ),
         pytest.param(
@@ -230,7 +230,7 @@ def test_places_are_known_in_every_notation(tmp_path, name, text, place):
 )
 def test_a_secret_written_down_is_refused_and_never_repeated(tmp_path, key):
     text = f'runners:\n  a:\n    agent: {{type: claude-code, env: {{MY_KEY: "{key}"}}, commandArgs: ["--key={key}"]}}\n'
-    remedy = "holds what looks like a key; set it as a variable of the environment and name that: ${{ MY_KEY }}"
+    remedy = "contains what looks like a key; set it as an environment variable and refer to that: ${{ MY_KEY }}"
     places = "3:38: runners.a.agent.env.MY_KEY", f"3:{65 + len(key)}: runners.a.agent.commandArgs[0]"
     assert problems(tmp_path, text) == [f"skillgym.config.yaml:{place}: {remedy}" for place in places]
 

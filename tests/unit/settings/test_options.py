@@ -20,7 +20,7 @@ from skillgym_action.settings.options import (
     Options,
     PlanOptions,
     Settings,
-    settings,
+    validated_settings,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def given(**values: Any) -> Settings:
-    return settings(values, lambda name: "--" + name.replace("_", "-"))
+    return validated_settings(values, lambda name: "--" + name.replace("_", "-"))
 
 
 def problems(**values: Any) -> list[str]:

@@ -1,0 +1,66 @@
+"""The command ``check``: load and validate configuration and suites."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from skillgym_action import pipeline, wiring
+from skillgym_action.cli.terminal import terminal_for
+from skillgym_action.model.errors import UsageError
+from skillgym_action.model.exit_codes import ExitCode
+from skillgym_action.reporters.wording import counted
+from skillgym_action.settings import resolve
+from skillgym_action.stages.plan import check_runner_selectors
+from skillgym_action.text.escaping import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from skillgym_action.model.suite import Suite
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Settings
+
+
+def check_suites(settings: Settings, context: LaunchContext) -> int:
+    """Print every problem on stderr, or on stdout how much there is to run. Raises UsageError, ConfigError."""
+    with wiring.with_suite_source(settings, context) as with_suites:
+        return _check(settings, with_suites)
+
+
+def _check(settings: Settings, context: LaunchContext) -> int:
+    config = wiring.configuration(settings, context)
+    runners, options = resolve.runners_and_options(settings, config, context)
+    terminal = terminal_for(settings, context)
+    with wiring.services_without_run(context, terminal, settings.agent_user) as services:
+        suites = pipeline.loaded(services, options)
+    check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
+    if code := print_problems(suites, context):
+        return code
+    if not suites:
+        raise UsageError("no suite was found", remedy="name a suite file or a folder that holds one")
+    print(_summary(suites, len(runners)))  # noqa: T201
+    return ExitCode.PASSED
+
+
+def _summary(suites: Sequence[Suite], configured: int) -> str:
+    """How much there is to run; suites can bring runners of their own."""
+    cases = sum(len(suite.cases) for suite in suites)
+    runners = configured + sum(len(suite.runners) for suite in suites)
+    found = f"OK: {counted(len(suites), 'suite')}, {counted(cases, 'case')}"
+    if not runners:
+        return f"{found}. No runner is configured: add one, or pass --runner"
+    return f"{found}, {counted(runners, 'runner')}"
+
+
+def print_problems(suites: Iterable[Suite], context: LaunchContext) -> int:
+    """Print warnings and problems of suites on stderr; the exit code, 0 if there is no problem."""
+    code, redacted = ExitCode.PASSED, context.redactor.text
+    for suite in suites:
+        for warning in suite.warnings:
+            print(redacted(plain(f"warning: {warning}")), file=sys.stderr)  # noqa: T201
+        problems = [invalid.problem for invalid in suite.invalid]
+        for problem in (*problems, *(runner.problem for runner in suite.runners if runner.problem)):
+            code = ExitCode.INVALID_INPUT
+            print(redacted(plain(f"error: {problem}")), file=sys.stderr)  # noqa: T201
+    return code

@@ -1,0 +1,80 @@
+"""The command ``list``: what would run, as a table or as JSON. Workflow commands in the text of suites are escaped."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from skillgym_action import pipeline, wiring
+from skillgym_action.cli.check import print_problems
+from skillgym_action.cli.terminal import terminal_for
+from skillgym_action.settings import resolve
+from skillgym_action.text.escaping import log_line, plain
+
+if TYPE_CHECKING:
+    from skillgym_action.model.execution import Execution, Plan
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Settings
+
+
+def list_executions(settings: Settings, context: LaunchContext, *, as_json: bool, matrix: int | None) -> int:
+    """Print the plan, or the workflow matrix of so many shards; the exit code. Raises UsageError, ConfigError."""
+    if matrix:
+        print(json.dumps({"include": [{"shard": f"{number}/{matrix}"} for number in range(1, matrix + 1)]}))  # noqa: T201
+        return 0
+    with wiring.with_suite_source(settings, context) as with_suites:
+        plan = _plan(settings, with_suites)
+    print(context.redactor.text(json_text(plan) if as_json else table(plan)))  # noqa: T201
+    return print_problems(plan.suites, context)
+
+
+def _plan(settings: Settings, context: LaunchContext) -> Plan:
+    config = wiring.configuration(settings, context)
+    runners, options = resolve.runners_and_options(settings, config, context)
+    terminal = terminal_for(settings, context)
+    with wiring.services_without_run(context, terminal, settings.agent_user) as services:
+        return pipeline.planned(services, runners, options)
+
+
+def line(execution: Execution) -> str:
+    """An execution on one line, with its limits."""
+    budget = f", ${execution.budget:.2f}" if execution.budget is not None else ""
+    names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]"
+    return plain(f"{names}  {execution.timeout:g} s{budget}")
+
+
+def json_text(plan: Plan) -> str:
+    """A JSON list with an object for each execution."""
+    rows = [
+        {
+            "suite": one.suite.path,
+            "format": one.suite.format,
+            "case": one.case.id,
+            "runner": one.runner.id,
+            "tags": list(one.case.tags),
+            "timeout": one.timeout,
+            "budget": one.budget,
+            "model": one.model,
+        }
+        for one in plan.executions
+    ]
+    # GitHub's runner obeys "##[" anywhere in a line. In JSON it can only stand in a string, where it can be escaped.
+    return json.dumps(rows, indent=2).replace("##[", "##\\u005b")
+
+
+def table(plan: Plan) -> str:
+    """A table as wide as the terminal. Cells may be wrapped: each resulting line is escaped as well."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = Table(box=None, pad_edge=False)
+    for name in ("suite", "case", "runner", "model", "tags"):
+        rows.add_column(name, overflow="fold")
+    for one in plan.executions:
+        cells = (one.suite.path, one.case.id, one.runner.id, one.model or "", ", ".join(one.case.tags))
+        rows.add_row(*(Text(plain(cell)) for cell in cells))
+    console = Console(no_color=True, highlight=False)
+    with console.capture() as captured:
+        console.print(rows)
+    return log_line(captured.get().rstrip("\n"))

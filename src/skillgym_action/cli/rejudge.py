@@ -1,0 +1,35 @@
+"""The command ``rejudge``: the plan of a stored run, with every runner replaced by one that plays what was stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from skillgym_action import wiring
+from skillgym_action.cli.run import run_in_terminal
+from skillgym_action.model.errors import UsageError
+from skillgym_action.settings import resolve
+from skillgym_action.storage.stored_runs import stored_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Settings
+
+
+def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext) -> int:
+    """Judge the sessions of a run directory again; the exit code. Raises UsageError, ConfigError."""
+    stored = stored_run(run_directory)
+    config = wiring.configuration(settings, context)
+    paths = tuple(sorted({str(context.root / path) for path, _ in stored.cases}))
+    of_stored_suites = settings.model_copy(update={"paths": paths})
+    options = resolve.options(of_stored_suites, config, context, runners=len(stored.runners))
+    snapshots = options.execute.snapshots and replace(options.execute.snapshots, update=False, create=False)
+    execute = replace(options.execute, repeat=stored.repeat, retry=0, max_cost=None, snapshots=snapshots)
+    plan = replace(options.plan, cases=(), tags=(), only=stored.cases)
+    options = replace(options, execute=execute, plan=plan)
+    directory = resolve.run_directory(settings, config, context)
+    if directory == run_directory.resolve():
+        raise UsageError("--output is the run that is judged again", remedy="name another folder")
+    return run_in_terminal(of_stored_suites, context, stored.runners, options, directory, command="rejudge")

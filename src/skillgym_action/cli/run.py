@@ -1,0 +1,94 @@
+"""The command ``run``, and what it shares with ``rejudge``, ``report`` and the action: a run that people watch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from skillgym_action import pipeline, wiring
+from skillgym_action.cli.check import print_problems
+from skillgym_action.cli.list import line
+from skillgym_action.cli.terminal import terminal_for
+from skillgym_action.model.errors import UsageError
+from skillgym_action.model.verdicts import GREEN
+from skillgym_action.reporters.terminal import render
+from skillgym_action.settings import resolve
+from skillgym_action.text.escaping import plain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.cli.terminal import Terminal
+    from skillgym_action.model.execution import Runner
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Options, Settings
+
+
+def run_suites(settings: Settings, context: LaunchContext, *, command: str = "run") -> int:
+    """Run suites, or with ``--dry-run`` only show the plan; the exit code. Raises UsageError, ConfigError."""
+    with wiring.with_suite_source(settings, context) as with_suites:
+        return _run(settings, with_suites, command)
+
+
+def _run(settings: Settings, context: LaunchContext, command: str) -> int:
+    config = wiring.configuration(settings, context)
+    runners, options = resolve.runners_and_options(settings, config, context)
+    directory = resolve.run_directory(settings, config, context)
+    if settings.dry_run:
+        return _show_plan(settings, context, runners, options)
+    return run_in_terminal(settings, context, runners, options, directory, command=command)
+
+
+def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner, ...], options: Options) -> int:
+    terminal = terminal_for(settings, context)
+    with wiring.services_without_run(context, terminal, settings.agent_user) as services:
+        plan = pipeline.planned(services, runners, options)
+    for execution in plan.executions:
+        print(context.redactor.text(line(execution)))  # noqa: T201
+    if code := print_problems(plan.suites, context):
+        return code
+    if not plan.executions:
+        raise UsageError("nothing would run: no suite was found, or the filters leave no case", remedy="see `list`")
+    return 0
+
+
+def run_in_terminal(
+    settings: Settings,
+    context: LaunchContext,
+    runners: tuple[Runner, ...],
+    options: Options,
+    directory: Path,
+    *,
+    command: str,
+) -> int:
+    """Run the pipeline and show it; the exit code. ``command``: the command that the journal and the report name."""
+    terminal = terminal_for(settings, context)
+    with wiring.open_services(context, directory, terminal, options) as services, terminal:
+        report = pipeline.run(
+            services,
+            runners,
+            options,
+            command=command,
+            show=lambda report: show_report(terminal, report, directory, settings),
+        )
+    return exit_code_of(report)
+
+
+def exit_code_of(report: RunReport) -> int:
+    """The exit code of a report that has passed the gate."""
+    if report.decision is None:
+        raise ValueError("a run ends with a decision")
+    return report.decision.exit_code
+
+
+def show_report(terminal: Terminal, report: RunReport, directory: Path, settings: Settings) -> None:
+    """Show the result of a run; with ``--quiet`` only the verdict, with ``--verbose`` also final outputs."""
+    pieces = tuple(render(report, color=not settings.no_color))
+    terminal.show(pieces[-1:] if settings.quiet else ("\n", *pieces))
+    if settings.verbose:
+        for result in report.results:
+            if result.status not in GREEN and result.final_output:
+                terminal.progress(f"{plain(result.case_id)}: final output")
+                terminal.untrusted(result.final_output)
+    if not settings.quiet:
+        terminal.progress(f"reports: {plain(str(directory))}")

@@ -1,0 +1,51 @@
+"""The command ``schema``: JSON Schemas of files, and the types for suites in TypeScript."""
+
+from __future__ import annotations
+
+import json
+
+from skillgym_action.model.errors import UsageError, did_you_mean
+
+
+def print_schema(name: str | None) -> int:
+    """Print a schema; without a name, the names there are. Raises UsageError for an unknown name."""
+    if name is None:
+        print("\n".join(SCHEMAS))  # noqa: T201
+        return 0
+    if name not in SCHEMAS:
+        raise UsageError(f"unknown schema {name!r}", remedy=did_you_mean(name, SCHEMAS))
+    schema = SCHEMAS[name]()
+    print(schema if isinstance(schema, str) else json.dumps(schema, indent=2))  # noqa: T201
+    return 0
+
+
+def _config_schema() -> dict[str, object]:
+    from skillgym_action.settings.configuration_sections import ConfigFile
+
+    return ConfigFile.model_json_schema(by_alias=True)
+
+
+def _suite_schema() -> dict[str, object]:
+    from skillgym_action.formats.xbench import suite_schema
+
+    return suite_schema()
+
+
+def _results_schema() -> dict[str, object]:
+    from skillgym_action.storage.results_schema import results_schema
+
+    return results_schema()
+
+
+def _typescript_types() -> str:
+    from skillgym_action.formats.typescript_suite import types
+
+    return types()
+
+
+SCHEMAS = {
+    "config": _config_schema,
+    "x-bench": _suite_schema,
+    "results": _results_schema,
+    "typescript": _typescript_types,
+}

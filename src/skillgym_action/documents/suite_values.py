@@ -1,0 +1,244 @@
+"""Values in suite files, with their places. A value of the wrong kind becomes a SuiteError that names the place."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from skillgym_action.documents.located_values import key_path_text
+from skillgym_action.javascript.values import text_of
+from skillgym_action.limits import MAX_UNKNOWN_KEYS
+from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from skillgym_action.documents.located_values import KeyPath
+
+_WARNING_LIKENESS, _ERROR_LIKENESS = 0.7, 0.8
+"""How similar an unknown key must be to a known one, to be named in a warning, or to be an error."""
+_SHOWN_CHARACTERS = 60
+
+
+class ValueSource(Protocol):
+    """What a value was read from; a ``Document`` is one."""
+
+    @property
+    def value(self) -> object:
+        """The whole value, before variables are replaced."""
+        ...
+
+    def locate(self, key_path: KeyPath = ()) -> Location:
+        """The place of a key or an element."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedLocation:
+    """The source of a value whose keys have no places of their own, such as an included assertion."""
+
+    value: object
+    location: Location
+
+    def locate(self, key_path: KeyPath = ()) -> Location:  # noqa: ARG002 - the same for every key
+        """Return the same location for every key."""
+        return self.location
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuiteValue:
+    """A value, after variables were replaced in it, and its place.
+
+    ``key_path`` starts at the top of ``source``; in messages it follows ``prefix``, the key path of that top.
+    All methods that return a member's value raise SuiteError if it has the wrong type.
+    """
+
+    source: ValueSource
+    value: object
+    key_path: KeyPath = ()
+    prefix: str = ""
+
+    @property
+    def location(self) -> Location:
+        """File, line and column."""
+        return self.source.locate(self.key_path)
+
+    @property
+    def name(self) -> str:
+        """The key path as messages show it."""
+        path = key_path_text(self.key_path)
+        separator = "." if self.prefix and path and not path.startswith("[") else ""
+        return f"{self.prefix}{separator}{path}"
+
+    @property
+    def written(self) -> object:
+        """The value as its author wrote it; ``value`` itself if it is not part of the file.
+
+        Messages quote this one: variables may have been replaced by secrets.
+        """
+        value: object = self.source.value
+        for key in self.key_path:
+            keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+            if key not in keys:
+                return self.value
+            value = value[key]  # type: ignore[index]
+        return value
+
+    # --- members ------------------------------------------------------------------------------------
+
+    def member(self, key: str) -> SuiteValue:
+        """The member with this key; its value is None if there is none."""
+        value = self.value.get(key) if isinstance(self.value, dict) else None
+        return replace(self, value=value, key_path=(*self.key_path, key))
+
+    def get(self, *keys: str) -> SuiteValue | None:
+        """The first of the members that exists and is not null."""
+        return next((self.member(key) for key in keys if self.has(key)), None)
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a member, and it is not null."""
+        return isinstance(self.value, dict) and self.value.get(key) is not None
+
+    def mapping(self) -> dict[str, object]:
+        """The value, if it is a mapping."""
+        if not isinstance(self.value, dict):
+            raise self.wrong_type("a mapping of keys to values")
+        return self.value
+
+    def snake_case(self) -> SuiteValue:
+        """The mapping without nulls, its own keys as ``snake_case``: authors may write them as ``camelCase``."""
+        return replace(self, value={_snake(str(key)): item for key, item in self.mapping().items() if item is not None})
+
+    def items(self) -> tuple[SuiteValue, ...]:
+        """The elements of a list."""
+        if not isinstance(self.value, list):
+            raise self.wrong_type("a list")
+        return tuple(
+            replace(self, value=value, key_path=(*self.key_path, index)) for index, value in enumerate(self.value)
+        )
+
+    def children(self, key: str) -> tuple[SuiteValue, ...]:
+        """The mappings of a member that is a list, in ``snake_case``; none if there is no such member."""
+        return tuple(item.snake_case() for item in self.member(key).items()) if self.has(key) else ()
+
+    def child(self, key: str) -> SuiteValue | None:
+        """A member that is a mapping, in ``snake_case``."""
+        return self.member(key).snake_case() if self.has(key) else None
+
+    # --- scalars ------------------------------------------------------------------------------------
+
+    def as_text(self) -> str:
+        """The value, if it is text that is not blank."""
+        if not isinstance(self.value, str):
+            raise self.wrong_type("text")
+        if not self.value.strip():
+            raise self.error("must not be empty")
+        return self.value
+
+    def text(self, *keys: str) -> str | None:
+        """The text of the first of the members, which is not blank; None if there is none."""
+        return None if (member := self.get(*keys)) is None else member.as_text()
+
+    def texts(self, *keys: str) -> tuple[str, ...]:
+        """The texts of a member that is a list, none of them blank."""
+        return () if (member := self.get(*keys)) is None else tuple(item.as_text() for item in member.items())
+
+    def scalar_text(self, key: str) -> str | None:
+        """The text of a member, also an empty one; numbers and booleans are converted as JavaScript does."""
+        value = self.member(key).value
+        if isinstance(value, dict | list):
+            raise self.invalid(key, "text")
+        return None if value is None else value if isinstance(value, str) else text_of(value)
+
+    def required_text(self, key: str) -> str:
+        """The same, of a member that must exist and not be empty."""
+        if not (text := self.scalar_text(key)):
+            raise self.invalid(key, "a text that is not empty")
+        return text
+
+    def scalar_texts(self, key: str) -> tuple[str, ...]:
+        """The texts of a member that is a list; numbers and booleans are converted."""
+        value = self.member(key).value if self.has(key) else []
+        if not isinstance(value, list) or any(isinstance(item, dict | list) or item is None for item in value):
+            raise self.invalid(key, "a list of texts")
+        return tuple(item if isinstance(item, str) else text_of(item) for item in value)
+
+    def choice(self, key: str, known: Collection[str]) -> str | None:
+        """A member that must be one of the known words."""
+        word = self.scalar_text(key)
+        if word is not None and word not in known:
+            raise self.invalid(key, f"one of {', '.join(known)}")
+        return word
+
+    def flag(self, *keys: str, default: bool = False) -> bool:
+        """A member that is true or false."""
+        if (member := self.get(*keys)) is None:
+            return default
+        if not isinstance(member.value, bool):
+            raise member.wrong_type("true or false")
+        return member.value
+
+    def number(self, *keys: str, least: float = 0.0, most: float = math.inf, whole: bool = False) -> float | None:
+        """A finite number from ``least`` to ``most``, as it is written; None if there is none."""
+        if (member := self.get(*keys)) is None:
+            return None
+        value, kind = member.value, "a whole number" if whole else "a number"
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise member.wrong_type(kind)
+        if whole and value != int(value):
+            raise member.wrong_type(kind)
+        if not least <= value <= most:
+            bounds = f"{least:g} or more" if most == math.inf else f"from {least:g} to {most:g}"
+            raise member.wrong_type(f"{kind}, {bounds}")
+        return value
+
+    # --- problems -----------------------------------------------------------------------------------
+
+    def problem(self, message: str, remedy: str | None = None) -> Problem:
+        """A problem at this place."""
+        return Problem(message=message, location=self.location, key_path=self.name or None, remedy=remedy)
+
+    def error(self, message: str, remedy: str | None = None) -> SuiteError:
+        """The error to raise for a problem at this place."""
+        return SuiteError(message, problems=(self.problem(message, remedy),))
+
+    def wrong_type(self, wanted: str) -> SuiteError:
+        """The error for a value that is not what is wanted."""
+        return self.error(f"must be {wanted}, not {_shown(self.written)}")
+
+    def invalid(self, key: str, wanted: str) -> SuiteError:
+        """The error for a member that is not what is wanted, or is missing."""
+        if self.has(key):
+            return self.member(key).wrong_type(wanted)
+        return self.error(f"{key} is missing: {wanted}")
+
+    def unknown_keys(self, known: Collection[str]) -> Iterator[Problem]:
+        """A warning for every unknown key, except ``$schema`` and ``x-*``."""
+        keys = self.value if isinstance(self.value, dict) else {}
+        unknown = [key for key in keys if key not in known and not key.startswith(("x-", "$"))]
+        for key in unknown[:MAX_UNKNOWN_KEYS]:
+            meant = closest_match(key, known, _WARNING_LIKENESS)
+            yield self.member(key).problem(f"unknown key {key!r}", f"did you mean {meant!r}?" if meant else None)
+        if len(unknown) > MAX_UNKNOWN_KEYS:
+            yield self.problem("and more unknown keys")
+
+    def refuse_misspelled_keys(self, known: Collection[str]) -> None:
+        """Raise SuiteError for a key that is nearly a known one; other unknown keys are allowed."""
+        for key in islice((key for key in self.mapping() if key not in known), MAX_UNKNOWN_KEYS):
+            if meant := closest_match(key, known, _ERROR_LIKENESS):
+                raise self.error(f"unknown key {key!r}", f"did you mean {meant!r}?")
+
+
+def _snake(key: str) -> str:
+    if "_" in key or not key[:1].islower():
+        return key
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict | list):
+        return "a list" if isinstance(value, list) else "a mapping"
+    text = "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

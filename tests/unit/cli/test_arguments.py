@@ -1,0 +1,73 @@
+"""Options and inputs are made of what ``Settings`` declares; help names all there is to choose."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from skillgym_action.cli.arguments import cli
+from skillgym_action.model.exit_codes import ExitCode
+from skillgym_action.reporters import REPORTERS
+from skillgym_action.settings.options import FAIL_ON, Input, Option, Settings
+
+DECLARED = {name: field.metadata for name, field in Settings.model_fields.items()}
+
+
+def options(command: str) -> dict[str, click.Option]:
+    """The options of a command by their names."""
+    return {option.opts[0]: option for option in cli.commands[command].params if isinstance(option, click.Option)}
+
+
+def helped(*command: str) -> str:
+    return " ".join(CliRunner().invoke(cli, [*command, "--help"], terminal_width=1000).output.split())
+
+
+def test_every_setting_can_be_set_by_an_option_or_an_input():
+    kinds = {
+        name: [kind for kind in (Option, Input) if any(isinstance(one, kind) for one in declared)]
+        for name, declared in DECLARED.items()
+    }
+    assert [name for name, found in kinds.items() if not found] == []
+
+
+def test_options_belong_to_commands_that_there_are():
+    named = {
+        command
+        for declared in DECLARED.values()
+        for one in declared
+        if isinstance(one, Option)
+        for command in one.commands
+    }
+    assert named <= set(cli.commands)
+
+
+def test_an_option_has_the_name_of_its_field_and_an_environment_variable():
+    jobs = options("run")["--jobs"]
+    assert (jobs.name, jobs.metavar, jobs.envvar, jobs.is_flag, jobs.multiple) == (
+        "jobs",
+        "N",
+        "SKILLGYM_JOBS",
+        False,
+        False,
+    )
+    assert options("run")["--install-agents"].is_flag
+    assert options("run")["--case"].multiple
+    assert "--jobs" not in options("report")
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        pytest.param("--report", REPORTERS, id="a new reporter is in the help of --report"),
+        pytest.param("--fail-on", FAIL_ON, id="a new condition is in the help of --fail-on"),
+    ],
+)
+def test_help_lists_what_can_be_chosen(option, words):
+    text = options("run")[option].help or ""
+    assert [word for word in words if word not in text] == []
+
+
+def test_help_lists_every_exit_code():
+    text = helped().split("Exit codes:")[1].split("Options:")[0]
+    assert {int(word) for word in text.split() if word.isdigit()} == set(ExitCode)
