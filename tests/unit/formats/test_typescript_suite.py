@@ -282,7 +282,7 @@ def test_a_workspace_is_what_the_suite_says(tmp_path, workspace, expected):
         pytest.param('{ mode: "alone" }', "unknown workspace mode 'alone'; known: none, shared, isolated", id="mode"),
         pytest.param("{}", "unknown workspace mode undefined", id="no mode"),
         pytest.param('{ mode: "isolated", cwd: "." }', "an isolated workspace has no cwd", id="isolated with cwd"),
-        pytest.param('{ mode: "none", templateDir: "x" }', "a template is copied into a workspace", id="none"),
+        pytest.param('{ mode: "none", templateDir: "x" }', "a template is copied into a new workspace", id="none"),
         pytest.param('{ mode: "shared", cwd: ".", templateDir: "x" }', "a template is copied", id="cwd and template"),
         pytest.param('{ mode: "isolated", templateDir: 5 }', "workspace.templateDir is 5; write a path", id="no path"),
         pytest.param(
