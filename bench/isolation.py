@@ -24,7 +24,7 @@ from bench.__main__ import CASES, FLOOR, JOBS, TOOL, suite, template
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.processes.processes import Processes
-from skillgym_action.processes.supervisor_client import Supervisor
+from skillgym_action.processes.supervisor_client import SupervisorClient
 from skillgym_action.processes.users import agent_user
 from skillgym_action.repository.repository import Repository
 from skillgym_action.workspaces.workspaces import Workspaces
@@ -80,7 +80,7 @@ def of_starts() -> dict[str, float]:
 
 def of_keeper() -> float:
     """Megabytes that the supervisor has in memory, with a process that it has started."""
-    supervisor = Supervisor()
+    supervisor = SupervisorClient()
     try:
         with Path(os.devnull).open() as nothing:
             request = {"argv": ["sleep", "60"], "env": {}, "cwd": "/", "umask": None, "rlimits": ()}

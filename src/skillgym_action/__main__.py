@@ -138,12 +138,12 @@ def _leave(code: int) -> NoReturn:
 
 
 def _print_error(message: str, environment: Mapping[str, str] = NOTHING) -> None:
-    from skillgym_action.text.escaping import log_line
+    from skillgym_action.text.escaping import terminal_text
     from skillgym_action.text.redaction import Redactor, secret_values
 
     # Redacted before escaping, which may change the characters of a secret, and after it, which may produce one.
     redacted = Redactor(secret_values(environment)).text
-    text = redacted("\n".join(map(log_line, redacted(message).splitlines())))
+    text = redacted("\n".join(map(terminal_text, redacted(message).splitlines())))
     with suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)  # noqa: T201
 

@@ -31,6 +31,7 @@ HOOK_TAIL_BYTES = 500  # of stderr, in the message about a failed hook
 MAX_EVIDENCE_COMMAND_CHARS = 200  # of a command by which a file was read
 MAX_FINAL_OUTPUT_CHARS = 4_000  # the end of an agent's final output, as results have it
 MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, searched for keys that were there already
+
 # --- filesystem: folders that others can change ---------------------------------------------------------
 
 MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept
@@ -68,6 +69,7 @@ MAX_MEASURED_ENTRIES = 1_000_000  # files and folders counted in one measurement
 DISK_RESERVE_BYTES = 512 * 1024**2  # of the temporary file system that sessions have to leave free, or 5 % if less
 INSTALL_SECONDS = 600.0  # for npm to install an agent's CLI; the largest has 400 MB
 VERSION_SECONDS = 60.0  # for a CLI to print its version; the first start after a download is slow
+
 # --- requests to services: GitHub's API, the judge --------------------------------------------------
 
 CONNECT_SECONDS = 10.0  # until there is a connection
@@ -130,6 +132,24 @@ HOST_LOG_EXCERPT_BYTES = 4 * 1024  # bytes at the end of the log that are shown 
 MAX_SUITE_CASES = 20_000  # cases of a suite; the Node suite host has the same number
 MAX_FAILURE_MESSAGE_CHARACTERS = 16_000  # characters of the message of a failed check; the middle is cut out
 MAX_GROUPED_ERRORS = 100  # errors of an exception group that are reported; Node has the same number
+# --- what agents print ------------------------------------------------------------------------------
+
+MAX_TRANSCRIPT_EVENTS = 20_000  # of a session; more than that is a session out of control, and is not kept in memory
+MAX_TRANSCRIPT_CHARACTERS = 8_000_000  # of all events of a session
+MAX_JSON_TEXT_CHARACTERS = 256 * 1024  # of one string in a line of JSON
+MAX_JSON_DEPTH = 64  # of nested values in a line of JSON
+MAX_PARSED_COMMAND_CHARACTERS = 16 * 1024  # of a shell command that is searched for files it reads
+MAX_SHELL_NESTING = 3  # ``bash -c`` within ``bash -c``
+MAX_SKILL_EVIDENCE = 5  # pieces of evidence for one skill
+MAX_SHOWN_ARGUMENT_CHARACTERS = 120  # of the main argument, in a list of tool calls
+MAX_ERROR_CHARACTERS = 500  # of an agent's error message
+MAX_STDERR_CHARACTERS = 4096  # from the end of stderr, searched for the kind of a failure
+
+# --- redaction of secrets ---------------------------------------------------------------------------
+
+MAX_REDACTED_PARTS = 1_000  # texts of keys that were found, and are replaced in everything written later
+REDACTION_OVERLAP_CHARACTERS = 32_768  # that a stream keeps, so that a key split over chunks is seen; none is longer
+
 # --- cli: doctor, explain ----------------------------------------------------------------------------
 
 MAX_PROBE_SECONDS = 60.0  # of the session that `doctor --probe` runs

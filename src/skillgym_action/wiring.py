@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
 from skillgym_action.model.errors import ConfigError, UsageError
-from skillgym_action.network.proxies import network
+from skillgym_action.network.proxies import network_from
 from skillgym_action.processes.agent_installs import AgentInstalls
 from skillgym_action.processes.processes import Processes
 from skillgym_action.processes.users import CREDENTIALS, agent_user
@@ -270,7 +270,7 @@ def _links(event: GitHubEvent, source: SuiteSource) -> Links:
 def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, context: LaunchContext) -> Judge:
     from skillgym_action.judge.client import Judge
 
-    return Judge(config, clock=clock, cancelled=cancelled, network=network(context.environment))
+    return Judge(config, clock=clock, cancelled=cancelled, network=network_from(context.environment))
 
 
 def _snapshots(options: SnapshotConfig | None, checkout: Checkout) -> SnapshotFile | None:
@@ -286,7 +286,7 @@ def _github_api(event: GitHubEvent, context: LaunchContext, clock: Clock, cancel
 
     token = (context.job and context.job.token) or ""
     api = GitHubApi(url=event.api_url, token=token, graphql_url=event.graphql_url, clock=clock, cancelled=cancelled)
-    api.network = network(context.environment)
+    api.network = network_from(context.environment)
     return api
 
 

@@ -15,7 +15,7 @@ from packageurl import PackageURL
 from container.image import DOCKERFILE, buildable, built, docker
 from container.runner import run_step
 from scratch import config, repository, runner
-from skillgym_action.text.redaction import is_secret_name, leaks
+from skillgym_action.text.redaction import is_secret_name, key_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,7 +169,7 @@ def test_no_layer_holds_a_secret(image, tmp_path, proved: Proved):
                     if file.isfile() and file.size <= LARGEST:
                         searched += 1
                         text = files.extractfile(file).read().decode("utf-8", "surrogateescape")
-                        kinds = [kind for kind in leaks(text) if kind != "private-key" or KEY.search(text)]
+                        kinds = [kind for kind in key_kinds(text) if kind != "private-key" or KEY.search(text)]
                         found += [(file.name, kind) for kind in kinds]
     assert found == []
     assert searched > 1000
@@ -179,7 +179,7 @@ def test_no_layer_holds_a_secret(image, tmp_path, proved: Proved):
 def test_neither_the_history_nor_the_settings_of_the_image_hold_a_secret(image, proved: Proved):
     history = docker("history", "--no-trunc", "--format", "{{.CreatedBy}}", image)
     (settings,) = json.loads(docker("image", "inspect", image))
-    assert leaks(history) == leaks(json.dumps(settings)) == ()
+    assert key_kinds(history) == key_kinds(json.dumps(settings)) == ()
     names = {line.partition("=")[0] for line in settings["Config"]["Env"]}
     assert {name for name in names if is_secret_name(name)} <= {"GPG_KEY"}, "whose signature Python's sources have"
     proved("image", "steps and settings of the image without a secret", len(history.splitlines()) + len(names))

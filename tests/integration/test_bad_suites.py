@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentv_subject import door
+from agentv_context import real_processes
 from bad_suites import (
     AGENTV,
     BROKEN,
@@ -246,7 +246,10 @@ ENDLESS = {
 
 def test_a_program_that_does_not_end_is_ended_and_the_others_are_loaded(tmp_path, proved: Proved):
     written(tmp_path, ENDLESS | {"fine.bench.json": X_BENCH})
-    with door() as processes, SuiteHosts(processes, root=tmp_path, logs=tmp_path / "logs", call_limit=0.7) as hosts:
+    with (
+        real_processes() as processes,
+        SuiteHosts(processes, root=tmp_path, logs=tmp_path / "logs", call_limit=0.7) as hosts,
+    ):
         found = discover(Repository(tmp_path, processes), tmp_path, DiscoverOptions())
         suites = load(found, hosts, LoadOptions())
     wrong = {one.path: str(one.invalid[0].problem) for one in suites if one.invalid}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentv_subject import Desk, graded, session
+from agentv_context import FakeContext, graded, session
 from fakes_subject import subject_of
 from measured import measured
 from scratch import case, config, repository, runner, skillgym, suite, written
@@ -57,7 +57,7 @@ HARMLESS = ("(a|a)*b$", "^(a*)*$", "(a*a*)*c$", "(x+x+)+y", "((a)*)*c", "(?=(a+)
 @pytest.mark.parametrize("pattern", [*ENDLESS, *HARMLESS])
 def test_a_pattern_on_a_long_answer_ends_in_time(pattern, proved: Proved):
     began = time.process_time()
-    outcome = graded({"type": "regex", "value": pattern}, session(OUTPUT), patience=SearchBudget(0.1, 1.0))
+    outcome = graded({"type": "regex", "value": pattern}, session(OUTPUT), budget=SearchBudget(0.1, 1.0))
     assert time.process_time() - began < 2
     if pattern in HARMLESS:
         assert outcome.trouble is None
@@ -68,18 +68,20 @@ def test_a_pattern_on_a_long_answer_ends_in_time(pattern, proved: Proved):
 
 
 def test_all_patterns_of_a_session_have_a_time_of_their_own(proved: Proved):
-    desk = Desk(report=session(OUTPUT), patience=SearchBudget(0.2, 0.5))
-    where = EntryContext(folder=Path(), location=Location(path="s"), key_path="assertions[0]")
-    assertion = assertion_of({"type": "regex", "value": "(a+)+$"}, where)
-    told = [assertion.judge(desk)[0].explanation.removeprefix("assertions[0].value: /(a+)+$/ ") for _ in range(100)]
-    assert told[0] == "was searched for more than 0.2 s"
-    assert told[-1] == "was not searched for, since others of this session took 0.5 s"
-    proved("suites", "regular expressions that would run for ever, ended", len(told))
+    fake_context = FakeContext(report=session(OUTPUT), budget=SearchBudget(0.2, 0.5))
+    entry_context = EntryContext(folder=Path(), location=Location(path="s"), key_path="assertions[0]")
+    assertion = assertion_of({"type": "regex", "value": "(a+)+$"}, entry_context)
+    explanations = [
+        assertion.judge(fake_context)[0].explanation.removeprefix("assertions[0].value: /(a+)+$/ ") for _ in range(100)
+    ]
+    assert explanations[0] == "was searched for more than 0.2 s"
+    assert explanations[-1] == "was not searched for, since others of this session took 0.5 s"
+    proved("suites", "regular expressions that would run for ever, ended", len(explanations))
 
 
 def test_a_pattern_in_very_many_files_has_one_time_for_all(tmp_path, proved: Proved):
     context = subject_of(tmp_path, {f"{number}.txt": OUTPUT for number in range(40)})
-    context.patience = SearchBudget(0.2, 0.5)
+    context.budget = SearchBudget(0.2, 0.5)
     section = ExpectationSection(file="*.txt", glob=True, matches=".(a+)+!$(?!)")
     assertion = Expectations().reading(section, "cases[3].expect[1]").assertion
     began = time.process_time()
@@ -92,7 +94,7 @@ def test_a_pattern_in_very_many_files_has_one_time_for_all(tmp_path, proved: Pro
 
 def test_a_pattern_that_needs_all_memory_is_ended(proved: Proved):
     outcome = graded(
-        {"type": "regex", "value": "(a|aa)+$"}, session("a" * 6_000_000 + "!"), patience=SearchBudget(20, 20)
+        {"type": "regex", "value": "(a|aa)+$"}, session("a" * 6_000_000 + "!"), budget=SearchBudget(20, 20)
     )
     assert (outcome.passed, outcome.trouble) == (None, "grader")
     assert outcome.explanation == "assertions[0].value: /(a|aa)+$/ needs too much memory"

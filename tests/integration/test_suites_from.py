@@ -176,7 +176,7 @@ def test_list_and_check_show_the_bases(tmp_path):
     commits = Commits(tmp_path, {}, MORE)
     shown = json.loads(commits.run("--json", command="list").out)
     assert "bench/more.json" not in json.dumps(shown)
-    assert "1 suites" in commits.run(command="check").out
+    assert "1 suite, 1 case" in commits.run(command="check").out
 
 
 def test_results_of_both_have_the_same_digests(tmp_path):

@@ -49,7 +49,7 @@ from skillgym_action.settings.options import PublishOptions
 from skillgym_action.stages.publish import publish
 from skillgym_action.storage.journal import session_line
 from skillgym_action.storage.run_directory import RunDirectory
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 from skillgym_action.text.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ KNOWN = (
 AROUND = st.sampled_from([("", "x"), ("x", ""), ("x", "x")])
 # Something is left to be seen in every place, even if the text is an escape sequence from its first letter to x.
 SURROUNDED = st.tuples(any_text, AROUND).map(lambda drawn: drawn[0].join(drawn[1]))
-HOSTILE = SURROUNDED.filter(lambda text: plain(text).strip())
+HOSTILE = SURROUNDED.filter(lambda text: terminal_line(text).strip())
 
 
 def tried_on(holds: Callable[[str], int], examples: int = 100) -> int:

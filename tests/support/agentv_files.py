@@ -43,8 +43,8 @@ class Source:
 
 def case(case_id: str | None = "one", **keys: Any) -> dict[str, Any]:
     """A test with a deterministic assertion."""
-    given = {"id": case_id} if case_id is not None else {}
-    return given | {"input": "Do it", "assertions": CONTAINS} | keys
+    identity = {"id": case_id} if case_id is not None else {}
+    return identity | {"input": "Do it", "assertions": CONTAINS} | keys
 
 
 def suite_text(*cases: Any, **keys: Any) -> str:

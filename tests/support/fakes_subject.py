@@ -74,10 +74,10 @@ class FolderSubject:
     timeout: float = 60.0
     report: None = None
     limits: list[float] = field(default_factory=list)
-    patience: SearchBudget = field(default_factory=SearchBudget)
+    budget: SearchBudget = field(default_factory=SearchBudget)
 
     def search(self, pattern: Any, text: str, *, at_start: bool = False) -> Any:
-        return self.patience.search(pattern, text, at_start=at_start)
+        return self.budget.search(pattern, text, at_start=at_start)
 
     def run(self, command: str, timeout: float) -> Ran:
         self.limits.append(timeout)

@@ -19,8 +19,8 @@ from skillgym_action.model.session_report import (
     SkillSignal,
     Usage,
 )
-from skillgym_action.transcripts.agent_output import Reading, total, total_usage
-from skillgym_action.transcripts.lenient_json import object_in
+from skillgym_action.transcripts.agent_output import TranscriptParser, total, total_usage
+from skillgym_action.transcripts.lenient_json import json_object
 from skillgym_action.transcripts.trouble_signs import crashed, kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
     from skillgym_action.model.session_report import Transcript, Trouble
     from skillgym_action.transcripts.agent_output import Effect
-    from skillgym_action.transcripts.lenient_json import Loose
+    from skillgym_action.transcripts.lenient_json import LenientJson
 
 LIMITS = {"error_max_turns": "max-steps", "error_max_budget_usd": "budget-exceeded"}
 EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)\b")
@@ -86,7 +86,7 @@ def _invocation(session: Session, *resumed: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is a message of the model; tokens are those known when it starts."""
-    said = object_in(line)
+    said = json_object(line)
     if said is None:
         return None
     if said.text("type") == "result":
@@ -110,11 +110,11 @@ def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
 
 
 @dataclass
-class _Reading(Reading):
+class _Reading(TranscriptParser):
     error: str = ""
     retry_after: float | None = None
 
-    def take(self, said: Loose) -> bool:
+    def take(self, said: LenientJson) -> bool:
         match said.text("type"), said.text("subtype"):
             case "system", "init":
                 self.model, self.version = said.text("model"), said.text("claude_code_version")
@@ -135,7 +135,7 @@ class _Reading(Reading):
         self.session_id = said.text("session_id") or self.session_id
         return True
 
-    def _assistant(self, said: Loose) -> None:
+    def _assistant(self, said: LenientJson) -> None:
         message = said.child("message")
         if message.text("model") == SYNTHETIC:
             self.error = said.text("error") or self.error
@@ -145,18 +145,18 @@ class _Reading(Reading):
         at = said.text("timestamp")
         for part in message.children("content"):
             if (text := part.text("text")) is not None:
-                self.log.words(text, at, main=said.at("parent_tool_use_id") is None)
+                self.log.assistant_message(text, at, main=said.at("parent_tool_use_id") is None)
             elif (thought := part.text("thinking")) is not None:
-                self.log.thought(thought, at)
+                self.log.thinking(thought, at)
             elif (tool := part.text("name")) is not None:
                 effects = _effects(tool, part.child("input"))
                 self.log.call(part.text("id") or "", tool, part.at("input"), effects, at)
 
-    def _user(self, said: Loose) -> None:
+    def _user(self, said: LenientJson) -> None:
         at = said.text("timestamp")
         own = said.at("parent_tool_use_id") is None and not said.true("isSynthetic")
         if own and (text := said.text("message", "content")) is not None:
-            self.log.user(text, at)
+            self.log.user_message(text, at)
         for part in said.children("message", "content"):
             if part.text("type") == "tool_result":
                 texts = [text for item in part.children("content") if (text := item.text("text")) is not None]
@@ -164,9 +164,9 @@ class _Reading(Reading):
                 code = _exit_code(output, said, failed=failed)
                 self.log.result(part.text("tool_use_id") or "", output, failed=failed, exit_code=code, at=at)
             elif own and (text := part.text("text")) is not None:
-                self.log.user(text, at)
+                self.log.user_message(text, at)
 
-    def _result(self, result: Loose) -> None:
+    def _result(self, result: LenientJson) -> None:
         self.complete = True
         self.final_output = result.text("result") or ""
         self.usd, self.turns = result.amount("total_cost_usd"), result.count("num_turns")
@@ -180,7 +180,7 @@ class _Reading(Reading):
             self.fail(message, kind, retry_after=self.retry_after if kind == "rate-limit" else None)
 
 
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
+def _effects(tool: str, given: LenientJson) -> Iterator[Effect]:
     if tool == "Bash" and (command := given.text("command")) is not None:
         yield Command(command=command)
     elif tool == "Skill" and (skill := given.text("skill")):
@@ -189,7 +189,7 @@ def _effects(tool: str, given: Loose) -> Iterator[Effect]:
         yield FILES[tool][1](path=path)
 
 
-def _exit_code(output: str, said: Loose, *, failed: bool) -> int | None:
+def _exit_code(output: str, said: LenientJson, *, failed: bool) -> int | None:
     """The code is told in words, and only when it is not 0; a command in the background has none yet."""
     if failed:
         code = EXIT_CODE.match(output)
@@ -197,6 +197,6 @@ def _exit_code(output: str, said: Loose, *, failed: bool) -> int | None:
     return None if said.at("tool_use_result", "backgroundTaskId") else 0
 
 
-def _usage(told: Loose, names: tuple[str, str, str, str] = IN_MESSAGE) -> Usage:
+def _usage(told: LenientJson, names: tuple[str, str, str, str] = IN_MESSAGE) -> Usage:
     fresh, written, cached, output = (told.count(name) for name in names)
     return Usage(input_tokens=total((fresh, written, cached)), cache_tokens=cached, output_tokens=output)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Command, FileWrite, Usage
-from skillgym_action.transcripts.agent_output import Reading, total_usage
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.agent_output import TranscriptParser, total_usage
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _invocation(session: Session, *prompt: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is a message of the model; the tokens are told at the end only."""
-    said = object_in(line) or Loose({})
+    said = json_object(line) or LenientJson({})
     match said.text("type"), said.text("item", "type"):
         case "item.completed", "agent_message":
             return Progress(step=said.text("item", "id"))
@@ -104,7 +104,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
     for rollout in capture.collected:
         for line in rollout.lines():
             if IN_ROLLOUT.search(line):
-                reading.take_of_rollout(object_in(line) or Loose({}))
+                reading.take_of_rollout(json_object(line) or LenientJson({}))
     return reading.transcript(capture)
 
 
@@ -113,8 +113,8 @@ def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
     return transcript.trouble or crashed(capture)
 
 
-class _Reading(Reading):
-    def take(self, said: Loose) -> bool:
+class _Reading(TranscriptParser):
+    def take(self, said: LenientJson) -> bool:
         item = said.child("item")
         match said.text("type"), item.text("type"):
             case "thread.started", _:
@@ -126,16 +126,16 @@ class _Reading(Reading):
             case "turn.failed", _:
                 self.fail(said.text("error", "message") or "the turn failed")
             case "item.completed", "agent_message":
-                self.log.words(item.text("text") or "")
+                self.log.assistant_message(item.text("text") or "")
             case "item.completed", "reasoning":
-                self.log.thought(item.text("text") or "")
+                self.log.thinking(item.text("text") or "")
             case ("item.started" | "item.updated" | "item.completed") as moment, str(kind) if kind != "error":
                 self._tool(item, kind, completed=moment == "item.completed")
             case _:
                 return False
         return True
 
-    def _tool(self, item: Loose, kind: str, *, completed: bool) -> None:
+    def _tool(self, item: LenientJson, kind: str, *, completed: bool) -> None:
         key = item.text("id") or ""
         if not self.log.called(key):
             given = {name: value for name, value in item.value.items() if name not in TOLD_LATER}
@@ -146,7 +146,7 @@ class _Reading(Reading):
             failed = item.text("status") == "failed"
             self.log.result(key, output, failed=failed, exit_code=item.count("exit_code"))
 
-    def take_of_rollout(self, said: Loose) -> None:
+    def take_of_rollout(self, said: LenientJson) -> None:
         """A session's rollout, and those of its sub-agents, whose rounds count."""
         told = said.child("payload")
         match said.text("type"):
@@ -162,7 +162,7 @@ class _Reading(Reading):
                 self.skills = self.skills or tuple(OFFERED_SKILL.findall("\n".join(texts)))
 
 
-def _effects(item: Loose, kind: str) -> list[Effect]:
+def _effects(item: LenientJson, kind: str) -> list[Effect]:
     if kind == "command_execution":
         return [Command(command=_unwrapped(item.text("command") or ""))]
     if kind == "file_change":
@@ -182,7 +182,7 @@ def _unwrapped(command: str) -> str:
     return words[2] if wrapped else command
 
 
-def _usage(told: Loose) -> Usage:
+def _usage(told: LenientJson) -> Usage:
     """Input includes what comes from the cache; output includes the reasoning."""
     output, reasoning = told.count("output_tokens"), told.count("reasoning_output_tokens")
     return Usage(

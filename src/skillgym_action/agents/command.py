@@ -16,6 +16,7 @@ import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_JSON_TEXT_CHARACTERS
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.model.json_codec import from_json
 from skillgym_action.model.session import Invocation, Progress
@@ -36,7 +37,7 @@ from skillgym_action.model.session_report import (
 )
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.transcripts.agent_output import Events
-from skillgym_action.transcripts.lenient_json import TEXT_LIMIT, Loose, object_in, shortened
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object, shortened
 from skillgym_action.transcripts.trouble_signs import brief, crashed
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _shell_argv(session: Session, values: Mapping[str, str]) -> tuple[str, ...]:
 
 def progress(line: str) -> Progress | None:
     """Only programs that print events tell of steps."""
-    said = object_in(line)
+    said = json_object(line)
     if said is None or said.text("type") not in {"step", "session"}:
         return None
     if said.text("type") == "session":
@@ -137,16 +138,16 @@ def _text(output: Output) -> str:
     for line in output.lines():
         lines.append(line)
         size += len(line) + 1
-        if size > TEXT_LIMIT:
+        if size > MAX_JSON_TEXT_CHARACTERS:
             break
     return shortened("\n".join(lines))
 
 
 def _from_events(capture: Capture) -> Transcript:
     events = Events()
-    told, reported = Loose({}), None
+    told, reported = LenientJson({}), None
     for line in capture.stdout.lines():
-        said = object_in(line) or Loose({})
+        said = json_object(line) or LenientJson({})
         match said.text("type"):
             case "session":
                 told = said
@@ -169,7 +170,7 @@ def _from_events(capture: Capture) -> Transcript:
     )
 
 
-def _event(said: Loose) -> Event | None:
+def _event(said: LenientJson) -> Event | None:
     """None when a field is missing or of the wrong type."""
     try:
         event: Event = from_json(EVENTS[said.text("type") or ""], said.value)
@@ -181,7 +182,7 @@ def _event(said: Loose) -> Event | None:
     return event if sound else None
 
 
-def _usage(told: Loose) -> Usage:
+def _usage(told: LenientJson) -> Usage:
     return Usage(
         input_tokens=told.count("inputTokens"),
         output_tokens=told.count("outputTokens"),
@@ -190,7 +191,7 @@ def _usage(told: Loose) -> Usage:
     )
 
 
-def _trouble(said: Loose) -> Trouble:
+def _trouble(said: LenientJson) -> Trouble:
     kind = said.text("class")
     message = brief(said.text("message") or "the agent reported an error")
     return Trouble(

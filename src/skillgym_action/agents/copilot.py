@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
-from skillgym_action.transcripts.agent_output import Reading
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.agent_output import TranscriptParser
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import crashed, kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _invocation(session: Session, *resumed: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is a message of the model; tokens are not told while the CLI runs."""
-    said = None if line.startswith(NOISE) else object_in(line)
+    said = None if line.startswith(NOISE) else json_object(line)
     match said and said.text("type"):
         case "assistant.message" if said and (model := said.text("data", "model")):
             return Progress(step=said.text("data", "messageId"), model=model)
@@ -94,7 +94,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
     for record in capture.collected:
         for line in record.lines():
             if IN_RECORD.search(line):
-                reading.take_of_record(object_in(line) or Loose({}))
+                reading.take_of_record(json_object(line) or LenientJson({}))
     reading.read(capture.stdout)
     return reading.transcript(capture)
 
@@ -104,10 +104,10 @@ def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
     return transcript.trouble or crashed(capture)
 
 
-class _Reading(Reading):
+class _Reading(TranscriptParser):
     NOISE = NOISE
 
-    def take_of_record(self, said: Loose) -> None:
+    def take_of_record(self, said: LenientJson) -> None:
         """Rounds before a session was continued belong to the session before."""
         told = said.child("data")
         match said.text("type"):
@@ -119,12 +119,12 @@ class _Reading(Reading):
             case "session.usage_record":
                 self.rounds[told.text("usage", "apiCallId") or ""] = _usage(told.child("usage"))
 
-    def take(self, said: Loose) -> bool:
+    def take(self, said: LenientJson) -> bool:
         told, at = said.child("data"), said.text("timestamp")
         match said.text("type"):
             case "user.message":
                 if told.at("source") is None:  # else an agent talks to its sub-agent
-                    self.log.user(told.text("content") or "", at)
+                    self.log.user_message(told.text("content") or "", at)
             case "assistant.message":
                 self._message(told, at)
             case "tool.execution_start":
@@ -147,23 +147,23 @@ class _Reading(Reading):
                 return kind in SILENT or said.true("ephemeral")
         return True
 
-    def _message(self, message: Loose, at: str | None) -> None:
+    def _message(self, message: LenientJson, at: str | None) -> None:
         main = message.at("parentToolCallId") is None
         if thought := message.text("reasoningText"):
-            self.log.thought(thought, at)
+            self.log.thinking(thought, at)
         if text := message.text("content"):
-            self.log.words(text, at, main=main)
+            self.log.assistant_message(text, at, main=main)
         if model := message.text("model"):  # else the CLI called a tool itself
             self.model = model if main else self.model
             self.rounds.setdefault(message.text("apiCallId") or message.text("messageId") or "", Usage())
 
-    def _error(self, error: Loose) -> None:
+    def _error(self, error: LenientJson) -> None:
         message, kind = error.text("message") or "the session failed", error.text("errorType") or ""
         known = ERRORS.get(kind) or kind_of_text(message) or kind_of_status(error.count("statusCode"))
         self.fail(message, known or ("provider" if kind == "query" else None))
 
 
-def _effects(tool: str, call: Loose) -> Iterator[Effect]:
+def _effects(tool: str, call: LenientJson) -> Iterator[Effect]:
     given = call.child("arguments")
     if tool == "bash" and (command := given.text("command")) is not None:
         yield Command(command=command)
@@ -176,7 +176,7 @@ def _effects(tool: str, call: Loose) -> Iterator[Effect]:
         yield FILES[tool](path=path)
 
 
-def _usage(told: Loose) -> Usage:
+def _usage(told: LenientJson) -> Usage:
     """Input includes what comes from the cache; output includes the reasoning."""
     output, reasoning = told.count("outputTokens"), told.count("reasoningTokens")
     return Usage(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Command, FileRead, FileWrite, Usage
-from skillgym_action.transcripts.agent_output import Reading, total
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.agent_output import TranscriptParser, total
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _invocation(session: Session, *resumed: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is a model call, as far as lines name it; else a message, or a call of a tool."""
-    said = object_in(line) or Loose({})
+    said = json_object(line) or LenientJson({})
     step = _step(said)
     if step is not None:
         return Progress(step=step)
@@ -75,8 +75,8 @@ def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
     return transcript.trouble or crashed(capture)
 
 
-class _Reading(Reading):
-    def take(self, said: Loose) -> bool:
+class _Reading(TranscriptParser):
+    def take(self, said: LenientJson) -> bool:
         self.session_id = said.text("session_id") or self.session_id
         if (step := _step(said)) is not None and (self.rounds or said.text("model_call_id")):
             self.rounds[step] = Usage()
@@ -84,9 +84,9 @@ class _Reading(Reading):
             case "system", "init":
                 self.model = said.text("model")
             case "user", _:
-                self.log.user(_words(said), _at(said))
+                self.log.user_message(_words(said), _at(said))
             case "assistant", _:
-                self.log.words(_words(said), _at(said))
+                self.log.assistant_message(_words(said), _at(said))
             case "tool_call", "started" | "completed":
                 self._tool(said)
             case "result", _:
@@ -95,19 +95,19 @@ class _Reading(Reading):
                 return kind == "thinking"
         return True
 
-    def _tool(self, said: Loose) -> None:
+    def _tool(self, said: LenientJson) -> None:
         key, (tool, told) = said.text("call_id") or "", _tool(said)
         if not self.log.called(key):
             self.log.call(key, tool, told.at("args"), _effects(tool, told.child("args")), _at(said))
         if said.text("subtype") == "completed":
             result = told.child("result")
-            outcome = (*result.children(), Loose({}))[0]
+            outcome = (*result.children(), LenientJson({}))[0]
             shown = [text for name in SHOWN if (text := outcome.text(name))]
             failed = bool(result.value) and "success" not in result.value
             code = outcome.count("exitCode")
             self.log.result(key, "\n".join(shown), failed=failed, exit_code=code, at=_at(said))
 
-    def _result(self, result: Loose) -> None:
+    def _result(self, result: LenientJson) -> None:
         self.complete = True
         usage = result.child("usage")
         cached = usage.count("cacheReadTokens")
@@ -120,7 +120,7 @@ class _Reading(Reading):
             self.fail(result.text("result") or result.text("subtype") or "the session failed")
 
 
-def _step(said: Loose) -> str | None:
+def _step(said: LenientJson) -> str | None:
     """Lines of one model call name it; final messages, and older versions, do not."""
     call = said.text("model_call_id")
     match said.text("type"), said.text("subtype"):
@@ -132,31 +132,31 @@ def _step(said: Loose) -> str | None:
             return None
 
 
-def _tool(said: Loose) -> tuple[str, Loose]:
+def _tool(said: LenientJson) -> tuple[str, LenientJson]:
     """The tool's name in lower case, words joined by hyphens; its arguments, and its result if it has one."""
     function = said.child("tool_call", "function")
     if (name := function.text("name")) is not None:
-        args = object_in(function.text("arguments") or "") or function.child("arguments")
-        return name, Loose({"args": args.value, "result": function.at("result")})
+        args = json_object(function.text("arguments") or "") or function.child("arguments")
+        return name, LenientJson({"args": args.value, "result": function.at("result")})
     for key in said.child("tool_call").value:
         if key.endswith("ToolCall"):
             name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", key.removesuffix("ToolCall")).lower()
             return name, said.child("tool_call", key)
-    return "", Loose({})
+    return "", LenientJson({})
 
 
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
+def _effects(tool: str, given: LenientJson) -> Iterator[Effect]:
     if tool == "shell" and (command := given.text("command")) is not None:
         yield Command(command=command)
     elif tool in FILES and (path := given.text("path")):
         yield FILES[tool](path=path)
 
 
-def _words(said: Loose) -> str:
+def _words(said: LenientJson) -> str:
     return "".join(part.text("text") or "" for part in said.children("message", "content"))
 
 
-def _at(said: Loose) -> str | None:
+def _at(said: LenientJson) -> str | None:
     """The time of a line that has one, in ISO 8601."""
     milliseconds = said.amount("timestamp_ms")
     if milliseconds is None or milliseconds / 1000 > LATEST:

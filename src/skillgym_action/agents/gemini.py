@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
-from skillgym_action.transcripts.agent_output import Reading
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.agent_output import TranscriptParser
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import crashed, kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _invocation(session: Session, *resumed: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """The end only: calls of tools in one round cannot be told from calls in several."""
-    said = object_in(line)
+    said = json_object(line)
     return Progress(finished=True) if said and said.text("type") == "result" else None
 
 
@@ -84,7 +84,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
     reading = _Reading()
     for log in capture.collected:
         for line in log.lines():
-            reading.take_of_log(object_in(line) or Loose({}))
+            reading.take_of_log(json_object(line) or LenientJson({}))
     reading.read(capture.stdout)
     reading.end_of_words()
     reading.find_trouble(capture)
@@ -107,7 +107,7 @@ class _Round:
 
 
 @dataclass
-class _Reading(Reading):
+class _Reading(TranscriptParser):
     """``logged``: the rounds of the log; ``pieces``: of the message that is being said, since ``begun``."""
 
     logged: dict[str, _Round] = field(default_factory=dict)
@@ -116,16 +116,16 @@ class _Reading(Reading):
     pieces: list[str] = field(default_factory=list)
     begun: str | None = None
     between_rounds: bool = True
-    error: Loose | None = None
+    error: LenientJson | None = None
     notice: str = ""
 
-    def take_of_log(self, said: Loose) -> None:
+    def take_of_log(self, said: LenientJson) -> None:
         """The last line about a message counts; some lines repeat many of them."""
         for message in (said, *said.children("$set", "messages")):
             if message.text("type") == "gemini" and (key := message.text("id")):
                 self.logged[key] = _round(message)
 
-    def take(self, said: Loose) -> bool:
+    def take(self, said: LenientJson) -> bool:
         at, kind = said.text("timestamp"), said.text("type")
         if kind == "message" and said.text("role") == "assistant":
             self._round_goes_on()
@@ -137,7 +137,7 @@ class _Reading(Reading):
             case "init":
                 self._begin(said)
             case "message":
-                self.log.user(said.text("content") or "", at)
+                self.log.user_message(said.text("content") or "", at)
                 self.between_rounds = True
             case "tool_use":
                 self._round_goes_on()
@@ -152,7 +152,7 @@ class _Reading(Reading):
                 return False
         return True
 
-    def _begin(self, said: Loose) -> None:
+    def _begin(self, said: LenientJson) -> None:
         """Rounds that were logged before belong to a session that this one continues."""
         self.session_id, self.model = said.text("session_id"), said.text("model")
         rounds = {key: told for key, told in self.logged.items() if told.at >= (said.text("timestamp") or "")}
@@ -167,21 +167,21 @@ class _Reading(Reading):
             self.turns = number + 1
             for thought in self.thoughts[number : number + 1]:
                 for text in thought:
-                    self.log.thought(text)
+                    self.log.thinking(text)
 
     def end_of_words(self) -> None:
         """The pieces of a message are complete."""
         if self.pieces:
-            self.log.words("".join(self.pieces), self.begun)
+            self.log.assistant_message("".join(self.pieces), self.begun)
             self.pieces, self.begun = [], None
 
-    def _tool_result(self, said: Loose, at: str | None) -> None:
+    def _tool_result(self, said: LenientJson, at: str | None) -> None:
         key, failed = said.text("tool_id") or "", said.text("status") == "error"
         output = said.text("output") or said.text("error", "message") or ""
         self.log.result(key, output, failed=failed, exit_code=self.codes.get(key), at=at)
         self.between_rounds = True
 
-    def _result(self, result: Loose) -> None:
+    def _result(self, result: LenientJson) -> None:
         self.complete, self.usage = True, _total(result.child("stats"))
         models = result.child("stats", "models")
         if models.value and self.model not in models.value:
@@ -201,7 +201,7 @@ class _Reading(Reading):
             self.fail(refusal, "runner-crash")
 
 
-def _round(message: Loose) -> _Round:
+def _round(message: LenientJson) -> _Round:
     tokens = message.child("tokens")
     parts = [(thought.text("subject"), thought.text("description")) for thought in message.children("thoughts")]
     return _Round(
@@ -217,14 +217,14 @@ def _round(message: Loose) -> _Round:
     )
 
 
-def _exit_code(call: Loose) -> int | None:
+def _exit_code(call: LenientJson) -> int | None:
     """Of a command that ended by itself; one in the background has none yet."""
     told = [result.text("functionResponse", "response", "output") or "" for result in call.children("result")]
     ended = ENDED.search("\n".join(told))
     return int(ended["code"] or 0) if ended and not ended["signal"] else None
 
 
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
+def _effects(tool: str, given: LenientJson) -> Iterator[Effect]:
     if tool == "run_shell_command" and (command := given.text("command")) is not None:
         yield Command(command=command)
     elif tool == "activate_skill" and (skill := given.text("name")):
@@ -233,7 +233,7 @@ def _effects(tool: str, given: Loose) -> Iterator[Effect]:
         yield FILES[tool](path=path)
 
 
-def _total(stats: Loose) -> Usage:
+def _total(stats: LenientJson) -> Usage:
     """Input includes what comes from the cache; only the total includes the thoughts."""
     names = ("total_tokens", "input_tokens", "output_tokens")
     total, input_tokens, output = (stats.count(name) for name in names)

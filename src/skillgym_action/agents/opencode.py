@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
-from skillgym_action.transcripts.agent_output import Reading, total
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.agent_output import TranscriptParser, total
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import crashed, kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _services(session: Session) -> dict[str, dict[str, str]]:
 
 def progress(line: str) -> Progress | None:
     """A step is a message of the model, told with its tokens when it has ended."""
-    said = object_in(line) or Loose({})
+    said = json_object(line) or LenientJson({})
     match said.text("type"):
         case "step_finish":
             return Progress(step=said.text("part", "messageID"), usage=_usage(said.child("part", "tokens")))
@@ -159,21 +159,21 @@ def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
 
 
 @dataclass
-class _Reading(Reading):
+class _Reading(TranscriptParser):
     """``logged``: the CLI's log of errors; ``running``: calls of tools that have not ended."""
 
     logged: str = ""
-    running: dict[str, Loose] = field(default_factory=dict)
+    running: dict[str, LenientJson] = field(default_factory=dict)
 
-    def take(self, said: Loose) -> bool:
+    def take(self, said: LenientJson) -> bool:
         part = said.child("part")
         match said.text("type"):
             case "session":
                 self.version, self.model = said.text("version"), said.text("model")
             case "text":
-                self.log.words(part.text("text") or "")
+                self.log.assistant_message(part.text("text") or "")
             case "reasoning":
-                self.log.thought(part.text("text") or "")
+                self.log.thinking(part.text("text") or "")
             case "tool_start":
                 self.running[said.text("callID") or ""] = said
             case "tool_use":
@@ -195,7 +195,7 @@ class _Reading(Reading):
             tool = call.text("tool") or ""
             self.log.call(key, tool, call.at("args"), _effects(tool, call.child("args")))
 
-    def _tool(self, part: Loose) -> None:
+    def _tool(self, part: LenientJson) -> None:
         key, tool, state = part.text("callID") or "", part.text("tool") or "", part.child("state")
         self.running.pop(key, None)
         self.log.call(key, tool, state.at("input"), _effects(tool, state.child("input")))
@@ -204,13 +204,13 @@ class _Reading(Reading):
         if tool == "skill" and error == NO_RIPGREP:
             self.fail("the agent cannot load skills without ripgrep; put rg on the PATH", "agent-missing")
 
-    def _step(self, part: Loose) -> None:
+    def _step(self, part: LenientJson) -> None:
         self.rounds[part.text("messageID") or ""] = _usage(part.child("tokens"))
         # A model without a price costs 0 here, which means unknown.
         self.usd = ((self.usd or 0.0) + (part.amount("cost") or 0.0)) or None
         self.complete = part.text("reason") not in GOES_ON
 
-    def _error(self, error: Loose) -> None:
+    def _error(self, error: LenientJson) -> None:
         told = error.child("data")
         name, message = error.text("name") or "", told.text("message") or "the session failed"
         kind = kind_of_status(told.count("statusCode")) or kind_of_text(message)
@@ -221,7 +221,7 @@ class _Reading(Reading):
         self.fail(message, kind or ("provider" if name == "GaveUp" else None))
 
 
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
+def _effects(tool: str, given: LenientJson) -> Iterator[Effect]:
     if tool == "bash" and (command := given.text("command")) is not None:
         yield Command(command=command)
     elif tool == "skill" and (skill := given.text("name")):
@@ -233,7 +233,7 @@ def _effects(tool: str, given: Loose) -> Iterator[Effect]:
         yield FILES[tool](path=path)
 
 
-def _usage(told: Loose) -> Usage:
+def _usage(told: LenientJson) -> Usage:
     """Input, and input that comes from or goes to the cache, exclude one another; so do output and reasoning."""
     cached = told.count("cache", "read")
     return Usage(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Command, FileRead, FileWrite, Usage
-from skillgym_action.transcripts.agent_output import Reading, total
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.agent_output import TranscriptParser, total
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def progress(line: str) -> Progress | None:
     """A step is a message of the model, told with its tokens when it has ended."""
     if line.startswith(NOISE):
         return None
-    said = object_in(line) or Loose({})
+    said = json_object(line) or LenientJson({})
     messages = (said.child("message"), *said.children("messages"))
     if messages[-1].text("stopReason") in {None, "error"}:
         return None
@@ -104,16 +104,16 @@ def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
     return transcript.trouble or crashed(capture)
 
 
-class _Reading(Reading):
+class _Reading(TranscriptParser):
     NOISE = NOISE
 
-    def take(self, said: Loose) -> bool:
+    def take(self, said: LenientJson) -> bool:
         key = said.text("toolCallId") or ""
         match said.text("type"), said.text("message", "role"):
             case "session", _:
                 self.session_id = said.text("id")
             case "message_end", "user":
-                self.log.user("\n".join(_texts(said.child("message"))))
+                self.log.user_message("\n".join(_texts(said.child("message"))))
             case "message_end", "assistant":
                 self._message(said.child("message"))
             case "tool_execution_start", _:
@@ -130,12 +130,12 @@ class _Reading(Reading):
                 return kind in SILENT
         return True
 
-    def _message(self, message: Loose) -> None:
+    def _message(self, message: LenientJson) -> None:
         for part in message.children("content"):
             if text := part.text("text"):
-                self.log.words(text)
+                self.log.assistant_message(text)
             elif thought := part.text("thinking"):
-                self.log.thought(thought)
+                self.log.thinking(thought)
         self.model = message.text("model")
         self.failure = None
         reason, tokens = message.text("stopReason"), message.count("usage", "totalTokens")
@@ -149,11 +149,11 @@ class _Reading(Reading):
             self.usd = ((self.usd or 0.0) + (message.amount("usage", "cost", "total") or 0.0)) or None
 
 
-def _texts(told: Loose) -> list[str]:
+def _texts(told: LenientJson) -> list[str]:
     return [text for part in told.children("content") if (text := part.text("text")) is not None]
 
 
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
+def _effects(tool: str, given: LenientJson) -> Iterator[Effect]:
     if tool == "bash" and (command := given.text("command")) is not None:
         yield Command(command=command)
     elif tool in FILES and (path := given.text("path")):
@@ -166,11 +166,11 @@ def _exit_code(output: str, *, failed: bool) -> int | None:
     return (int(code[1]) if code else None) if failed else 0
 
 
-def _round(message: Loose) -> str:
+def _round(message: LenientJson) -> str:
     return message.text("responseId") or str(message.at("timestamp"))
 
 
-def _usage(message: Loose) -> Usage:
+def _usage(message: LenientJson) -> Usage:
     """Input, and input that comes from or goes to the cache, exclude one another."""
     told = message.child("usage")
     cached = told.count("cacheRead")

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
-from skillgym_action.transcripts.agent_output import Reading
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.agent_output import TranscriptParser
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _invocation(session: Session, *resumed: str) -> Invocation:
 
 def progress(line: str) -> Progress | None:
     """A step is the line of a model round that has its tokens, or that calls for tools."""
-    said = object_in(line) or Loose({})
+    said = json_object(line) or LenientJson({})
     if said.text("type") == "result":
         return Progress(finished=True)
     message = said.child("message")
@@ -85,7 +85,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
     reading = _Reading()
     for log in capture.collected:
         for line in log.lines():
-            reading.take_of_log(object_in(line) or Loose({}))
+            reading.take_of_log(json_object(line) or LenientJson({}))
     reading.read(capture.stdout)
     reading.find_trouble(capture)
     return reading.transcript(capture)
@@ -97,19 +97,19 @@ def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
 
 
 @dataclass
-class _Reading(Reading):
+class _Reading(TranscriptParser):
     """``logged``: what the log says that a call of a tool answered."""
 
     logged: dict[str, str] = field(default_factory=dict)
     failed_call: str = ""
 
-    def take_of_log(self, said: Loose) -> None:
+    def take_of_log(self, said: LenientJson) -> None:
         """Answers of tools, as the model saw them."""
         for part in said.children("message", "parts"):
             if (output := part.text("functionResponse", "response", "output")) is not None:
                 self.logged[part.text("functionResponse", "id") or ""] = output
 
-    def take(self, said: Loose) -> bool:
+    def take(self, said: LenientJson) -> bool:
         self.session_id = said.text("session_id") or self.session_id
         match said.text("type"), said.text("subtype"):
             case "system", "init":
@@ -124,29 +124,29 @@ class _Reading(Reading):
                 return False
         return True
 
-    def _assistant(self, said: Loose) -> None:
+    def _assistant(self, said: LenientJson) -> None:
         message, main = said.child("message"), said.at("parent_tool_use_id") is None
         if (key := message.text("id")) and _paid(message):
             self.rounds[key], self.failed_call = _usage(message), ""
         for part in message.children("content"):
             if (text := part.text("text")) is not None:
-                self.log.words(text, main=main)
+                self.log.assistant_message(text, main=main)
                 if main and text.startswith(FAILED_CALL) and not _paid(message):
                     self.failed_call = text
             elif (thought := part.text("thinking")) is not None:
-                self.log.thought(thought)
+                self.log.thinking(thought)
             elif (tool := part.text("name")) is not None:
                 given = part.child("input")
                 self.log.call(part.text("id") or "", tool, part.at("input"), _effects(tool, given))
 
-    def _user(self, said: Loose) -> None:
+    def _user(self, said: LenientJson) -> None:
         for part in said.children("message", "content"):
             if part.text("type") == "tool_result":
                 key, output = part.text("tool_use_id") or "", part.text("content") or ""
                 code = _exit_code(self.logged.get(key, output))
                 self.log.result(key, output, failed=part.true("is_error"), exit_code=code)
 
-    def _result(self, result: Loose) -> None:
+    def _result(self, result: LenientJson) -> None:
         self.complete, self.turns = True, result.count("num_turns")
         self.usage, self.final_output = _usage(result), result.text("result") or ""
         if result.true("is_error"):
@@ -164,7 +164,7 @@ class _Reading(Reading):
             self.fail(refusal, "runner-crash")
 
 
-def _effects(tool: str, given: Loose) -> Iterator[Effect]:
+def _effects(tool: str, given: LenientJson) -> Iterator[Effect]:
     if tool == "run_shell_command" and (command := given.text("command")) is not None:
         yield Command(command=command)
     elif tool == "skill" and (skill := given.text("skill")):
@@ -179,11 +179,11 @@ def _exit_code(output: str) -> int | None:
     return int(ended[-1]) if ended else None
 
 
-def _paid(message: Loose) -> bool:
+def _paid(message: LenientJson) -> bool:
     return bool(message.count("usage", "input_tokens"))
 
 
-def _usage(told: Loose) -> Usage:
+def _usage(told: LenientJson) -> Usage:
     """Input includes what comes from the cache; output includes the reasoning, of which the stream tells nothing."""
     return Usage(
         input_tokens=told.count("usage", "input_tokens"),

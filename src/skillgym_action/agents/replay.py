@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.json_codec import from_json
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Raw, SessionReport, Transcript, Trouble
-from skillgym_action.transcripts.lenient_json import object_in, shortened
+from skillgym_action.transcripts.lenient_json import json_object, shortened
 from skillgym_action.transcripts.trouble_signs import brief, crashed
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def progress(line: str) -> Progress | None:  # noqa: ARG001 - a recording is pri
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - all is in the recording
     """The recorded report's own account, its trouble included."""
     printed = "\n".join(capture.stdout.lines())
-    recorded = object_in(printed)
+    recorded = json_object(printed)
     if recorded is None:
         return Transcript(events=(Raw(line=shortened(printed)),) if printed else ())
     report = from_json(SessionReport, recorded.value)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.javascript.values import stringified
 from skillgym_action.model.session_report import Cost, Message, ToolCall, ToolResult, Transcript, Usage
-from skillgym_action.transcripts.lenient_json import Loose, object_in, shortened
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,17 +18,17 @@ ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 def transcript_of_text(text: str) -> Transcript:
     """The transcript of a program's output: a JSON object with messages or a text, else the answer itself."""
-    output = object_in(text)
+    output = json_object(text)
     return (transcript_of_object(output) if output else None) or transcript_of_answer(text)
 
 
-def transcript_of_object(output: Loose) -> Transcript | None:
+def transcript_of_object(output: LenientJson) -> Transcript | None:
     """The transcript of a JSON object; None if it has neither messages nor a text."""
     written = output.at("output") if output.at("output") is not None else output.at("output_messages")
     if isinstance(written, list) and written and all(map(_is_message, written)):
-        messages = tuple(Loose(message) for message in written)
+        messages = tuple(LenientJson(message) for message in written)
     elif (text := output.text("text")) is not None:
-        messages = (Loose({"role": "assistant", "content": text}),)
+        messages = (LenientJson({"role": "assistant", "content": text}),)
     else:
         return None
     replies = [message for message in messages if message.text("role") == "assistant"]
@@ -58,7 +58,7 @@ def _is_message(value: object) -> bool:
     return isinstance(value, dict) and value.get("role") in ROLES
 
 
-def _events(message: Loose, *, last: bool) -> Iterator[Event]:
+def _events(message: LenientJson, *, last: bool) -> Iterator[Event]:
     """A message, then its tool calls, each with its result."""
     text, at = _content(message.at("content")), message.text("start_time")
     match message.text("role"):
@@ -81,12 +81,12 @@ def _content(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        blocks = [item if isinstance(item, str) else _block(Loose(item)) for item in value]
+        blocks = [item if isinstance(item, str) else _block(LenientJson(item)) for item in value]
         if None not in blocks:
             return "\n".join(block for block in blocks if block)
     return "" if value is None else stringified(value)
 
 
-def _block(block: Loose) -> str | None:
+def _block(block: LenientJson) -> str | None:
     text = block.text("value")
     return block.text("text") if text is None else text

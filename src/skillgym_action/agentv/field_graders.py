@@ -39,11 +39,14 @@ _KEY = re.compile(r"[^.\[\]]+")  # of a path such as a.b[0].c
 _SLASHED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})")
 _SHOWN_CHARACTERS = 80
 
-_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.IGNORECASE)
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.IGNORECASE)
 _MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?", re.IGNORECASE)
-_YEAR = re.compile(r"\b\d{4}\b")
-_ZONE_NAME = re.compile(r"(?:GMT|UTC)(?=[+-])|\([^()]*\)")
-_DAY_FORMATS = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%m/%d/%Y", "%m-%d-%Y", "%m.%d.%Y", "%Y-%m", "%Y", "%b %Y")
+_YEAR = re.compile(r"(?<![\s\d][+-])\b\d{4}\b")  # not an offset such as +0100
+_WITHOUT_MEANING = re.compile(r"\b(?:GMT|UTC|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)\b|,|\([^()]*\)", re.IGNORECASE)
+_DAY_FORMATS = (
+    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%m/%d/%Y", "%m-%d-%Y", "%m.%d.%Y"),
+    *("%Y %b %d", "%Y-%b-%d", "%b %Y", "%Y-%m", "%Y"),
+)
 _TIME_FORMATS = ("", " %H:%M", " %H:%M:%S", " %H:%M %z", " %H:%M:%S %z", " %I:%M %p", " %I:%M:%S %p")
 _DATE_FORMATS = tuple(day + time for day in _DAY_FORMATS for time in _TIME_FORMATS)
 
@@ -189,7 +192,7 @@ def day_of(text: str) -> date | None:
     AgentV uses ``Date.parse`` of JavaScript. What people write is read as there; what only ``Date.parse`` makes a
     date of is none, such as days that do not exist, years of two digits and single numbers.
     """
-    text = _MONTH.sub(r"\1", _ZONE_NAME.sub("", text)).strip()
+    text = " ".join(_MONTH.sub(r"\1", _WITHOUT_MEANING.sub(" ", text)).split())
     for read in (_iso_time, _mail_time, _numeric_time):
         with suppress(ValueError, OverflowError):
             time = read(text)
@@ -198,7 +201,7 @@ def day_of(text: str) -> date | None:
 
 
 def _iso_time(text: str) -> datetime:
-    """A time in the extended format of ISO 8601. Raises ValueError for all others, as ``Date.parse`` gives NaN."""
+    """A time in the extended format of ISO 8601, also with a blank for T. Raises ValueError for the other formats."""
     if not _ISO.fullmatch(text):
         raise ValueError(text)
     return datetime.fromisoformat(text)

@@ -13,7 +13,7 @@ from skillgym_action.assertions.graders import not_gradable
 from skillgym_action.javascript.values import stringified
 from skillgym_action.limits import MAX_JUDGE_TEMPLATE_VARIABLES
 from skillgym_action.model.judge_question import Question, Quoted
-from skillgym_action.transcripts.tool_calls import calls_of, told
+from skillgym_action.transcripts.tool_calls import call_list, calls_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -218,7 +218,7 @@ def _of_session(context: AssertionContext) -> dict[str, str]:
     return {
         "output": report.final_output if report else "",
         "file_changes": context.file_changes() or "",
-        "tool_calls": told(calls_of(report)) if report else "",
+        "tool_calls": call_list(calls_of(report)) if report else "",
     }
 
 

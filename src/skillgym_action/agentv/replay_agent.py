@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agentv.agent_output import transcript_of_object
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Transcript, Trouble
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def progress(line: str) -> Progress | None:  # noqa: ARG001 - a recording is rea
 
 def transcript(capture: Capture, session: Session) -> Transcript:
     """The transcript of the line that matches the session; no line, and several lines, are trouble."""
-    found = [one for line in capture.stdout.lines() if (one := object_in(line)) and _matches(one, session)]
+    found = [one for line in capture.stdout.lines() if (one := json_object(line)) and _matches(one, session)]
     if len(found) == 1 and (recorded := transcript_of_object(found[0])):
         return recorded
     what = "no answer" if not found else f"{len(found)} answers" if len(found) > 1 else "an answer without output"
@@ -47,7 +47,7 @@ def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
     return crashed(capture) or transcript.trouble
 
 
-def _matches(recording: Loose, session: Session) -> bool:
+def _matches(recording: LenientJson, session: Session) -> bool:
     """Whether a recording is of this test. Fields that the recording or the target lacks match all values.
 
     The variant is an exception: both must have the same, or none.

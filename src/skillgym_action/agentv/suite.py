@@ -74,7 +74,7 @@ def accepts(path: str, head: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _SuiteFile:
+class _Content:
     """The content of a suite file: what it says for all tests, and the tests."""
 
     top: SuiteValue
@@ -151,7 +151,7 @@ def _files(source: SuiteFile) -> SuiteFiles:
     )
 
 
-def _read(source: SuiteFile, files: SuiteFiles) -> _SuiteFile:
+def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
     from skillgym_action.agentv.case_sources import Tests, add_lines, skill_tests, tests_of
 
     suffix = source.file.suffix.lower()
@@ -164,18 +164,18 @@ def _read(source: SuiteFile, files: SuiteFiles) -> _SuiteFile:
         top.mapping()
         tests = Tests()
         add_lines(files.lines(source.file, source.text()), files, tests)
-        return _SuiteFile(top=top, tests=tests, name=_name(top, source))
+        return _Content(top=top, tests=tests, name=_name(top, source))
     top = files.interpolated(files.read(source.file, source.text()))
     keys = set(top.mapping())
     if suffix == ".json":
         name = _name(top, source, "skill_name")
-        return _SuiteFile(top=replace(top, value={}), tests=skill_tests(top, files), name=name)
+        return _Content(top=replace(top, value={}), tests=skill_tests(top, files), name=name)
     if keys & VERSION_5_KEYS and not keys & (KNOWN_KEYS - {"tests", "name", "description", "tags", "metadata"}):
         raise top.error("suites of AgentV 5 are not supported yet", f"leave it out with !{source.path}")
     tests_value = top.get("tests", "eval_cases", "evalcases")
     if tests_value is None:
         raise top.error("has no tests", "tests: ./cases/, a folder with a case.yaml for each; or a list")
-    return _SuiteFile(top=top, tests=tests_of(tests_value, files), name=_name(top, source))
+    return _Content(top=top, tests=tests_of(tests_value, files), name=_name(top, source))
 
 
 def _name(top: SuiteValue, source: SuiteFile, *keys: str) -> str:
@@ -186,7 +186,7 @@ def _name(top: SuiteValue, source: SuiteFile, *keys: str) -> str:
     return name.strip() if name else SUFFIX.sub("", source.file.name)
 
 
-def _without_tests(read: _SuiteFile, loaded: LoadedCases) -> tuple[Invalid, ...]:
+def _without_tests(read: _Content, loaded: LoadedCases) -> tuple[Invalid, ...]:
     """The problem of a suite without tests: it checks nothing, so a run of it must not succeed."""
     if loaded.cases or loaded.invalid:
         return ()

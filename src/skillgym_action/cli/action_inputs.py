@@ -18,7 +18,7 @@ from skillgym_action.repository.checkout import working_directory
 from skillgym_action.settings.context import Job, current_context
 from skillgym_action.settings.options import inputs_of_settings, validated_settings
 from skillgym_action.settings.resolve import run_directory
-from skillgym_action.text.escaping import log_line
+from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,7 +110,7 @@ def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str
             written = (directory, *(context.cwd / path for _, path in settings.report))
             give_to_owner([path for path in written if context.checkout.accepts(path)], context.root)
         except OSError as error:  # the verdict does not depend on the owner of files
-            note = log_line(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
+            note = terminal_text(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
             print(note, file=sys.stderr)  # noqa: T201
 
 

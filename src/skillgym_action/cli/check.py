@@ -12,7 +12,7 @@ from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.reporters.wording import counted
 from skillgym_action.settings import resolve
 from skillgym_action.stages.plan import check_runner_selectors
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,9 +58,9 @@ def print_problems(suites: Iterable[Suite], context: LaunchContext) -> int:
     code, redacted = ExitCode.PASSED, context.redactor.text
     for suite in suites:
         for warning in suite.warnings:
-            print(redacted(plain(f"warning: {warning}")), file=sys.stderr)  # noqa: T201
+            print(redacted(terminal_line(f"warning: {warning}")), file=sys.stderr)  # noqa: T201
         problems = [invalid.problem for invalid in suite.invalid]
         for problem in (*problems, *(runner.problem for runner in suite.runners if runner.problem)):
             code = ExitCode.INVALID_INPUT
-            print(redacted(plain(f"error: {problem}")), file=sys.stderr)  # noqa: T201
+            print(redacted(terminal_line(f"error: {problem}")), file=sys.stderr)  # noqa: T201
     return code

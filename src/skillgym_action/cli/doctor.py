@@ -27,7 +27,7 @@ from skillgym_action.settings.options import ExecuteOptions
 from skillgym_action.settings.runners import configured_runners, unknown_runner
 from skillgym_action.suite_hosts.node import Node
 from skillgym_action.supervisor.prctl import is_protected
-from skillgym_action.text.escaping import clipped, one_line, plain
+from skillgym_action.text.escaping import clipped, one_line, terminal_line
 from skillgym_action.text.redaction import is_secret_name
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def diagnose(settings: Settings, context: LaunchContext, *, install: tuple[str, 
             worst = max(worst, check.state)
             sign, color = SIGNS[check.state]
             texts = (check.subject, "; ".join(part for part in (check.text, check.remedy) if part))
-            subject, text = (plain(redacted(" ".join(part.split()))) for part in texts)
+            subject, text = (terminal_line(redacted(" ".join(part.split()))) for part in texts)
             console.print(Text.assemble((sign, color), f" {subject:16} {text}"))
     return ExitCode.FAILED if worst == State.PROBLEM else ExitCode.PASSED
 

@@ -32,7 +32,7 @@ from skillgym_action.settings.runners import configured_runners, unknown_runner
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.storage.journal_file import JOURNAL
 from skillgym_action.storage.run_files import read_file
-from skillgym_action.text.escaping import log_line, plain
+from skillgym_action.text.escaping import terminal_line, terminal_text
 from skillgym_action.workspaces.restore import restored_session
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def explain_failures(directory: Path, settings: Settings, context: LaunchContext
 
 def quoted_reply(question: str, reply: str) -> str:
     """The question as a quoted line, the reply below it; escaped, since it is printed in logs of jobs."""
-    return "\n".join([f"> {plain(question)}", *map(log_line, reply.splitlines()), ""])
+    return "\n".join([f"> {terminal_line(question)}", *map(terminal_text, reply.splitlines()), ""])
 
 
 def questions_in(directory: Path, *, rerun: bool) -> QuestionsFile:

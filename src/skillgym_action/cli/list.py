@@ -9,7 +9,7 @@ from skillgym_action import pipeline, wiring
 from skillgym_action.cli.check import print_problems
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.settings import resolve
-from skillgym_action.text.escaping import log_line, plain
+from skillgym_action.text.escaping import terminal_line, terminal_text
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution, Plan
@@ -40,7 +40,7 @@ def line(execution: Execution) -> str:
     """An execution on one line, with its limits."""
     budget = f", ${execution.budget:.2f}" if execution.budget is not None else ""
     names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]"
-    return plain(f"{names}  {execution.timeout:g} s{budget}")
+    return terminal_line(f"{names}  {execution.timeout:g} s{budget}")
 
 
 def json_text(plan: Plan) -> str:
@@ -73,8 +73,8 @@ def table(plan: Plan) -> str:
         rows.add_column(name, overflow="fold")
     for one in plan.executions:
         cells = (one.suite.path, one.case.id, one.runner.id, one.model or "", ", ".join(one.case.tags))
-        rows.add_row(*(Text(plain(cell)) for cell in cells))
+        rows.add_row(*(Text(terminal_line(cell)) for cell in cells))
     console = Console(no_color=True, highlight=False)
     with console.capture() as captured:
         console.print(rows)
-    return log_line(captured.get().rstrip("\n"))
+    return terminal_text(captured.get().rstrip("\n"))

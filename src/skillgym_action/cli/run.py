@@ -12,7 +12,7 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.reporters.terminal import render
 from skillgym_action.settings import resolve
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +88,7 @@ def show_report(terminal: Terminal, report: RunReport, directory: Path, settings
     if settings.verbose:
         for result in report.results:
             if result.status not in GREEN and result.final_output:
-                terminal.progress(f"{plain(result.case_id)}: final output")
+                terminal.progress(f"{terminal_line(result.case_id)}: final output")
                 terminal.untrusted(result.final_output)
     if not settings.quiet:
-        terminal.progress(f"reports: {plain(str(directory))}")
+        terminal.progress(f"reports: {terminal_line(str(directory))}")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from skillgym_action.reporters.terminal import finished_line
-from skillgym_action.text.escaping import log_line
+from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,7 +87,7 @@ class Terminal:
     def untrusted(self, text: str) -> None:
         """Write text of an agent to stderr, escaped so that no line of it is a workflow command."""
         for line in text.splitlines():
-            self.progress("    " + log_line(line))
+            self.progress("    " + terminal_text(line))
 
 
 def terminal_for(settings: Settings, context: LaunchContext) -> Terminal:

@@ -58,7 +58,7 @@ class StickyComment:
             self._delete(found)
 
     def _write_again(self, written: Comment, body: Callable[[int], str], *, create: bool) -> None:
-        """Update what this run wrote before, unless a later run has. Somebody may have deleted it."""
+        """Update what this run wrote before, unless a later run has. A user may have deleted it."""
         try:
             current = parse_object(Comment, self._api.get(f"{self._comments}/{written.id}"))
             if self._is_of_later_run(current):

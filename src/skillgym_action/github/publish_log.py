@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.text.escaping import code_fence, markdown_inline, workflow_message
+from skillgym_action.text.escaping import markdown_code_block, markdown_inline, workflow_message
 
 if TYPE_CHECKING:
     from skillgym_action.model.errors import Problem
@@ -32,7 +32,7 @@ class PublishLog:
         lines = "".join(f"> ⚠️ {markdown_inline(str(note))}\n>\n" for note in self.notes)
         if not self.permissions:
             return f"\n{lines}"
-        return f"\n{lines}\nA job that reports like this needs\n\n{code_fence(self.permissions, 'yaml')}\n"
+        return f"\n{lines}\nA job that reports like this needs\n\n{markdown_code_block(self.permissions, 'yaml')}\n"
 
     @staticmethod
     def notice(note: Problem) -> str:

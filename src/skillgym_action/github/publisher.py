@@ -19,7 +19,7 @@ from skillgym_action.limits import SECONDS_AFTER_CANCELLATION
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.reporters import markdown
 from skillgym_action.reporters.wording import RED
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,7 +194,7 @@ class Publisher:
         if part not in self._given_up:
             self._given_up.add(part)
             self._notes[part] = note
-            self._log("\n".join(filter(None, (f"note: {plain(str(note))}", remedy))))
+            self._log("\n".join(filter(None, (f"note: {terminal_line(str(note))}", remedy))))
 
 
 def _wants_status(options: PublisherOptions, event: GitHubEvent) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_STATUS_CHARACTERS
 from skillgym_action.reporters.wording import tally
-from skillgym_action.text.escaping import clipped, plain
+from skillgym_action.text.escaping import clipped, terminal_line
 
 if TYPE_CHECKING:
     from skillgym_action.github.api import GitHubApi
@@ -42,5 +42,5 @@ class CommitStatus:
         self._set("error", "ended without a report")
 
     def _set(self, state: str, description: str) -> None:
-        text = clipped(plain(description), MAX_STATUS_CHARACTERS)
+        text = clipped(terminal_line(description), MAX_STATUS_CHARACTERS)
         self._api.post(self._path, {"state": state, "description": text, **self._fields})

@@ -28,7 +28,7 @@ from skillgym_action.network.retries import TransientError, with_retries
 from skillgym_action.text.escaping import clipped, one_line
 from skillgym_action.text.redaction import Redactor
 from skillgym_action.transcripts.agent_output import total_usage
-from skillgym_action.transcripts.lenient_json import Loose, object_in
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.prices import cost_usd
 from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
@@ -179,7 +179,7 @@ class Judge:
         return with_retries(
             lambda: self._exchange(conversation, end, spending),
             _TransientJudgeError,
-            longest_wait=lambda: max(0.0, end - self._clock.seconds()),
+            longest_wait=lambda: end - self._clock.seconds(),
             pause=lambda seconds: self._clock.pause(seconds, self._cancelled),
             final_error=_final_error,
         )
@@ -187,9 +187,9 @@ class Judge:
     def _exchange(self, conversation: Conversation, end: float, spending: _Spending) -> ModelAnswer:
         """Raises _JudgeError."""
         reply = self._reply(conversation, end - self._clock.seconds(), spending)
-        content = object_in(reply.body.decode("utf-8", "replace"))
+        content = json_object(reply.body.decode("utf-8", "replace"))
         if reply.status != HTTPStatus.OK:
-            raise self._error_of_reply(reply, content or Loose({}))
+            raise self._error_of_reply(reply, content or LenientJson({}))
         if content is None:
             spending.usd = None
             message = f"the judge's answer is not JSON; check {self._protocol.base_url_variable}"
@@ -222,7 +222,7 @@ class Judge:
             remedy = f"; {error.remedy}" if error.remedy else ""
             raise kind("network", self._quotable(f"the judge: {error}{remedy}")) from None
 
-    def _error_of_reply(self, reply: HttpReply, content: Loose) -> _JudgeError:
+    def _error_of_reply(self, reply: HttpReply, content: LenientJson) -> _JudgeError:
         message = error_message(content)
         kind = kind_of_status(reply.status)
         if kind in {None, "runner-crash"}:  # a redirect, or a status that has no kind of its own

@@ -16,7 +16,7 @@ from skillgym_action.model.session_report import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from skillgym_action.transcripts.lenient_json import Loose
+    from skillgym_action.transcripts.lenient_json import LenientJson
 
 NAME = "answer"  # of the tool, or of the schema
 
@@ -65,7 +65,7 @@ class JudgeProtocol(Protocol):
         """JSON body of a request."""
         ...
 
-    def answer(self, reply: Loose) -> ModelAnswer:
+    def answer(self, reply: LenientJson) -> ModelAnswer:
         """Content of a successful reply."""
         ...
 
@@ -94,7 +94,7 @@ class AnthropicMessages:
         tool = {"name": NAME, "description": "Give your answer.", "input_schema": conversation.schema}
         return {**body, "tools": [tool], "tool_choice": {"type": "tool", "name": NAME}}
 
-    def answer(self, reply: Loose) -> ModelAnswer:
+    def answer(self, reply: LenientJson) -> ModelAnswer:
         """Return the tool's input, or the text where the tool was not called."""
         blocks = reply.children("content")
         calls = [block for block in blocks if block.text("type") == "tool_use"]
@@ -128,7 +128,7 @@ class OpenAIChat:
         form = {"name": NAME, "schema": conversation.schema, "strict": False}
         return {**body, "response_format": {"type": "json_schema", "json_schema": form}}
 
-    def answer(self, reply: Loose) -> ModelAnswer:
+    def answer(self, reply: LenientJson) -> ModelAnswer:
         """Return the text of the first choice, or its refusal."""
         choices = reply.children("choices")
         choice = choices[0] if choices else reply
@@ -145,12 +145,12 @@ PROTOCOLS: dict[str, JudgeProtocol] = {"anthropic": AnthropicMessages(), "openai
 """Keys are values of ``run.judge.api``."""
 
 
-def error_message(reply: Loose) -> str:
+def error_message(reply: LenientJson) -> str:
     """The service's message in the reply of a failed request; empty where there is none."""
     return reply.text("error", "message") or reply.text("message") or reply.text("error") or ""
 
 
-def is_transient(status: int, reply: Loose) -> bool:
+def is_transient(status: int, reply: LenientJson) -> bool:
     """Whether the same request may succeed later. A used-up quota has the status of a rate limit, but stays."""
     if reply.text("error", "code") == "insufficient_quota":
         return False
@@ -159,7 +159,7 @@ def is_transient(status: int, reply: Loose) -> bool:
     )
 
 
-def _anthropic_usage(usage: Loose) -> Usage:
+def _anthropic_usage(usage: LenientJson) -> Usage:
     uncached, output = usage.count("input_tokens"), usage.count("output_tokens")
     read, written = usage.count("cache_read_input_tokens"), usage.count("cache_creation_input_tokens")
     return Usage(
@@ -169,7 +169,7 @@ def _anthropic_usage(usage: Loose) -> Usage:
     )
 
 
-def _openai_usage(usage: Loose) -> Usage:
+def _openai_usage(usage: LenientJson) -> Usage:
     output, reasoning = usage.count("completion_tokens"), usage.count("completion_tokens_details", "reasoning_tokens")
     return Usage(
         input_tokens=usage.count("prompt_tokens"),

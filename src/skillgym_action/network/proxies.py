@@ -1,6 +1,6 @@
-"""How services are reached: what the environment says about proxies and certificates, as curl and requests read it.
+"""Proxies and certificates, read from environment variables as curl and requests read them.
 
-The tool's own ``os.environ`` has none of it: see ``bare_start``.
+The tool's own ``os.environ`` has none of these variables: ``cli/hardening`` empties it.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ SUFFIX = "_proxy"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Network:
-    """``proxies`` by scheme, "all" or, for hosts that are reached without one, "no"; the path of ``certificates``."""
+    """``proxies``: URLs by scheme or "all", and hosts without a proxy as "no"; ``certificates``: path of a file."""
 
     proxies: Mapping[str, str] = field(default_factory=dict, repr=False)
     certificates: str | None = None
 
     def proxies_to(self, url: str) -> dict[str, str]:
-        """The proxies for that address, by scheme; those of macOS's settings where the environment has none."""
+        """Return the proxies for a URL, by scheme; without any in the environment, those of the settings of macOS."""
         if not self.proxies:
             return _proxies_of_macos(url)
         return {} if self._is_direct(url) else dict(self.proxies)
 
     def _is_direct(self, url: str) -> bool:
-        """Whether the host is named by ``no``: itself, by a suffix, with its port, or by a range of addresses."""
+        """Whether ``no`` has the host: by its name, a suffix of it, with its port, or as a part of a network."""
         parts = urlsplit(url)
         host = parts.hostname or ""
         hosts = (host, f"{host}:{parts.port}")
-        named = [one.strip().lstrip(".").lower() for one in self.proxies.get("no", "").split(",")]
+        entries = [entry.strip().lstrip(".").lower() for entry in self.proxies.get("no", "").split(",")]
         return any(
-            one == "*" or any(f".{this}".endswith(f".{one}") for this in hosts) or _is_in(host, one)
-            for one in named
-            if one
+            entry == "*" or any(f".{name}".endswith(f".{entry}") for name in hosts) or _is_in(host, entry)
+            for entry in entries
+            if entry
         )
 
 
 DIRECT = Network()
 
 
-def network(environment: Mapping[str, str]) -> Network:
-    """What the variables say; a name in lower case comes first, and as an empty one it takes the other away."""
+def network_from(environment: Mapping[str, str]) -> Network:
+    """Return the settings. A variable in lower case wins over the one in upper case, also if it is empty."""
     proxies: dict[str, str] = {}
-    for name in sorted(environment):  # upper case comes first
+    for name in sorted(environment):  # upper case is sorted first, so that lower case overwrites it
         if name.lower().endswith(SUFFIX):
             proxies[name[: -len(SUFFIX)].lower()] = environment[name]
     proxies = {scheme: proxy for scheme, proxy in proxies.items() if proxy}
-    named = next((environment[name] for name in CERTIFICATES if environment.get(name)), None)
+    bundle = next((environment[name] for name in CERTIFICATES if environment.get(name)), None)
     file = environment.get("SSL_CERT_FILE")
-    return Network(proxies=proxies, certificates=named or (file if file and os.path.isfile(file) else None))
+    return Network(proxies=proxies, certificates=bundle or (file if file and os.path.isfile(file) else None))
 
 
 def _proxies_of_macos(url: str) -> dict[str, str]:

@@ -58,8 +58,8 @@ def with_retries(
 
     def give_up(state: RetryCallState) -> NoReturn:
         reason = f"tried {state.attempt_number} times"
-        if state.upcoming_sleep > longest_wait():
-            reason = f"a retry is possible in {state.upcoming_sleep:.0f} s, but only {longest_wait():.0f} s are left"
+        if state.upcoming_sleep > (left := longest_wait()):
+            reason = f"a retry is possible in {state.upcoming_sleep:.0f} s, but only {max(0.0, left):.0f} s are left"
         raise final_error(last_error(state), reason) from None
 
     retrying = Retrying(

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import money
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -63,7 +63,11 @@ class LiveTable:
 
     def started(self, execution: Execution) -> None:
         """An execution has begun."""
-        names = (plain(execution.case.id), plain(execution.runner.id), plain(execution.suite.name))
+        names = (
+            terminal_line(execution.case.id),
+            terminal_line(execution.runner.id),
+            terminal_line(execution.suite.name),
+        )
         with self._lock:
             key = (execution.suite.path, execution.case.id, execution.runner.id)
             self._running[key] = Text.assemble(names[0], (f" [{names[1]}] {names[2]}", "dim"))

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from skillgym_action.model.scores import format_score
 from skillgym_action.reporters.wording import amount, cause, cost, counted, duration, place, retries, runner_id
-from skillgym_action.text.escaping import clipped, code_fence, code_span, markdown_inline
+from skillgym_action.text.escaping import clipped, markdown_code_block, markdown_code_span, markdown_inline
 
 if TYPE_CHECKING:
     from skillgym_action.model.errors import Location
@@ -115,7 +115,7 @@ class Rows:
     def unexpected(self, result: Result) -> Row:
         """A row with what to take out of the case, as its format writes it."""
         line = _EXPECTATIONS.get(result.suite.format, "the expectation")
-        edit = ours(code_fence(f"- {line}", "diff"))
+        edit = ours(markdown_code_block(f"- {line}", "diff"))
         return replace(self.brief(result), place=self.place(place(result)), edit=edit)
 
     def leaked(self, result: Result) -> Markup:
@@ -141,7 +141,7 @@ def _rest(result: Result) -> str:
 
 
 def _block(text: str) -> Markup:
-    return ours(code_fence(_HIDDEN.sub("<\u2060", clipped(text, DETAIL)))) if text.strip() else NOTHING
+    return ours(markdown_code_block(_HIDDEN.sub("<\u2060", clipped(text, DETAIL)))) if text.strip() else NOTHING
 
 
 def _retries(result: Result) -> Markup:
@@ -156,7 +156,7 @@ def inline(text: str, limit: int = MESSAGE) -> Markup:
 
 def code(text: str) -> Markup:
     """A name, as code."""
-    return ours(code_span(_HIDDEN.sub("<\u2060", clipped(text, NAME))))
+    return ours(markdown_code_span(_HIDDEN.sub("<\u2060", clipped(text, NAME))))
 
 
 def linked(text: Markup, address: str | None) -> Markup:

@@ -20,7 +20,7 @@ from skillgym_action.reporters.wording import (
     tally,
     verdict,
 )
-from skillgym_action.text.escaping import clipped, plain
+from skillgym_action.text.escaping import clipped, terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,11 +43,11 @@ _VERDICTS = {"passed": "32", "failed": "31", "inconclusive": "33"}
 def finished_line(result: Result, done: int, total: int, *, color: bool = False) -> str:
     """`` 3/40 ✓ edit [claude] passed  12 s  $0.20``."""
     sign, shade = SIGNS[result.status]
-    facts = [f"{plain(result.case_id)} [{plain(runner_id(result))}]", str(result.status)]
+    facts = [f"{terminal_line(result.case_id)} [{terminal_line(runner_id(result))}]", str(result.status)]
     if result.attempts:
         facts += [duration(result.duration_ms), cost(result)]
     if result.status not in (Status.PASSED, Status.EXPECTED_FAILED):
-        facts.append(plain(cause(result).label) if result.judgement.failure_class else "")
+        facts.append(terminal_line(cause(result).label) if result.judgement.failure_class else "")
     if tries := retries(result):
         facts.append(f"after {counted(tries, 'retry', 'retries')}")
     line = "  ".join(filter(None, facts))
@@ -64,17 +64,17 @@ def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
         yield from _suites_from(report.suites_from)
     warnings = (*leaks(report), *report.warnings)
     for problem in warnings:
-        yield f"{_styled('warning', '33', color=color)} {plain(str(problem))}\n"
+        yield f"{_styled('warning', '33', color=color)} {terminal_line(str(problem))}\n"
     if warnings:
         yield "\n"
     yield _verdict_line(report, color=color)
 
 
 def _suites_from(told: SuitesFrom) -> Iterator[str]:
-    commit = f" ({plain(told.commit[:12])})" if told.commit else ""
-    yield f"note suites and configuration are those in {plain(told.folder)}{commit}\n"
+    commit = f" ({terminal_line(told.commit[:12])})" if told.commit else ""
+    yield f"note suites and configuration are those in {terminal_line(told.folder)}{commit}\n"
     for sentence, paths in suites_from(told):
-        named = f"{counted(len(paths), 'suite')} {sentence}: {plain(listed(paths))}" if paths else sentence
+        named = f"{counted(len(paths), 'suite')} {sentence}: {terminal_line(listed(paths))}" if paths else sentence
         yield f"note {named}\n"
     yield "\n"
 
@@ -82,15 +82,15 @@ def _suites_from(told: SuitesFrom) -> Iterator[str]:
 def _red(result: Result, *, color: bool) -> Iterator[str]:
     sign, shade = SIGNS[result.status]
     reason = cause(result)
-    title = f"{sign} {plain(result.case_id)} [{plain(runner_id(result))}] {result.status}"
-    yield f"{_styled(title, shade, color=color)}: {plain(reason.label)}\n"
+    title = f"{sign} {terminal_line(result.case_id)} [{terminal_line(runner_id(result))}] {result.status}"
+    yield f"{_styled(title, shade, color=color)}: {terminal_line(reason.label)}\n"
     if reason.assertion:
-        yield f"    {plain(reason.assertion)}\n"
+        yield f"    {terminal_line(reason.assertion)}\n"
     for line in clipped(reason.message, MESSAGE).splitlines():
-        yield f"    {plain(line)}\n"
-    where = [plain(str(reason.location))]
+        yield f"    {terminal_line(line)}\n"
+    where = [terminal_line(str(reason.location))]
     if result.directory:
-        where.append(f"artifacts: {plain(result.directory)}")
+        where.append(f"artifacts: {terminal_line(result.directory)}")
     yield _styled(f"    {', '.join(where)}", "2", color=color) + "\n\n"
 
 
@@ -100,7 +100,7 @@ def _verdict_line(report: RunReport, *, color: bool) -> str:
     parts.append(f"in {duration(report.duration_ms)}")
     if totals.cost_usd is not None or not totals.cost_complete:
         parts.append(f"cost {money(totals.cost_usd, complete=totals.cost_complete)}")
-    reasons = "; ".join(plain(reason) for reason in report.decision.reasons) if report.decision else ""
+    reasons = "; ".join(terminal_line(reason) for reason in report.decision.reasons) if report.decision else ""
     title = _styled(f"{'cancelled, ' if report.cancelled else ''}{word}", f"1;{_VERDICTS[word]}", color=color)
     return f"{title}: {', '.join(parts)}{f' ({reasons})' if reasons else ''}\n"
 

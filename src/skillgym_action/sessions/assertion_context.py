@@ -100,11 +100,11 @@ class SessionAssertionContext(SuiteClassifier):
         self._diff: str | None = None
         self._has_diff = False
         self.cost_usd: float | None = 0.0
-        self._patience = SearchBudget()
+        self._search_budget = SearchBudget()
 
     def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
         """Raises SearchError once the time for the suite's patterns is used up."""
-        return self._patience.search(pattern, text, at_start=at_start)
+        return self._search_budget.search(pattern, text, at_start=at_start)
 
     @property
     def files(self) -> WorkspaceFiles:

@@ -14,7 +14,7 @@ from skillgym_action.limits import HOOK_TAIL_BYTES
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import WorkspaceSpec
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,7 +147,7 @@ class _SessionHooks:
         if self.spec.mode != "none" or AGENTS[self.execution.runner.agent.type].plays:
             return
         works, changes = workspace.access()
-        place, user = plain(str(workspace.path)), plain(str(workspace.user))
+        place, user = terminal_line(str(workspace.path)), terminal_line(str(workspace.user))
         if not works:
             told = f"the user {user} cannot work in {place}; let that user read it, or let the suite use a copy"
             raise NotPreparedError("workspace", told, workspace)

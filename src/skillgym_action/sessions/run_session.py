@@ -27,7 +27,7 @@ from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_j
 from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.secret_scan import SecretScan
 from skillgym_action.sessions.session_limits import SessionLimits
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
 from skillgym_action.workspaces.archive import SavedChanges, save_changes, save_workspace
 
@@ -104,7 +104,7 @@ def run_session(
         findings=leaks.findings,
     )
     return SessionResult(
-        result=leaks.hidden_in(result), agent_cost=cost, trouble=services.directory.redactor.within(trouble)
+        result=leaks.hidden_in(result), agent_cost=cost, trouble=services.directory.redactor.redacted(trouble)
     )
 
 
@@ -163,7 +163,9 @@ def _cleaned_up(services: Services, workspace: Workspace, kept: str | None) -> N
         try:
             save_workspace(workspace, workspace.changes(), services.directory, kept)
         except OSError as error:
-            services.observer.progress(f"{plain(kept)} is not kept: {plain(error.strerror or str(error))}")
+            services.observer.progress(
+                f"{terminal_line(kept)} is not kept: {terminal_line(error.strerror or str(error))}"
+            )
     services.workspaces.discard(workspace)
 
 

@@ -47,7 +47,7 @@ class SecretScan:
 
         A report would escape a secret beyond recognition, and what is cut in two is no secret any more.
         """
-        hidden = self._redactor.within(result, but=("suite", "runner"))
+        hidden = self._redactor.redacted(result, exclude=("suite", "runner"))
         said = hidden.final_output
         return (
             replace(hidden, final_output=said[-MAX_FINAL_OUTPUT_CHARS:])
@@ -88,4 +88,4 @@ class SecretScan:
             kinds = sorted({leak.kind for leak in leaks - before})
             self._findings += [Finding(kind=kind, where=where) for kind in kinds]
             self._seen |= leaks
-            self._redactor = self._directory.redactor.knowing(part for leak in self._seen for part in leak.parts)
+            self._redactor = self._directory.redactor.with_parts(part for leak in self._seen for part in leak.parts)

@@ -248,4 +248,4 @@ def _told(services: Services, result: Result) -> Result:
 
 def _hidden(services: Services, result: Result) -> Result:
     """Without secrets, which a report would escape beyond recognition; those of a session are hidden with it."""
-    return services.directory.redactor.within(result, but=("suite", "runner"))
+    return services.directory.redactor.redacted(result, exclude=("suite", "runner"))

@@ -15,7 +15,7 @@ from skillgym_action.model.errors import ConfigError, OutputError, Problem
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters import reporter_named
 from skillgym_action.storage.run_directory import REPORTS
-from skillgym_action.text.escaping import plain
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +73,7 @@ def _report_notes(
 ) -> None:
     """What did not go well, to whoever may have to do something about it."""
     for note in log.notes:
-        observer.progress(f"note: {plain(str(note))}")
+        observer.progress(f"note: {terminal_line(str(note))}")
         if options.annotations:
             with _collecting(problems, STANDARD_OUTPUT):
                 observer.write_line(directory.redactor.text(log.notice(note)))

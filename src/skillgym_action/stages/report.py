@@ -51,9 +51,9 @@ def report_run(
 
 def report_stored_run(services: Services, report: RunReport) -> RunReport:
     """A stored run as it may be told here: with our addresses, and without our secrets, whoever wrote it."""
-    within = services.directory.redactor.within
-    results = (within(result, but=("suite", "runner")) for result in report.results)
-    suites_from = within(report.suites_from) if report.suites_from else None
+    redacted = services.directory.redactor.redacted
+    results = (redacted(result, exclude=("suite", "runner")) for result in report.results)
+    suites_from = redacted(report.suites_from) if report.suites_from else None
     return replace(report, results=tuple(results), suites_from=suites_from, links=services.links)
 
 

@@ -1,1 +1,1 @@
-"""Text that leaves the tool: escaped for each place it can go to, and free of secrets."""
+"""Text that leaves the tool: escaped for the output it goes to, and without secrets."""

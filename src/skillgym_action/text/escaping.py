@@ -1,7 +1,7 @@
-"""Text that leaves us: one function per place it can go to, and nothing reaches a place otherwise.
+"""Escaping of untrusted text: one function for each kind of output; all text for an output passes its function.
 
-Whatever an agent or a suite wrote is hostile. Every function takes any ``str`` at all, lone surrogates included, and
-gives text that its place shows and never obeys.
+Text of agents and suites is untrusted. Functions take any ``str``, lone surrogates included, and return text that the
+output shows as text and does not interpret.
 """
 
 from __future__ import annotations
@@ -11,24 +11,25 @@ from hashlib import blake2b
 
 _LINE_END = re.compile(r"\r\n?")
 
-# Terminal sequences; then what no place shows: controls, marks that reorder text, tags nobody sees.
-_UNSEEN = re.compile(
+# Terminal sequences, and characters without a glyph: controls, marks that change the direction of text, tags.
+_INVISIBLE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"
     r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"
     r"|\x1b[ -/]*[0-~]"
     r"|\x9b[0-?]*[ -/]*[@-~]"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
-_NO_CHARACTER = re.compile("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_NONCHARACTER = re.compile("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
-# Characters that a comparison by culture skips: with them in between, the runner may still see a command.
+# Characters that a culture-sensitive comparison ignores: GitHub's runner, written in C#, may find a command in spite of
+# them.
 _IGNORABLE = re.compile(
     "[\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
 
-_JOINER = "\u2060"  # has no width and breaks no line; what it splits is no link any more
+_JOINER = "\u2060"  # without width, and no line breaks at it; a link with it inside is not a link any more
 _LINKS = re.compile(
     r"@(?=\S)"  # mentions, e-mail addresses, commits of other repositories
     r"|\#(?=\d)"  # issues
@@ -45,47 +46,47 @@ _ENTITIES = {ord(character): f"&#{ord(character)};" for character in "\\`*_~[]|$
     ord(">"): "&gt;",
 }
 _FENCE = re.compile(r"`{3,}")
-_AWKWARD_IN_CODE = re.compile(r"[`|\\]")
+_UNSAFE_IN_BACKTICKS = re.compile(r"[`|\\]")
 
 
 def visible(text: str) -> str:
-    """``text`` as a person would see it: no terminal sequences or controls, a line feed as the only line end."""
+    """Return ``text`` without terminal sequences and control characters, with line feeds as its only line ends."""
     plain_ascii = text.isascii()  # nearly all text is, and the patterns are slow
     if plain_ascii and text.isprintable():
         return text
     if "\r" in text:
         text = _LINE_END.sub("\n", text)
     if plain_ascii:
-        return _UNSEEN.sub("", text)
-    return _NO_CHARACTER.sub("\ufffd", _UNSEEN.sub("", text))
+        return _INVISIBLE.sub("", text)
+    return _NONCHARACTER.sub("\ufffd", _INVISIBLE.sub("", text))
 
 
 def one_line(text: str) -> str:
-    """``text`` on a single line, each run of white space as one blank."""
+    """Return ``text`` on a single line, each run of white space as one space."""
     return " ".join(visible(text).split())
 
 
 # --- logs and terminals -----------------------------------------------------------------------------
 
 
-def log_line(text: str) -> str:
-    """Lines for a job log or a terminal that the runner takes for no command."""
+def terminal_text(text: str) -> str:
+    """Return lines for a terminal, which may be a job log: GitHub's runner finds no workflow command in them."""
     text = _IGNORABLE.sub("", visible(text)).replace("##[", "## [")
     return _COMMAND.sub(r"\1: :", text)
 
 
-def plain(text: str) -> str:
-    """One line for a terminal, which may be a job log."""
-    return log_line(one_line(text))
+def terminal_line(text: str) -> str:
+    """Return one line for a terminal, which may be a job log."""
+    return terminal_text(one_line(text))
 
 
 def workflow_message(text: str) -> str:
-    """The message of a workflow command."""
+    """Return the message of a workflow command."""
     return visible(text).replace("%", "%25").replace("\n", "%0A")
 
 
 def workflow_property(text: str) -> str:
-    """The value of a property of a workflow command."""
+    """Return the value of a property of a workflow command."""
     return workflow_message(text).replace(":", "%3A").replace(",", "%2C")
 
 
@@ -93,7 +94,7 @@ def workflow_property(text: str) -> str:
 
 
 def xml_text(text: str) -> str:
-    """Only what XML 1.0 allows; quoting is left to the serialiser."""
+    """Return only characters that XML 1.0 allows; the serialiser escapes ``<`` and ``&``."""
     return visible(text)
 
 
@@ -101,7 +102,7 @@ def xml_text(text: str) -> str:
 
 
 def markdown_inline(text: str) -> str:
-    """Words on one line that mention nobody, refer to nothing, show no image and hold no mark-up."""
+    """Return text on one line without Markdown, HTML, mentions, references, links and images."""
     text = _LINKS.sub(rf"\g<0>{_JOINER}", one_line(text))
     start = _BLOCK_START.match(text)
     text = text.translate(_ENTITIES)
@@ -111,17 +112,17 @@ def markdown_inline(text: str) -> str:
     return text
 
 
-def code_span(text: str) -> str:
-    """``text`` on one line as code; fits into a table cell. Empty for empty text."""
+def markdown_code_span(text: str) -> str:
+    """Return ``text`` on one line as code, also for a table cell. Empty for empty text."""
     text = one_line(text)
     if not text:
         return ""
-    # Between backticks a bar still ends a cell, and readers differ on a backslash before it.
-    return f"<code>{markdown_inline(text)}</code>" if _AWKWARD_IN_CODE.search(text) else f"`{text}`"
+    # Between backticks a bar still ends a table cell, and renderers differ on a backslash before it.
+    return f"<code>{markdown_inline(text)}</code>" if _UNSAFE_IN_BACKTICKS.search(text) else f"`{text}`"
 
 
-def code_fence(text: str, language: str = "") -> str:
-    """``text`` as a block of code, at the left margin. ``language`` is a word of ours."""
+def markdown_code_block(text: str, language: str = "") -> str:
+    """Return ``text`` as a block of code at the left margin. ``language`` must not be untrusted text."""
     text = visible(text).rstrip()
     fence = "`" * (1 + max((len(run) for run in _FENCE.findall(text)), default=2))
     return f"{fence}{language}\n{text}\n{fence}"
@@ -131,20 +132,20 @@ def code_fence(text: str, language: str = "") -> str:
 
 
 def clipped(text: str, limit: int) -> str:
-    """At most ``limit`` characters: the head, a note of what is missing, the tail."""
+    """Return at most ``limit`` characters: the beginning, a note of how much was left out, the end."""
     if len(text) <= limit:
         return text
     ends = "\n" if "\n" in text else " "
     note = f"{ends}… {len(text):,} characters, middle left out …{ends}"
-    room = limit - len(note)
-    if room < 2:  # noqa: PLR2004 - a head and a tail
+    kept = limit - len(note)
+    if kept < 2:  # noqa: PLR2004 - one character of the beginning and one of the end
         return text[: limit - 1] + "…"
-    rest = room // 3
-    return text[: room - rest] + note + text[-rest:] if rest else text[:room] + note
+    end = kept // 3
+    return text[: kept - end] + note + text[-end:] if end else text[:kept] + note
 
 
 def tail(text: str, limit: int) -> str:
-    """At most ``limit`` characters: a note of what is missing, the end."""
+    """Return at most ``limit`` characters: a note of how much was left out, the end."""
     if len(text) <= limit:
         return text
     note = f"… {len(text):,} characters, beginning left out …\n"
@@ -152,6 +153,6 @@ def tail(text: str, limit: int) -> str:
 
 
 def path_key(text: str) -> str:
-    """``text`` as one path segment: unchanged where that is possible, else with a hash so that no two collide."""
+    """Return ``text`` as one segment of a path: unchanged if it is safe, else with a hash, so that no two are equal."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:80].strip(".-") or "x"
     return safe if safe == text else f"{safe}-{blake2b(text.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"

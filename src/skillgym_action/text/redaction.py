@@ -1,4 +1,4 @@
-"""Secrets leave in no form: raw, or as URLs, base64, JSON and HTML write them; keys are known by their shape, too."""
+"""Redaction of known secrets, raw and as URLs, base64, JSON and HTML write them, and of anything shaped like a key."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from functools import cache
 from operator import is_
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from skillgym_action.limits import MAX_REDACTED_PARTS, REDACTION_OVERLAP_CHARACTERS
 from skillgym_action.text.secret_forms import (
     LINE_END,
     SHAPES,
     base64_forms,
-    guard_of,
-    guard_of_parts,
-    halves,
-    is_cut,
-    is_documented,
+    is_placeholder,
+    is_truncated,
+    pattern_of_texts,
+    pattern_of_value,
+    truncated_spans,
 )
-from skillgym_action.text.secret_index import SecretIndex
-from skillgym_action.text.secret_search import hidden_spans
+from skillgym_action.text.secret_search import SecretIndex, hidden_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,21 +28,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MASK = "***"
-SECRET = "secret"  # noqa: S105 - the kind of a key without a shape of its own, whose value we know
-MOST_PARTS = 1_000
+SECRET = "secret"  # noqa: S105 - the kind of a known value that has no shape of its own
 _WITHOUT_TEXT = frozenset({type(None), bool, int, float})
-_SHORTEST = 6  # a shorter value would shred every text it happens to be in
-_SHORTEST_LINE = 12  # one line of a value with several, such as a key file
-_HELD_BACK = 32_768  # characters a stream keeps, so that a key split over two chunks is seen whole; none is longer
+_SHORTEST = 6  # characters; shorter values are in too many texts by chance
+_SHORTEST_LINE = 12  # characters of one line of a value with several lines, such as a key file
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|_PAT$", re.IGNORECASE)
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A key that was found. ``mark`` tells it from others, in this process; what it is, nobody is told.
+    """A key that was found, without its value. ``mark``: its hash, to compare keys within this process.
 
-    ``parts``: the key, or its lines, each of which may come without the others.
+    ``parts``: the lines of the key, or the key itself; each may appear in a text without the others.
     """
 
     kind: str
@@ -51,40 +49,43 @@ class Leak:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable is called like one that holds a secret."""
+    """Whether the name of a variable says that its value is a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Values of variables that must never leave us: whole, or the password of an address."""
+    """Return the values of variables that are secret: whole, or the password in a URL."""
     return tuple(
         value
-        for name, told in environment.items()
-        for value in ([told] if is_secret_name(name) else _PASSWORD.findall(told))
+        for name, whole in environment.items()
+        for value in ([whole] if is_secret_name(name) else _PASSWORD.findall(whole))
     )
 
 
-def leaks(text: str) -> tuple[str, ...]:
-    """The kinds of keys that ``text`` holds, such as ``github`` or ``private-key``."""
-    return tuple(kind for kind, shape in SHAPES.items() if shape.suspects(text) and shape.pattern.search(text))
+def key_kinds(text: str) -> tuple[str, ...]:
+    """Return the kinds of keys in ``text`` by their shape, such as ``github`` or ``private-key``."""
+    return tuple(kind for kind, shape in SHAPES.items() if shape.may_match(text) and shape.regex.search(text))
 
 
 def looks_like_key(value: str) -> bool:
-    """Whether ``value`` holds something with the shape of a key."""
-    return bool(leaks(value))
+    """Whether ``value`` contains something with the shape of a key."""
+    return bool(key_kinds(value))
 
 
 class Redactor:
-    """Replaces secrets by ``***``. It never shows what it knows."""
+    """Replaces secrets by ``***``.
+
+    ``secrets``: the values; those shorter than 6 characters are ignored. ``parts``: texts that are only replaced as
+    they are, not in other forms.
+    """
 
     def __init__(self, secrets: Iterable[str] = (), parts: Iterable[str] = ()) -> None:
-        """``secrets``: the values; those shorter than 6 characters are ignored. ``parts`` are hidden as they are."""
         self._values: set[str] = set()
-        self._parts = tuple(dict.fromkeys(parts))[:MOST_PARTS]
+        self._parts = tuple(dict.fromkeys(parts))[:MAX_REDACTED_PARTS]
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Replace these, too."""
+        """Replace these values as well, from now on."""
         values = self._values | {value.strip() for value in secrets}
         values |= {
             line.strip() for value in values for line in value.splitlines() if len(line.strip()) >= _SHORTEST_LINE
@@ -92,116 +93,117 @@ class Redactor:
         self._values = {value for value in values if len(value) >= _SHORTEST}
         self._known = known = sorted(self._values, key=lambda value: (-len(value), value))
         self._index = SecretIndex(known)
-        self._of_known = tuple(map(guard_of, known))
-        own = [guard_of_parts(self._parts)] if self._parts else []
-        self._guards = (*own, *SHAPES.values())
-        words = {word for guard in self._guards for word in guard.words}
+        self._value_patterns = tuple(map(pattern_of_value, known))
+        parts = [pattern_of_texts(self._parts)] if self._parts else []
+        self._patterns = (*parts, *SHAPES.values())
+        words = {word for pattern in self._patterns for word in pattern.words}
         self._words = tuple(word for word in words if not any(other in word for other in words - {word}))
-        self._held_back = max(_HELD_BACK, *(2 * guard.length for guard in (*self._of_known, *own)), 0)
+        lengths = (2 * pattern.length for pattern in (*self._value_patterns, *parts))
+        self._overlap = max(REDACTION_OVERLAP_CHARACTERS, *lengths, 0)
         self._forms = (*self._parts, *(form for value in known for form in (value, *base64_forms(value))))
 
-    def knowing(self, parts: Iterable[str]) -> Redactor:
-        """One that replaces these as well, wherever they stand as they are."""
+    def with_parts(self, parts: Iterable[str]) -> Redactor:
+        """Return a redactor that replaces these texts as well."""
         known = tuple(parts)
         return Redactor(self._values, known) if known else self
 
     def __repr__(self) -> str:
-        """How many values, and none of them."""
+        """Return the number of values, and none of them."""
         return f"Redactor({len(self._values)} values)"
 
     def text(self, text: str, found: set[Leak] | None = None) -> str:
-        """``text`` without secrets; ``found`` gets those that were in it, unless documentation shows them."""
-        # These two are several times faster than patterns, and nearly always find nothing.
-        if suspects := self._index.suspects(text):
-            text = self._without_known(text, suspects, found)
-        for guard in self._guards if any(map(text.__contains__, self._words)) else ():
-            if guard.suspects(text):
-                text = _without(guard.pattern, text, found)
-        return self._without_halves(text) if self._forms and is_cut(text) else text
+        """Return ``text`` without secrets. ``found`` gets them, except for placeholders of documentation."""
+        # The index and the words are several times faster than patterns, and nearly always find nothing.
+        if candidates := self._index.candidates(text):
+            text = self._without_known(text, candidates, found)
+        for pattern in self._patterns if any(map(text.__contains__, self._words)) else ():
+            if pattern.may_match(text):
+                text = _without(pattern.regex, text, found)
+        return self._without_truncated(text) if self._forms and is_truncated(text) else text
 
-    def _without_known(self, text: str, suspects: set[int], found: set[Leak] | None) -> str:
-        for number in sorted(suspects):
-            text = _without(self._of_known[number].pattern, text, found)
-        # Nearly always that was all, and the text has no other form of them.
-        hidden = hidden_spans(text, [self._known[number] for number in sorted(self._index.suspects(text))])
+    def _without_known(self, text: str, candidates: set[int], found: set[Leak] | None) -> str:
+        for number in sorted(candidates):
+            text = _without(self._value_patterns[number].regex, text, found)
+        # The index is asked again, as the text now rarely has other forms of the values, and finding those is slow.
+        hidden = hidden_spans(text, [self._known[number] for number in sorted(self._index.candidates(text))])
         if found is not None:
             found |= {_leak(text[start:end]) for start, end in hidden}
         return _masked(text, hidden)
 
-    def _without_halves(self, text: str) -> str:
-        return _masked(text, sorted(set(halves(text, self._forms))))
+    def _without_truncated(self, text: str) -> str:
+        return _masked(text, sorted(set(truncated_spans(text, self._forms))))
 
     def bytes(self, data: bytes, found: set[Leak] | None = None) -> bytes:
-        """``data`` without secrets; bytes that are not UTF-8 stay as they are."""
+        """Return ``data`` without secrets; bytes that are not UTF-8 stay as they are."""
         return self.text(data.decode("utf-8", "surrogateescape"), found).encode("utf-8", "surrogateescape")
 
-    def within(self, value: T, *, but: tuple[str, ...] = ()) -> T:
-        """``value`` with every text in it redacted, through tuples and dataclasses; itself when there is none to hide.
+    def redacted(self, value: T, *, exclude: tuple[str, ...] = ()) -> T:
+        """Return ``value`` with every text in it redacted, through tuples and dataclasses; itself if nothing changes.
 
-        For what a report will escape: escaped for Markdown, a secret has a form that nobody could look for. ``but``:
+        To be called before texts are escaped: a secret that is escaped for Markdown would not be found. ``exclude``:
         fields of a dataclass that stay as they are.
         """
         if isinstance(value, str):
             return cast("T", self.text(value)) if type(value) is str else value
         if isinstance(value, tuple):
-            items = tuple(map(self.within, value))
+            items = tuple(map(self.redacted, value))
             return value if all(map(is_, items, value)) else cast("T", items)
         new, cls = {}, cast("type", type(value))
-        for name in _names(cls):
+        for name in _field_names(cls):
             old = getattr(value, name)
-            if type(old) in _WITHOUT_TEXT or name in but:
+            if type(old) in _WITHOUT_TEXT or name in exclude:
                 continue
-            if (clean := self.within(old)) is not old:
+            if (clean := self.redacted(old)) is not old:
                 new[name] = clean
         return cast("T", replace(cast("DataclassInstance", value), **new)) if new else value
 
     def stream(self, chunks: Iterable[str], found: set[Leak] | None = None) -> Iterator[str]:
-        """The chunks without secrets, also those split over two of them. Holds back some 32,000 characters."""
-        held = ""
+        """Yield ``chunks`` without secrets, also those split over chunks. Lags by 32,000 characters or more."""
+        buffer = ""
         for chunk in chunks:
-            held += chunk
-            cut = len(held) - self._held_back
-            if cut < self._held_back:
+            buffer += chunk
+            cut = len(buffer) - self._overlap
+            if cut < self._overlap:
                 continue
-            cut = self._cut(held, cut)
-            yield self.text(held[:cut], found)
-            held = held[cut:]
-        if held:
-            yield self.text(held, found)
+            cut = self._safe_cut(buffer, cut)
+            yield self.text(buffer[:cut], found)
+            buffer = buffer[cut:]
+        if buffer:
+            yield self.text(buffer, found)
 
-    def _cut(self, text: str, cut: int) -> int:
-        """``cut``, or the beginning of the secret that it would cut in two."""
-        first = cut - self._held_back
-        near = text[first : cut + self._held_back]
+    def _safe_cut(self, text: str, cut: int) -> int:
+        """Return ``cut``, or the beginning of the secret that it would split."""
+        first = cut - self._overlap
+        near = text[first : cut + self._overlap]
         for start, end in sorted(self._spans(near), reverse=True):
             if first + start < cut < first + end:
                 cut = first + start
         return cut
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where secrets are; several times where a secret is part of another."""
-        numbers = sorted(self._index.suspects(text))
-        guards = [self._of_known[number] for number in numbers]
-        guards += [guard for guard in self._guards if guard.suspects(text)]
-        for guard in guards:
-            yield from (match.span() for match in guard.pattern.finditer(text))
+        """Yield where secrets are. Spans overlap where a secret is a part of another."""
+        numbers = sorted(self._index.candidates(text))
+        patterns = [self._value_patterns[number] for number in numbers]
+        patterns += [pattern for pattern in self._patterns if pattern.may_match(text)]
+        for pattern in patterns:
+            yield from (match.span() for match in pattern.regex.finditer(text))
         yield from hidden_spans(text, [self._known[number] for number in numbers])
 
 
 @cache
-def _names(cls: type) -> tuple[str, ...]:
-    """The fields of a dataclass; none of any other class."""
+def _field_names(cls: type) -> tuple[str, ...]:
+    """Names of the fields of a dataclass; none for any other class."""
     return tuple(field.name for field in fields(cls)) if is_dataclass(cls) else ()
 
 
 def _without(pattern: re.Pattern[str], text: str, found: set[Leak] | None) -> str:
     if found is not None:
-        found |= {_leak(match[0]) for match in pattern.finditer(text) if not is_documented(match[0])}
+        found |= {_leak(match[0]) for match in pattern.finditer(text) if not is_placeholder(match[0])}
     return pattern.sub(MASK, text)
 
 
 def _masked(text: str, spans: list[tuple[int, int]]) -> str:
-    """``text`` with the mask in the place of each span; ``spans`` are sorted, and do not overlap."""
+    """Replace each span by the mask; ``spans`` are sorted, and do not overlap."""
     for start, end in reversed(spans):
         text = text[:start] + MASK + text[end:]
     return text
@@ -209,4 +211,4 @@ def _masked(text: str, spans: list[tuple[int, int]]) -> str:
 
 def _leak(key: str) -> Leak:
     lines = (line for line in re.split(LINE_END, key) if len(line) >= _SHORTEST_LINE and "-----" not in line)
-    return Leak(kind=next(iter(leaks(key)), SECRET), mark=hash(key), parts=tuple(lines))
+    return Leak(kind=next(iter(key_kinds(key)), SECRET), mark=hash(key), parts=tuple(lines))

@@ -1,6 +1,7 @@
-"""What secrets look like: keys by their shape, known values as URLs, base64, JSON and HTML write them.
+"""Patterns of secrets: keys by their shape, known values as URLs, base64, JSON and HTML write them.
 
-For texts of any size: each secret has words that are searched first, since that is fast, and then a pattern.
+Texts can be large. So each secret has words, one of which every match contains: searching words is much faster than
+matching a pattern, and nearly always finds nothing.
 """
 
 from __future__ import annotations
@@ -12,30 +13,31 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-if sys.version_info < (3, 11, 5):  # its own patterns miss matches of "possessive" parts: python/cpython#106052
+if sys.version_info < (3, 11, 5):  # its re misses matches of possessive quantifiers: python/cpython#106052
     import regex as re  # type: ignore[no-redef]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LINE_END = r"(?:\\{1,8}[rnt]|\s)"  # also as JSON writes it
+LINE_END = r"(?:\\{1,8}[rnt]|\s)"  # also as an escape of JSON
 _BREAK = f"{LINE_END}{{0,8}}+"
-_MARGIN = r"[\d>|→: ]{0,12}+"  # what programs show before a line
+_MARGIN = r"[\d>|→: ]{0,12}+"  # line numbers and the like before a line
 SHORTEST_HIDDEN = 8  # characters of a value that is searched reversed, broken over lines, and so on
-_ALIKE = re.compile(r"[A-Za-z0-9_.~-]+")  # what no way of writing changes
+_ALIKE = re.compile(r"[A-Za-z0-9_.~-]+")  # characters that no escaping changes
 _BACKSLASH = r"(?:\\|%(?:25)*5[Cc])"
 _HASH, _SEMICOLON = r"(?:#|%(?:25)*23)", r"(?:;|%(?:25)*3[Bb])"
 _AMPERSAND = rf"(?:&|{_BACKSLASH}{{1,16}}u0026|%(?:25)*26)(?:amp{_SEMICOLON})*"
 _LETTERS = {"\n": "n", "\r": "r", "\t": "t"}
-_LONGEST_ESCAPE = 24  # characters that one of a value's becomes, and more than that
-_CUTS = ("…", "u2026", "more characters were cut")
+_LONGEST_ESCAPE = 24  # characters; more than any one character of a value becomes
+_CUT_MARKS = ("…", "u2026", "more characters were cut")
 _CUT = re.compile(r"…|\\{1,8}u2026|more characters were cut")
 _BEFORE_CUT = re.compile(r"(?:(?:\\{1,8}[nrt]|\s)*\[(?:\d+ )?|(?:\\{1,8}[nrt]|\s)+)?$")
 _AFTER_CUT = re.compile(r"(?:\\{1,8}[nrt]|[\s\]])*")
-_SHORTEST_HALF, _LONGEST_HALF = 8, 4_096  # characters
+_SHORTEST_PART, _LONGEST_PART = 8, 4_096  # characters
 
-# kind -> words of which one is in every such key, and its shape. Shapes begin anywhere: in JSON the letter of an
-# escaped line end stands before them. None holds a quote or half an escape, so that JSON without it is JSON.
+# kind -> words, of which one is in every such key, and its pattern. A pattern matches after any character: in JSON, the
+# letter of an escaped line end comes before the key. None matches a quote or a part of an escape, so that JSON stays
+# valid when the match is replaced.
 _KNOWN = {
     "github": (
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
@@ -46,7 +48,7 @@ _KNOWN = {
         ("sk-",),
         (
             r"sk-(?:(?:proj|svcacct|admin|or)-[\w-]{20,400}"
-            r"|(?:(?<![A-Za-z0-9]sk-)|(?<=\\[nrt]sk-))[A-Za-z0-9]{32,400})"  # a task-<digest> is none
+            r"|(?:(?<![A-Za-z0-9]sk-)|(?<=\\[nrt]sk-))[A-Za-z0-9]{32,400})"  # task-<digest> is not a key
         ),
     ),
     "aws": (
@@ -69,70 +71,73 @@ _KNOWN = {
         ),
     ),
 }
-_DOCUMENTED = re.compile(  # what documentation shows in the place of a key
+_PLACEHOLDER = re.compile(  # keys in documentation
     r"A[KS]IA[A-Z0-9]{9}EXAMPLE|[\w/+=]{30}EXAMPLEKEY"
-    r"|-----BEGIN [A-Z ]+-----(?:(?![\w+/=]{16}|-----)[\s\S])*(?:-----END [A-Z ]+-----)?"  # with nothing in it
+    r"|-----BEGIN [A-Z ]+-----(?:(?![\w+/=]{16}|-----)[\s\S])*(?:-----END [A-Z ]+-----)?"  # without content
     r"|eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9\.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9l[\w.-]+"
 )
 
 
 @dataclass(frozen=True)
-class Guard:
-    """A secret, or a kind of them. ``length``: of the longest text it may match."""
+class SecretPattern:
+    """The pattern of a secret, or of a kind of secrets. ``length``: of the longest text that it matches."""
 
     words: tuple[str, ...]
     shape: str
     length: int = 0
 
-    def suspects(self, text: str) -> bool:
-        """Whether ``text`` may hold it."""
+    def may_match(self, text: str) -> bool:
+        """Whether ``text`` has one of the words."""
         return any(map(text.__contains__, self.words))
 
     @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """Compiled when it is first needed, which it seldom is."""
+    def regex(self) -> re.Pattern[str]:
+        """The compiled shape. Compiling is slow, and few patterns are ever needed."""
         return re.compile(self.shape)
 
 
-SHAPES = {kind: Guard(words, shape) for kind, (words, shape) in _KNOWN.items()}
+SHAPES = {kind: SecretPattern(words, shape) for kind, (words, shape) in _KNOWN.items()}
 
 
-def is_documented(key: str) -> bool:
-    """Whether it is no key, but what documentation and programs have in the place of one."""
-    return _DOCUMENTED.fullmatch(key) is not None
+def is_placeholder(key: str) -> bool:
+    """Whether ``key`` is an example of documentation, or the begin and end of a key file without content."""
+    return _PLACEHOLDER.fullmatch(key) is not None
 
 
 # --- known values -----------------------------------------------------------------------------------
 
 
-def guard_of(value: str) -> Guard:
-    """What a value may look like as it is, reversed, partly escaped, and in base64. An index searches for it."""
+def pattern_of_value(value: str) -> SecretPattern:
+    """Return the pattern of a value: as it is, reversed, partly escaped, in base64. Without words: it has an index."""
     ways = [value, value[::-1]] if len(value) >= SHORTEST_HIDDEN else [value]
     shapes = [
         *("".join(map(_written, way)) for way in ways),
         *(_BREAK.join(map(re.escape, form)) for form in base64_forms(value)),
     ]
-    return Guard((), "|".join(shapes), _LONGEST_ESCAPE * len(value))
+    return SecretPattern((), "|".join(shapes), _LONGEST_ESCAPE * len(value))
 
 
-def guard_of_parts(parts: tuple[str, ...]) -> Guard:
-    """What searches for texts as they are."""
-    return Guard(parts, "|".join(map(re.escape, sorted(parts, key=len, reverse=True))), max(map(len, parts)))
+def pattern_of_texts(texts: tuple[str, ...]) -> SecretPattern:
+    """Return the pattern of texts as they are."""
+    return SecretPattern(texts, "|".join(map(re.escape, sorted(texts, key=len, reverse=True))), max(map(len, texts)))
 
 
 def base64_forms(text: str) -> tuple[str, ...]:
-    """What stays the same of ``text`` inside a longer one in base64, for each place in a group of three bytes."""
+    """Return the base64 of ``text`` inside a longer text, without the ends that depend on its neighbours.
+
+    There is one form for each position in a group of three bytes, and one of each for URLs.
+    """
     return tuple(sorted(set(_base64_forms(text.encode("utf-8", "surrogateescape")))))
 
 
 def double_base64_forms(text: str) -> tuple[str, ...]:
-    """What stays the same of ``text`` in base64 that is encoded in base64 again."""
+    """Return the same for base64 that is encoded in base64 again."""
     return tuple(sorted({form for once in base64_forms(text) for form in base64_forms(once)}))
 
 
 @cache
 def _written(character: str) -> str:
-    """A pattern of what a character looks like in URLs, HTML, JSON, in programs, and in one of these within another."""
+    """A pattern of one character as URLs, HTML, JSON and programs write it, also one of these within another."""
     if _ALIKE.fullmatch(character):
         return re.escape(character)
     from html.entities import codepoint2name
@@ -162,29 +167,29 @@ def _base64_forms(value: bytes) -> Iterator[str]:
         yield stable.replace("+", "-").replace("/", "_")
 
 
-# --- what is left of one that was cut ---------------------------------------------------------------
+# --- secrets of which only a part is left --------------------------------------------------------------
 
 
-def is_cut(text: str) -> bool:
-    """Whether somebody left something out of it, and said so."""
-    return any(map(text.__contains__, _CUTS))
+def is_truncated(text: str) -> bool:
+    """Whether the text has a mark where something was cut out of it."""
+    return any(map(text.__contains__, _CUT_MARKS))
 
 
-def halves(text: str, forms: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Where parts of ``forms`` stand in ``text``, because something was cut out of it in their middle."""
+def truncated_spans(text: str, forms: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yield where ``text`` has the beginning of a form before a cut mark, or the end of one after it."""
     forms = tuple(forms)
     for cut in _CUT.finditer(text):
-        found = _BEFORE_CUT.search(text[max(0, cut.start() - _SHORTEST_HALF * 8) : cut.start()])
+        found = _BEFORE_CUT.search(text[max(0, cut.start() - _SHORTEST_PART * 8) : cut.start()])
         end = cut.start() - len(found[0] if found else "")
-        before = text[max(0, end - _LONGEST_HALF) : end]
+        before = text[max(0, end - _LONGEST_PART) : end]
         for form in forms:
-            at = before.rfind(form[:_SHORTEST_HALF])
+            at = before.rfind(form[:_SHORTEST_PART])
             if at >= 0 and form.startswith(before[at:]):
                 yield end - len(before) + at, end
         passed = _AFTER_CUT.match(text, cut.end())
         start = passed.end() if passed else cut.end()
-        after = text[start : start + _LONGEST_HALF]
+        after = text[start : start + _LONGEST_PART]
         for form in forms:
-            at = after.find(form[-_SHORTEST_HALF:])
-            if at >= 0 and form.endswith(after[: at + _SHORTEST_HALF]):
-                yield start, start + at + _SHORTEST_HALF
+            at = after.find(form[-_SHORTEST_PART:])
+            if at >= 0 and form.endswith(after[: at + _SHORTEST_PART]):
+                yield start, start + at + _SHORTEST_PART

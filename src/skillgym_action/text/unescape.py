@@ -1,4 +1,4 @@
-"""A text with its escapes decoded and its broken lines joined, and where each part of that stands in the text."""
+"""A text with its escapes decoded and its broken lines joined, with a map back to places in the original."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import sys
 from bisect import bisect_right
 
-if sys.version_info < (3, 11, 5):  # its own patterns miss matches of "possessive" parts: python/cpython#106052
+if sys.version_info < (3, 11, 5):  # its re misses matches of possessive quantifiers: python/cpython#106052
     import regex as re  # type: ignore[no-redef]
 
 _BACKSLASHES = r"(?:\\|%(?:25)*5[Cc]){1,16}+"
@@ -29,44 +29,43 @@ _NAMES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _BASES = {"decimal": 10, "octal": 8}
 _OF_BYTES = frozenset({"byte", "octal", "percent"})
 _LAST_CODE = 0x10FFFF
-_CONTINUATION = frozenset(map(chr, range(0x80, 0xC0)))  # bytes that do not begin a character
-
-
-_AS_IN_SOURCE, _IN_UTF_8 = -1, -2  # in the place of a part's end
+_CONTINUATION = frozenset(map(chr, range(0x80, 0xC0)))  # bytes of UTF-8 that do not begin a character
+# Values of a part's end, besides an index: its characters are those of the source, or their bytes in UTF-8.
+_AS_IN_SOURCE, _IN_UTF_8 = -1, -2
 _KINDS = {"no_text": _AS_IN_SOURCE, "characters": _IN_UTF_8}
 
 
 class Unescaped:
-    """A text without escapes and line ends. Each of its characters stands for a byte of UTF-8, as in Latin-1."""
+    """A text without escapes and line ends. Each of its characters stands for a byte of UTF-8, as in Latin-1.
+
+    ``lines_alone``: join broken lines, and leave escapes and characters as they are. Takes about a microsecond for each
+    escape, line and run of characters beyond ASCII.
+    """
 
     def __init__(self, text: str, *, lines_alone: bool = False) -> None:
-        """``lines_alone``: join broken lines, and leave escapes and characters as they are.
-
-        Takes about a microsecond for each escape, line and run of characters beyond ASCII.
-        """
         self._starts, self._sources, self._ends = [0], [0], [_AS_IN_SOURCE]  # of each part
-        parts, here, at = [], 0, 0
+        parts, decoded_at, at = [], 0, 0
         for unit in (_LINE_END if lines_alone else _UNIT).finditer(text):
             start, end = unit.span()
             parts += [text[at:start], decoded := _decoded(unit)]
-            here += start - at
+            decoded_at += start - at
             if decoded:
-                self._part(here, start, _KINDS.get(unit.lastgroup or "", end))
-                here += len(decoded)
-            self._part(here, end, _AS_IN_SOURCE)
+                self._add_part(decoded_at, start, _KINDS.get(unit.lastgroup or "", end))
+                decoded_at += len(decoded)
+            self._add_part(decoded_at, end, _AS_IN_SOURCE)
             at = end
         self.text = "".join([*parts, text[at:]])
 
-    def _part(self, start: int, source: int, end: int) -> None:
+    def _add_part(self, start: int, source: int, end: int) -> None:
         self._starts.append(start)
         self._sources.append(source)
         self._ends.append(end)
 
     def source(self, start: int, end: int) -> tuple[int, int]:
-        """The place in the source of what is at ``start`` to ``end`` here; of an escape all."""
-        return self._character(start)[0], self._character(end - 1)[1]
+        """Return the span in the original of ``start`` to ``end`` in ``self.text``. An escape is in it as a whole."""
+        return self._source_of(start)[0], self._source_of(end - 1)[1]
 
-    def _character(self, at: int) -> tuple[int, int]:
+    def _source_of(self, at: int) -> tuple[int, int]:
         part = bisect_right(self._starts, at) - 1
         start, source, end = self._starts[part], self._sources[part], self._ends[part]
         if end >= 0:
@@ -94,7 +93,7 @@ def _decoded(unit: re.Match[str]) -> str:
 
 
 def bytes_of(text: str) -> str:
-    """The bytes of ``text`` in UTF-8, a character each; those that were none stay what they were."""
+    """Return the bytes of ``text`` in UTF-8, one character for each. Surrogate-escaped bytes stay what they were."""
     try:
         return text.encode("utf-8", "surrogateescape").decode("latin-1")
     except UnicodeEncodeError:

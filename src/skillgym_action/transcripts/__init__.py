@@ -1,1 +1,1 @@
-"""Reading what agents printed: events, trouble, skills, file reads, tool calls, tokens and cost."""
+"""What agents printed: parsers of events, failures, skills, file reads, tool calls, tokens and prices."""

@@ -1,4 +1,4 @@
-"""What adapters of agents share: reading the lines an agent printed, from which a transcript grows."""
+"""The parser that adapters of agents extend: from lines of JSON that an agent printed to a transcript."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from skillgym_action.limits import MAX_TRANSCRIPT_CHARACTERS, MAX_TRANSCRIPT_EVENTS
 from skillgym_action.model.session_report import (
     Command,
     Cost,
@@ -20,7 +21,7 @@ from skillgym_action.model.session_report import (
     Trouble,
     Usage,
 )
-from skillgym_action.transcripts.lenient_json import object_in, shortened
+from skillgym_action.transcripts.lenient_json import json_object, shortened
 from skillgym_action.transcripts.trouble_signs import brief, crashed, kind_of_text, unfinished
 
 if TYPE_CHECKING:
@@ -28,49 +29,45 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.session import Capture, Output
     from skillgym_action.model.session_report import Event
-    from skillgym_action.transcripts.lenient_json import Loose
+    from skillgym_action.transcripts.lenient_json import LenientJson
 
 Effect = Command | FileRead | FileWrite | SkillSignal
-# More of a session is not held in memory. Whoever prints more has run wild.
-MOST_EVENTS = 20_000
-MOST_TEXT = 8_000_000  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A tool call that waits for its result: its tool, and where its effects are in the log."""
+    """A tool call without its result yet. ``effects``: indices of the events that are its effects."""
 
     tool: str | None = None
     effects: range = range(0)
 
 
 class Events:
-    """Events in the order they came, as many as there is room for."""
+    """Events in their order, up to the limits of a transcript. ``full``: at least one event was dropped."""
 
     def __init__(self) -> None:
-        """None yet."""
         self.kept: list[Event | None] = []
-        self._room = MOST_TEXT
+        self._remaining = MAX_TRANSCRIPT_CHARACTERS
         self.full = False
 
     def add(self, event: Event) -> bool:
-        """Keep it; False when there is no room."""
-        self._room -= _size(event)
-        self.full = self.full or self._room < 0 or len(self.kept) >= MOST_EVENTS
+        """Add an event; return False when it was dropped."""
+        self._remaining -= _size(event)
+        self.full = self.full or self._remaining < 0 or len(self.kept) >= MAX_TRANSCRIPT_EVENTS
         if not self.full:
             self.kept.append(event)
         return not self.full
 
     def trouble(self) -> Trouble | None:
-        """Nobody can judge what nobody has seen."""
+        """Return the trouble of an incomplete transcript, which cannot be judged."""
         if not self.full:
             return None
-        message = f"more than {MOST_EVENTS:,} events or {MOST_TEXT:,} characters: too much to be judged"
-        return Trouble(kind="collection", message=message)
+        limits = f"{MAX_TRANSCRIPT_EVENTS:,} events or {MAX_TRANSCRIPT_CHARACTERS:,} characters"
+        return Trouble(kind="collection", message=f"more than {limits}: too much to be judged")
 
 
 def _size(event: Event) -> int:
-    """About as many characters as an event holds."""
+    """Characters in an event, roughly."""
     match event:
         case Message(text=text) | ToolResult(output=text) | Raw(line=text) | Command(command=text):
             return len(text)
@@ -81,88 +78,87 @@ def _size(event: Event) -> int:
 
 
 class EventLog:
-    """Events in the order they were told. ``at`` is a time in ISO 8601.
+    """Events in the order the agent reported them. ``at`` is a time in ISO 8601.
 
-    A tool call becomes the call, its effects and its result. The effects of a tool that failed are taken back, but for
-    a command: it did run.
+    A tool call becomes an event for the call, one for each effect and one for the result. When a tool fails, its
+    effects are removed, except for commands: they did run.
     """
 
     def __init__(self) -> None:
-        """Nothing has been told yet."""
-        self.room = Events()
-        self._events = self.room.kept
+        self.bounded = Events()
+        self._events = self.bounded.kept
         self._calls: dict[str, _Call] = {}
-        self._last_words: int | None = None
+        self._last_message: int | None = None
 
-    def keep(self, line: str) -> None:
-        """A line whose meaning is not known."""
-        self.room.add(Raw(line=shortened(line)))
+    def raw_line(self, line: str) -> None:
+        """Add a line whose meaning is not known."""
+        self.bounded.add(Raw(line=shortened(line)))
 
-    def user(self, text: str, at: str | None = None) -> None:
-        """Words of the user."""
-        self.room.add(Message(role="user", text=text, at=at))
+    def user_message(self, text: str, at: str | None = None) -> None:
+        """Add a message of the user."""
+        self.bounded.add(Message(role="user", text=text, at=at))
 
-    def thought(self, text: str, at: str | None = None) -> None:
-        """Thoughts of the model."""
-        self.room.add(Message(role="assistant", phase="thinking", text=text, at=at))
+    def thinking(self, text: str, at: str | None = None) -> None:
+        """Add thoughts of the model."""
+        self.bounded.add(Message(role="assistant", phase="thinking", text=text, at=at))
 
-    def words(self, text: str, at: str | None = None, *, main: bool = True) -> None:
-        """Words of the model. Those of the main agent that no tool call follows are its final ones."""
-        if self.room.add(Message(role="assistant", phase="commentary", text=text, at=at)) and main:
-            self._last_words = len(self._events) - 1
+    def assistant_message(self, text: str, at: str | None = None, *, main: bool = True) -> None:
+        """Add a message of the model. The last one of the main agent is its final answer unless a call follows."""
+        if self.bounded.add(Message(role="assistant", phase="commentary", text=text, at=at)) and main:
+            self._last_message = len(self._events) - 1
 
     def call(self, key: str, tool: str, args: object, effects: Iterable[Effect] = (), at: str | None = None) -> None:
-        """A tool call, and what it will have done if it does not fail; ``key`` leads its result here."""
-        self._last_words = None
-        if not self.room.add(ToolCall(tool=tool, args=args, at=at)):
+        """Add a tool call, and its effects if it succeeds. ``key``: the id that its result refers to."""
+        self._last_message = None
+        if not self.bounded.add(ToolCall(tool=tool, args=args, at=at)):
             return
         start = len(self._events)
         for effect in effects:
-            self.room.add(replace(effect, at=at))
+            self.bounded.add(replace(effect, at=at))
         self._calls[key] = _Call(tool, range(start, len(self._events)))
 
     def called(self, key: str) -> bool:
-        """Whether there was a call of that key."""
+        """Whether a call with that key was added."""
         return key in self._calls
 
     def result(
         self, key: str, output: str, *, failed: bool = False, exit_code: int | None = None, at: str | None = None
     ) -> None:
-        """What a tool answered; ``exit_code`` is that of a command."""
+        """Add the result of a tool. ``exit_code``: of a command."""
         call = self._calls.get(key, _Call())
-        for place in call.effects:
-            effect = self._events[place]
+        for index in call.effects:
+            effect = self._events[index]
             if isinstance(effect, Command):
-                self._events[place] = replace(effect, exit_code=exit_code)
+                self._events[index] = replace(effect, exit_code=exit_code)
             elif failed:
-                self._events[place] = None
-        self.room.add(ToolResult(tool=call.tool, output=output, at=at))
+                self._events[index] = None
+        self.bounded.add(ToolResult(tool=call.tool, output=output, at=at))
 
     def events(self) -> tuple[Event, ...]:
-        """All of them, the final words marked as such."""
+        """Return all events, with the final answer marked."""
         events = list(self._events)
-        if self._last_words is not None and isinstance(last := events[self._last_words], Message):
-            events[self._last_words] = replace(last, phase="final")
+        if self._last_message is not None and isinstance(last := events[self._last_message], Message):
+            events[self._last_message] = replace(last, phase="final")
         return tuple(event for event in events if event is not None)
 
 
 class _Rounds(dict[str, Usage]):
-    """Of a session that has run wild only the first ones."""
+    """Tokens by model round, of the first rounds only: a session out of control may have any number."""
 
     def __setitem__(self, key: str, usage: Usage) -> None:
-        if key in self or len(self) < MOST_EVENTS:
+        if key in self or len(self) < MAX_TRANSCRIPT_EVENTS:
             super().__setitem__(key, usage)
 
 
 @dataclass
-class Reading(ABC):
-    """What has been read of a session so far. An adapter's own class says what a line means.
+class TranscriptParser(ABC):
+    """Builds a transcript from an agent's output. Subclasses know what a line means.
 
-    ``rounds``: the tokens of each model round by its id; ``usage``: their total, where the agent tells one.
-    ``complete``: the agent said that it has ended. ``usd``: what it says it cost.
+    ``rounds``: tokens of each model round by its id; ``usage``: their total, if the agent reports one; ``usd``: the
+    cost that it reports. ``complete``: the agent reported that it has ended.
     """
 
-    # How lines begin that only repeat what others tell; they may be many, and are not even parsed.
+    # Beginnings of lines that only repeat what other lines contain; they can be many, and are not parsed.
     NOISE: ClassVar[tuple[str, ...]] = ()
 
     log: EventLog = field(default_factory=EventLog)
@@ -179,25 +175,25 @@ class Reading(ABC):
     failure: Trouble | None = None
 
     @abstractmethod
-    def take(self, said: Loose) -> bool:
-        """Take the object of one line; False when its meaning is not known."""
+    def take(self, event: LenientJson) -> bool:
+        """Parse the object of one line; return False when its meaning is not known."""
 
     def read(self, output: Output) -> None:
-        """Take all lines but noise; those that hold no object, or an unknown one, are kept."""
+        """Parse all lines except noise. Lines without an object, or with an unknown one, become raw events."""
         for line in output.lines():
             if self.NOISE and line.startswith(self.NOISE):
                 continue
-            said = object_in(line)
-            if line.strip() and (said is None or not self.take(said)):
-                self.log.keep(line)
+            event = json_object(line)
+            if line.strip() and (event is None or not self.take(event)):
+                self.log.raw_line(line)
 
     def fail(self, message: str, kind: str | None = None, *, retry_after: float | None = None) -> None:
-        """The session failed, in the agent's own words; without a kind, they tell it."""
+        """Record that the session failed. Without ``kind``, the kind is found by the agent's message."""
         kind = kind or kind_of_text(message) or "runner-crash"
         self.failure = Trouble(kind=kind, message=brief(message), retry_after=retry_after)
 
     def transcript(self, capture: Capture) -> Transcript:
-        """All that was read. How the process ended is evidence only where the agent said nothing."""
+        """Return the transcript. How the process ended decides its trouble only if the agent reported none."""
         return Transcript(
             events=self.log.events(),
             final_output=self.final_output,
@@ -210,12 +206,12 @@ class Reading(ABC):
             skills=self.skills,
             trouble=self.failure
             or (crashed(capture) if self.complete else unfinished(capture))
-            or self.log.room.trouble(),
+            or self.log.bounded.trouble(),
         )
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """Sums of what is known; None where nothing is."""
+    """Return the sums of all known numbers; None where no number is known."""
     usages = tuple(usages)
     return Usage(
         input_tokens=total(usage.input_tokens for usage in usages),
@@ -226,6 +222,6 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 
 
 def total(numbers: Iterable[int | None]) -> int | None:
-    """The sum of what is known; None when nothing is."""
+    """Return the sum of all known numbers; None when none is known."""
     known = [number for number in numbers if number is not None]
     return sum(known) if known else None

@@ -1,4 +1,4 @@
-"""Which files a shell command reads, as far as its text shows; many agents read files that way only."""
+"""Which files a shell command reads, as far as its text shows. Many agents read files only with commands."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_PARSED_COMMAND_CHARACTERS, MAX_SHELL_NESTING
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-COMMAND_LIMIT = 16 * 1024
-NESTING_LIMIT = 3
 TOKEN = re.compile(
     r"""(?P<blank>[ \t\r]+|\\\n)
       | (?P<redirect>\d*(?:<<<|<<-?|<>|<|>>|>\||>|&>>?)&?)
@@ -26,8 +26,8 @@ ASSIGNMENT = re.compile(r"\w+=")
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "fish"})
 PREFIXES = frozenset({"env", "command", "exec", "sudo", "time", "nohup"})
 
-# Readers: how many leading arguments are no files (a script, a pattern), which options give that argument instead,
-# and which other options take the next word as their value.
+# Programs that read files: how many leading arguments are not files but a script or a pattern, which options give
+# that argument instead, and which other options take the next word as their value.
 READERS: dict[str, tuple[int, frozenset[str], frozenset[str]]] = {
     **dict.fromkeys(("cat", "less", "more", "nl", "tac"), (0, frozenset(), frozenset())),
     **dict.fromkeys(("bat", "batcat"), (0, frozenset(), frozenset({"-l", "-r", "--language", "--line-range"}))),
@@ -42,8 +42,8 @@ READERS: dict[str, tuple[int, frozenset[str], frozenset[str]]] = {
 
 
 def files_read(command: str) -> tuple[str, ...]:
-    """Paths as the command writes them, joined to a ``cd`` before them; patterns and variables are left out."""
-    return tuple(dict.fromkeys(_files(command[:COMMAND_LIMIT], NESTING_LIMIT)))
+    """Return paths as the command writes them, joined to a ``cd`` before them, without patterns and variables."""
+    return tuple(dict.fromkeys(_files(command[:MAX_PARSED_COMMAND_CHARACTERS], MAX_SHELL_NESTING)))
 
 
 def _files(command: str, nesting: int) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _simple_commands(command: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _program(words: list[str]) -> tuple[str, list[str]]:
-    """The program's name without its folder, and its arguments; assignments and prefixes such as ``env`` left out."""
+    """The program's name without its folder, and its arguments, without assignments and prefixes such as ``env``."""
     for index, word in enumerate(words):
         if not ASSIGNMENT.match(word) and posixpath.basename(word) not in PREFIXES:
             return posixpath.basename(word), words[index + 1 :]

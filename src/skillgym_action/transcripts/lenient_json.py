@@ -1,40 +1,41 @@
-"""JSON that promises nothing: what foreign programs print, read without ever raising."""
+"""JSON of other programs, which may lack any field or have it with any type; reading it raises nothing."""
 
 from __future__ import annotations
 
 import json
 import math
 
-TEXT_LIMIT = 256 * 1024
-DEPTH_LIMIT = 64
+from skillgym_action.limits import MAX_JSON_DEPTH, MAX_JSON_TEXT_CHARACTERS
 
 
-class Loose:
-    """A JSON object whose fields may be missing or of any type; a path of keys leads to a field."""
+class LenientJson:
+    """A JSON object whose fields may be missing or of any type. Methods take the path of keys to a field.
+
+    A value that is not an object has no fields.
+    """
 
     def __init__(self, value: object) -> None:
-        """Anything that is no object has no fields."""
         self.value = value if isinstance(value, dict) else {}
 
     def at(self, *path: str) -> object:
-        """The value at a path, whatever it is; None where there is none."""
+        """Return the value at a path, of any type; None if there is none."""
         value: object = self.value
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
         return value
 
     def text(self, *path: str) -> str | None:
-        """A string."""
+        """Return a string; None for anything else."""
         value = self.at(*path)
         return value if isinstance(value, str) else None
 
     def texts(self, *path: str) -> tuple[str, ...]:
-        """The strings of a list."""
+        """Return the strings of a list."""
         value = self.at(*path)
         return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
     def amount(self, *path: str) -> float | None:
-        """A finite number that is not negative."""
+        """Return a finite number that is not negative; None for anything else."""
         value = self.at(*path)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
@@ -44,7 +45,7 @@ class Loose:
             return None
 
     def count(self, *path: str) -> int | None:
-        """A whole number that is not negative."""
+        """Return a whole number that is not negative; None for anything else."""
         value = self.amount(*path)
         return None if value is None or value != int(value) else int(value)
 
@@ -52,21 +53,22 @@ class Loose:
         """Whether the value is ``true``."""
         return self.at(*path) is True
 
-    def child(self, *path: str) -> Loose:
-        """An object; one without fields where there is none."""
-        return Loose(self.at(*path))
+    def child(self, *path: str) -> LenientJson:
+        """Return an object; one without fields if there is none."""
+        return LenientJson(self.at(*path))
 
-    def children(self, *path: str) -> tuple[Loose, ...]:
-        """The objects of a list, or the values of an object that are objects."""
+    def children(self, *path: str) -> tuple[LenientJson, ...]:
+        """Return the objects of a list, or the values of an object that are objects."""
         value = self.at(*path)
         values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        return tuple(Loose(item) for item in values if isinstance(item, dict))
+        return tuple(LenientJson(item) for item in values if isinstance(item, dict))
 
 
-def object_in(line: str) -> Loose | None:
-    """The JSON object a line holds; None for anything else.
+def json_object(line: str) -> LenientJson | None:
+    """Return the JSON object in a line; None for anything else.
 
-    Strings are shortened to ``TEXT_LIMIT`` characters and made encodable; what lies deeper than ``DEPTH_LIMIT`` is cut.
+    Strings are shortened to ``MAX_JSON_TEXT_CHARACTERS`` and made encodable; values deeper than ``MAX_JSON_DEPTH`` are
+    cut.
     """
     try:
         value = json.loads(line)
@@ -74,21 +76,21 @@ def object_in(line: str) -> Loose | None:
         return None
     if not isinstance(value, dict):
         return None
-    return Loose(value if _is_modest(line) else _bounded(value, DEPTH_LIMIT))
+    return LenientJson(value if _is_within_limits(line) else _bounded(value, MAX_JSON_DEPTH))
 
 
-def _is_modest(line: str) -> bool:
-    """Whether nothing in it can be too long, too deep, or not encodable: most lines by far."""
+def _is_within_limits(line: str) -> bool:
+    """Whether nothing in the line can be too long, too deep or not encodable. True of nearly all lines."""
     return (
-        len(line) <= TEXT_LIMIT
+        len(line) <= MAX_JSON_TEXT_CHARACTERS
         and line.isascii()
         and "\\u" not in line
-        and line.count("{") + line.count("[") <= DEPTH_LIMIT
+        and line.count("{") + line.count("[") <= MAX_JSON_DEPTH
     )
 
 
-def shortened(text: str, limit: int = TEXT_LIMIT) -> str:
-    """The text, or its beginning and a note of how much is missing; lone surrogates are replaced."""
+def shortened(text: str, limit: int = MAX_JSON_TEXT_CHARACTERS) -> str:
+    """Return the text, or its beginning and a note of how much is missing. Lone surrogates are replaced."""
     if len(text) <= limit and text.isascii():
         return text
     kept = text[:limit].encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""What tokens cost: by the user's own prices, or by the table that comes with genai-prices; nothing is fetched."""
+"""The cost of tokens, by the user's prices or the table in the package genai-prices. Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from skillgym_action.model.session_report import Price, Usage
 
 MILLION = 1_000_000
-NONE_OF_OURS: Mapping[str, Price] = MappingProxyType({})
+NO_PRICES: Mapping[str, Price] = MappingProxyType({})
 
 
-def cost_usd(model: str, usage: Usage, own: Mapping[str, Price] = NONE_OF_OURS) -> float | None:
-    """US dollars; None when the model or the tokens are not known.
+def cost_usd(model: str, usage: Usage, user_prices: Mapping[str, Price] = NO_PRICES) -> float | None:
+    """Return US dollars; None when the model or the tokens are not known.
 
-    ``model`` may name its provider (``openai/gpt-5``); ``own``: the user's prices, by model. Input written to a cache
-    is priced as plain input: a slight underestimate.
+    ``model`` may name its provider (``openai/gpt-5``); ``user_prices``: by model. Input written to a cache
+    is priced as plain input, which is slightly too low.
     """
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
-    if price := price_of(model, own):
+    if price := price_of(model, user_prices):
         cached = min(usage.cache_tokens or 0, usage.input_tokens)
         fresh, written = usage.input_tokens - cached, usage.output_tokens + (usage.reasoning_tokens or 0)
         of_cached = price.input if price.cached is None else price.cached
@@ -44,6 +44,6 @@ def cost_usd(model: str, usage: Usage, own: Mapping[str, Price] = NONE_OF_OURS) 
     return None
 
 
-def price_of(model: str, own: Mapping[str, Price]) -> Price | None:
-    """The user's price, for the model with its provider or without."""
-    return own.get(model) or own.get(model.rpartition("/")[2])
+def price_of(model: str, user_prices: Mapping[str, Price]) -> Price | None:
+    """Return the user's price for the model, named with its provider or without."""
+    return user_prices.get(model) or user_prices.get(model.rpartition("/")[2])

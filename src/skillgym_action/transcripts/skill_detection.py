@@ -1,6 +1,6 @@
-"""Which skills a session used, how sure we are, and what shows it.
+"""Which skills a session used, with which confidence, and the evidence.
 
-explicit: a skill tool named it; strong: its SKILL.md was read, or the assistant says that it uses it;
+explicit: a skill tool named it; strong: its SKILL.md was read, or the assistant wrote that it uses it;
 medium: another file of its folder was read; weak: it is only mentioned.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
+from skillgym_action.limits import MAX_SKILL_EVIDENCE
 from skillgym_action.model.session_report import Message, SkillDetection, SkillSignal
 
 if TYPE_CHECKING:
@@ -18,14 +19,13 @@ if TYPE_CHECKING:
 
 Confidence = Literal["explicit", "strong", "medium", "weak"]
 STRONGEST_FIRST: tuple[Confidence, ...] = ("explicit", "strong", "medium", "weak")
-EVIDENCE_LIMIT = 5
 SKILL_FILE = "SKILL.md"
 IN_SKILL_FOLDER = re.compile(r"(?:^|/)\.[^/]+/(?:[^/]+/)*skills/(?P<skill>[^/]+)/[^/]")
 USING = r"(?<!not )(?<!without )\b(?:using|I['\u2019]ll use|I will use|let me use|I used|loading|following|applying)"
 
 
 def skill_of(path: str) -> str | None:
-    """The skill a file belongs to: by the folder its SKILL.md lies in, or as ``.agent/skills/NAME/…``."""
+    """Return the skill a file belongs to: the folder of SKILL.md, or NAME in ``.agent/skills/NAME/…``; else None."""
     folder, _, name = path.rpartition("/")
     if name == SKILL_FILE and folder.rpartition("/")[2]:
         return folder.rpartition("/")[2]
@@ -36,7 +36,10 @@ def skill_of(path: str) -> str | None:
 def detected_skills(
     events: Iterable[Event], reads: Mapping[str, str], available: Iterable[str]
 ) -> tuple[SkillDetection, ...]:
-    """``reads``: path, seen from the workspace -> how it was read; ``available``: skills the agent said it has."""
+    """Return a detection for each skill with evidence.
+
+    ``reads``: path relative to the workspace -> how it was read; ``available``: skills that the agent listed.
+    """
     events = tuple(events)
     signs = [*_explicit(events), *_from_files(reads)]
     names = sorted({*available, *(skill for skill, _, _ in signs)})
@@ -50,7 +53,7 @@ Sign = tuple[str, Confidence, str]
 def _detection(skill: str, signs: Iterable[Sign]) -> SkillDetection:
     own = [(confidence, evidence) for name, confidence, evidence in signs if name == skill]
     strongest = min((confidence for confidence, _ in own), key=STRONGEST_FIRST.index)
-    evidence = tuple(dict.fromkeys(evidence for _, evidence in own))[:EVIDENCE_LIMIT]
+    evidence = tuple(dict.fromkeys(evidence for _, evidence in own))[:MAX_SKILL_EVIDENCE]
     return SkillDetection(skill=skill, confidence=strongest, evidence=evidence)
 
 
@@ -67,13 +70,13 @@ def _from_files(reads: Mapping[str, str]) -> Iterator[Sign]:
 
 
 def _from_messages(events: Iterable[Event], names: Iterable[str]) -> Iterator[Sign]:
-    said = [event for event in events if isinstance(event, Message) and event.role == "assistant"]
+    messages = [event for event in events if isinstance(event, Message) and event.role == "assistant"]
     for name in names:
         quoted = rf"[`'\"*]*{re.escape(name)}[`'\"*]*"
         named = rf"(?<![\w-])(?:{quoted}\s+skill\b|skill:?\s+{quoted}(?![\w-]))"
         using = re.compile(rf"{USING}\s+(?:the\s+|my\s+)?{named}", re.IGNORECASE)
         mention = re.compile(named, re.IGNORECASE)
-        for message in said:
+        for message in messages:
             if message.phase != "thinking" and (found := using.search(message.text)):
                 yield name, "strong", f"said: {found[0]}"
             elif found := mention.search(message.text):

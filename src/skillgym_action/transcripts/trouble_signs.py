@@ -1,6 +1,6 @@
-"""How trouble is recognised: from how a process ended, from an HTTP status, from the words of an error message.
+"""The kind of a failure: by how a process ended, by an HTTP status, by the words of an error message.
 
-Only ever applied to what an agent reports as its own error, never to what a model or a tool said.
+Only for what an agent reports as its own error, never for what a model or a tool wrote.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import re
 import signal
 from http import HTTPStatus
 
+from skillgym_action.limits import MAX_ERROR_CHARACTERS, MAX_STDERR_CHARACTERS
 from skillgym_action.model.session import Capture, Ending
 from skillgym_action.model.session_report import Trouble
 
-MESSAGE_LIMIT = 500
 SHELL_SIGNAL = 128  # a shell adds it to the number of the signal
 STATUS = re.compile(r"(?:^|(?:api error|https?|status(?:[ _]?code)?|error)\W{0,4})([45]\d\d)\b", re.IGNORECASE)
 STATUSES = {401: "auth", 403: "auth", 404: "model-rejected", 408: "provider", 429: "rate-limit", 529: "rate-limit"}
@@ -42,21 +42,21 @@ WORDS = tuple(
 
 
 def kind_of_status(status: int | None) -> str | None:
-    """The kind an HTTP status stands for; None when it is no error status."""
+    """Return the kind of an HTTP status; None when it is not an error."""
     if status is None or status < HTTPStatus.BAD_REQUEST:
         return None
     return STATUSES.get(status, "provider" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "runner-crash")
 
 
 def kind_of_text(text: str) -> str | None:
-    """The kind an error message tells of; None when its words are not known."""
+    """Return the kind of an error message; None when its words are not known."""
     by_words = next((kind for kind, words in WORDS if words.search(text)), None)
     status = STATUS.search(text)
     return by_words or (kind_of_status(int(status[1])) if status else None)
 
 
 def trouble_of_signal(code: int | None) -> Trouble | None:
-    """The limit that a process with this exit code was ended by, if any; also where a shell says how another ended.
+    """Return the trouble of a process that a resource limit ended, by its exit code or that of a shell around it.
 
     The kernel sends SIGXFSZ to a process that writes beyond the largest size of a file.
     """
@@ -67,7 +67,7 @@ def trouble_of_signal(code: int | None) -> Trouble | None:
 
 
 def crashed(capture: Capture) -> Trouble | None:
-    """A process that ended by a signal nobody of us sent, or with a code other than 0."""
+    """Return the trouble of a process that ended with a code other than 0, or by a signal not sent by the tool."""
     code = capture.exit_code
     if capture.ending in (Ending.SIGNALLED, Ending.EXITED) and (limit := trouble_of_signal(code)):
         return limit
@@ -79,20 +79,20 @@ def crashed(capture: Capture) -> Trouble | None:
 
 
 def unfinished(capture: Capture) -> Trouble:
-    """Why a process ended without the result it should have printed, by what it wrote to stderr."""
-    kind = kind_of_text(capture.stderr.tail(4096))
+    """Return the trouble of a process that printed no result; its kind is found by the end of stderr."""
+    kind = kind_of_text(capture.stderr.tail(MAX_STDERR_CHARACTERS))
     crash = crashed(capture) or Trouble(kind="runner-crash", message=_with_stderr("ended without a result", capture))
     return Trouble(kind=kind or "runner-crash", message=crash.message)
 
 
 def brief(message: str) -> str:
-    """An error message as one line of bounded length."""
+    """Return an error message as one line of bounded length."""
     line = " ".join(message.split())
-    return line if len(line) <= MESSAGE_LIMIT else f"{line[:MESSAGE_LIMIT]} …"
+    return line if len(line) <= MAX_ERROR_CHARACTERS else f"{line[:MAX_ERROR_CHARACTERS]} …"
 
 
 def _with_stderr(what: str, capture: Capture) -> str:
-    stderr = brief(capture.stderr.tail(MESSAGE_LIMIT))
+    stderr = brief(capture.stderr.tail(MAX_ERROR_CHARACTERS))
     return f"{what}: {stderr}" if stderr else what
 
 

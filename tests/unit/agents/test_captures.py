@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from captured import AGENTS, FOLDER, RECORDED, lines_of, recorded_report, report_of
 from sessions import Printed, capture_of, session_with
 from skillgym_action.agents import agent_named
+from skillgym_action.limits import MAX_TRANSCRIPT_EVENTS
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.session import AgentConfig, Capture, Ending
 from skillgym_action.model.session_report import Raw
 from skillgym_action.processes.outputs import OutputFile
-from skillgym_action.transcripts.agent_output import MOST_EVENTS
 
 by_agent = pytest.mark.parametrize("agent", AGENTS)
 
@@ -162,7 +162,7 @@ def test_what_nobody_can_hold_is_not_judged(tmp_path, agent):
     }
     ends = {"claude-code": {"type": "result", "subtype": "success", "is_error": False, "result": "done"},
             "command": {"type": "session", "finalOutput": "done"}}  # fmt: skip
-    lines = [json.dumps(words[agent])] * (MOST_EVENTS + 1) + [json.dumps(ends[agent])]
+    lines = [json.dumps(words[agent])] * (MAX_TRANSCRIPT_EVENTS + 1) + [json.dumps(ends[agent])]
     (tmp_path / "out").write_text("\n".join(lines))
     (tmp_path / "err").touch()
     capture = Capture(
@@ -175,7 +175,7 @@ def test_what_nobody_can_hold_is_not_judged(tmp_path, agent):
     adapter = agent_named(agent)
     session = session_with(AgentConfig(type=agent, output="events"))
     transcript = adapter.transcript(capture, session)
-    assert len(transcript.events) == MOST_EVENTS
+    assert len(transcript.events) == MAX_TRANSCRIPT_EVENTS
     assert transcript.final_output == "done"
     trouble = adapter.trouble(capture, transcript)
     assert trouble is not None

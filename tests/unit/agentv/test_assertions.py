@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentv_subject import HERE, call, graded, loaded, said, session, where
+from agentv_context import HERE, call, entry_context, graded, loaded, said, session
 from skillgym_action.agentv.assertions import assertion_of
 from skillgym_action.agentv.grader_context import Task
 from skillgym_action.model.errors import SuiteError
@@ -114,7 +114,7 @@ FIGURES = [
         {"type": "execution-metrics", "max_llm_calls": 2},
         session("b", said("a"), turns=3),
         0,
-        id="model calls are what the agent tells",
+        id="model calls are what the agent reports",
     ),
     pytest.param({"type": "execution-metrics", "max_llm_calls": 0}, session("b"), 0, id="an answer is a model call"),
     pytest.param(
@@ -545,7 +545,7 @@ NAMES = [
 
 @pytest.mark.parametrize(("entry", "name"), NAMES)
 def test_an_assertion_without_a_name_is_called_as_agentv_calls_it(entry, name):
-    assert assertion_of(entry, where()).name == name
+    assert assertion_of(entry, entry_context()).name == name
 
 
 # --- what is wrong ----------------------------------------------------------------------------------
@@ -559,7 +559,7 @@ WRONG = [
         {"type": "contain", "value": "x"},
         ".type",
         "there is no assertion of the type 'contain'",
-        id="a type nobody knows",
+        id="an unknown type",
     ),
     pytest.param({"type": "llm-judge"}, ".type", "there is no assertion of the type 'llm-judge'", id="an old type"),
     pytest.param({"type": "contains"}, "", "value is missing: a text that is not empty", id="no value"),
@@ -677,18 +677,18 @@ WRONG = [
 @pytest.mark.parametrize(("entry", "place", "message"), WRONG)
 def test_what_is_wrong_is_an_error_with_its_place(entry, place, message):
     with pytest.raises(SuiteError) as raised:
-        assertion_of(entry, where())
+        assertion_of(entry, entry_context())
     (problem,) = raised.value.problems
     assert (problem.message, problem.key_path, problem.location) == (message, f"assertions[0]{place}", HERE)
 
 
 def test_an_error_says_what_was_probably_meant():
     with pytest.raises(SuiteError, match="did you mean 'contains'"):
-        assertion_of({"type": "contian", "value": "x"}, where())
+        assertion_of({"type": "contian", "value": "x"}, entry_context())
     with pytest.raises(SuiteError, match="did you mean 'weight'"):
-        assertion_of({**YES, "wieght": 2}, where())
+        assertion_of({**YES, "wieght": 2}, entry_context())
     with pytest.raises(SuiteError, match="write code-grader"):
-        assertion_of({"type": "code_judge"}, where())
+        assertion_of({"type": "code_judge"}, entry_context())
 
 
 def test_keys_that_are_like_no_other_are_their_author_s_own():

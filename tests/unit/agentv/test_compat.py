@@ -1,4 +1,4 @@
-"""``--agentv-compat``: AgentV's own numbers where we differ from them on purpose, beside ours without it."""
+"""``--agentv-compat``: AgentV's own numbers where the default differs on purpose."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from agentv_context import entry_context, fake_context, real_processes
 from agentv_files import case, suite_text
-from agentv_subject import desk, door, where
 from scratch import repository, run_in, skillgym
 from skillgym_action.agentv.assertions import assertion_of
 
@@ -50,18 +50,19 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("stdout", "code", "theirs", "ours"), ANSWERS)
-def test_what_a_program_says(tmp_path, stdout, code, theirs, ours):
+@pytest.mark.parametrize(("stdout", "code", "of_agentv", "default"), ANSWERS)
+def test_what_a_program_says(tmp_path, stdout, code, of_agentv, default):
     entry = {
         "type": "code-grader",
         "command": [sys.executable, "-c", f"import sys; print({stdout!r}); sys.exit({code})"],
     }
-    with door() as processes:
-        context = desk(tmp_path, processes)
+    with real_processes() as processes:
+        context = fake_context(tmp_path, processes)
         scores = [
-            assertion_of(entry, where(tmp_path, compat=compat)).judge(context)[0].score for compat in (True, False)
+            assertion_of(entry, entry_context(tmp_path, compat=compat)).judge(context)[0].score
+            for compat in (True, False)
         ]
-    assert scores == [theirs, ours]
+    assert scores == [of_agentv, default]
 
 
 @pytest.mark.parametrize(
@@ -74,9 +75,11 @@ def test_what_a_program_says(tmp_path, stdout, code, theirs, ours):
     ],
 )
 def test_a_program_that_fails_says_no(tmp_path, command, why):
-    with door() as processes:
-        at = where(tmp_path, compat=True)
-        (outcome,) = assertion_of({"type": "code-grader", "command": command}, at).judge(desk(tmp_path, processes))
+    with real_processes() as processes:
+        at = entry_context(tmp_path, compat=True)
+        (outcome,) = assertion_of({"type": "code-grader", "command": command}, at).judge(
+            fake_context(tmp_path, processes)
+        )
     assert (outcome.score, outcome.passed, outcome.trouble) == (0, False, None)
     assert outcome.explanation.startswith(why)
 
@@ -89,20 +92,20 @@ def seen(text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("workspace", "theirs", "ours"),
+    ("workspace", "of_agentv", "default"),
     [
-        pytest.param({"hooks": {}}, ["x", "x x"], ["x", "x"], id="shared unless somebody says otherwise"),
+        pytest.param({"hooks": {}}, ["x", "x x"], ["x", "x"], id="shared by default"),
         pytest.param({"isolation": "per_test"}, ["x", "x"], ["x", "x"], id="per_test"),
         pytest.param({"isolation": "shared"}, ["x", "x x"], ["x", "x x"], id="shared"),
     ],
 )
-def test_the_workspace_of_a_suite(tmp_path, workspace, theirs, ours):
+def test_the_workspace_of_a_suite(tmp_path, workspace, of_agentv, default):
     files = {"e/EVAL.yaml": suite_text(case("a"), case("b"), workspace=workspace)}
     found = [
         [" ".join(result.final_output.split()) for result in ran(tmp_path / str(compat), files, compat=compat).results]
         for compat in (True, False)
     ]
-    assert found == [theirs, ours]
+    assert found == [of_agentv, default]
 
 
 def test_a_workspace_beside_the_first_case_is_everybody_s(tmp_path):
@@ -149,14 +152,14 @@ def test_graders_see_the_workspace_after_or_before_the_hooks_that_come_last(tmp_
 
 def test_graders_are_told_what_the_agent_changed_all_the_same(tmp_path):
     hooks = {"after_each": hook('rm "$SKILLGYM_WORKSPACE/log"; touch "$SKILLGYM_WORKSPACE/other"')}
-    told = [
+    assertions = [
         {
             "type": "code-grader",
             "command": ["sh", "-c", "cat > payload; grep -q '+x' payload && ! grep -q other payload"],
         }
     ]
     workspace = {"hooks": hooks, "isolation": "per_test"}
-    files = {"e/EVAL.yaml": suite_text(case(assertions=told), workspace=workspace)}
+    files = {"e/EVAL.yaml": suite_text(case(assertions=assertions), workspace=workspace)}
     assert [str(result.status) for result in ran(tmp_path, files, compat=True).results] == ["passed"]
 
 
@@ -179,7 +182,7 @@ def test_each_hook_is_run_once(tmp_path, compat):
 @pytest.mark.parametrize(
     ("arguments", "environment", "score"),
     [
-        pytest.param([], {}, 0.4, id="ours"),
+        pytest.param([], {}, 0.4, id="default"),
         pytest.param(["--agentv-compat"], {}, 1, id="the option"),
         pytest.param([], {"SKILLGYM_AGENTV_COMPAT": "true"}, 1, id="its twin"),
     ],

@@ -1,4 +1,4 @@
-"""AgentV's graders that are programs: what they are told, what their answers mean, and what becomes of bad ones."""
+"""AgentV's graders that are programs: their stdin, what their answers mean, and what becomes of bad ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from agentv_subject import HERE, call, desk, door, said, where
+from agentv_context import HERE, call, entry_context, fake_context, real_processes, said
 from scratch import written
 from skillgym_action.agentv.assertions import assertion_of, assertions_of
 from skillgym_action.agentv.grader_context import Task
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Processes]:
-    with door() as opened:
+    with real_processes() as opened:
         yield opened
 
 
 @pytest.fixture
 def context(tmp_path, processes):
-    return desk(tmp_path, processes)
+    return fake_context(tmp_path, processes)
 
 
 def judged(entry, context, root, **settings):
-    (outcome,) = assertion_of(entry, where(root / "suite", **settings)).judge(context)
+    (outcome,) = assertion_of(entry, entry_context(root / "suite", **settings)).judge(context)
     return outcome
 
 
@@ -137,11 +137,11 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("stdout", "code", "stderr", "score", "told"), ANSWERS)
-def test_what_a_program_says(context, stdout, code, stderr, score, told):
-    (outcome,) = assertion_of(printing(stdout, code, stderr), where(context.logs)).judge(context)
+@pytest.mark.parametrize(("stdout", "code", "stderr", "score", "explanation"), ANSWERS)
+def test_what_a_program_says(context, stdout, code, stderr, score, explanation):
+    (outcome,) = assertion_of(printing(stdout, code, stderr), entry_context(context.logs)).judge(context)
     assert (round(outcome.score, 4), outcome.passed, outcome.trouble) == (score, score >= 0.8, None)
-    assert outcome.explanation == told
+    assert outcome.explanation == explanation
 
 
 FAILURES = [
@@ -200,7 +200,7 @@ def test_a_program_has_five_minutes_or_as_long_as_the_case(context, tmp_path, ca
 
 
 def test_a_program_need_not_read_its_stdin(tmp_path, processes):
-    context = desk(tmp_path, processes, "x" * 3_000_000)
+    context = fake_context(tmp_path, processes, "x" * 3_000_000)
     began = time.monotonic()
     assert judged(printing('{"score": 0.5}'), context, tmp_path).score == 0.5
     assert time.monotonic() - began < 10
@@ -265,7 +265,7 @@ def test_the_command_s_files_are_looked_for(context, tmp_path, files, found):
 
 def test_a_command_whose_file_only_the_workspace_has_runs_there(tmp_path, processes):
     written(tmp_path, {"workspace/tests/check.sh": "pwd"})
-    context = desk(tmp_path, processes)
+    context = fake_context(tmp_path, processes)
     entry = {"type": "code-grader", "command": ["sh", "tests/check.sh"]}
     assert judged(entry, context, tmp_path).explanation == str(tmp_path / "workspace")
 
@@ -291,7 +291,7 @@ WRONG = [
         {"command": ["sh"], "grader_payload": "old"},
         ".grader_payload",
         "must be one of legacy, current",
-        id="a payload nobody knows",
+        id="an unknown payload",
     ),
 ]
 
@@ -299,13 +299,13 @@ WRONG = [
 @pytest.mark.parametrize(("more", "place", "message"), WRONG)
 def test_what_is_wrong_with_a_program_is_an_error_with_its_place(more, place, message):
     with pytest.raises(SuiteError) as raised:
-        assertion_of({"type": "code-grader", **more}, where())
+        assertion_of({"type": "code-grader", **more}, entry_context())
     (problem,) = raised.value.problems
     assert problem.message.startswith(message)
     assert (problem.key_path, problem.location) == (f"assertions[0]{place}", HERE)
 
 
-# --- what it is told --------------------------------------------------------------------------------
+# --- stdin ------------------------------------------------------------------------------------------
 
 TASK = Task(
     criteria="It works",
@@ -316,9 +316,9 @@ TASK = Task(
 )
 
 
-def told(context, task=TASK, **more):
+def stdin_of(context, task=TASK, **more):
     """What a grader finds on its stdin."""
-    assertion = assertion_of(grader("true", **more), where(task=task))
+    assertion = assertion_of(grader("true", **more), entry_context(task=task))
     return json.loads(assertion.grader.invocation(context, 1.0).stdin)
 
 
@@ -331,11 +331,11 @@ def worked(tmp_path, processes):
         call("Read", {"filePath": "b"}, output="B", ms=12),
         said("done"),
     )
-    return desk(tmp_path, processes, "done", *events, diff="diff --git a/a b/a\n")
+    return fake_context(tmp_path, processes, "done", *events, diff="diff --git a/a b/a\n")
 
 
 def test_a_program_is_told_of_the_case(worked):
-    payload = told(worked, maxWords=5, config={"strict": True})
+    payload = stdin_of(worked, maxWords=5, config={"strict": True})
     assert payload["criteria"] == "It works"
     assert payload["input"] == [{"role": "user", "content": "Fix it"}]
     assert payload["expected_output"] == [{"role": "assistant", "content": {"max_words": 3}}]
@@ -354,13 +354,13 @@ def test_a_program_is_told_of_the_case(worked):
     ],
 )
 def test_messages_have_the_input_as_the_agent_read_it(worked, content, text):
-    payload = told(worked, Task(input=({"role": "user", "content": content},)))
+    payload = stdin_of(worked, Task(input=({"role": "user", "content": content},)))
     assert payload["input"] == [{"role": "user", "content": content}]
     assert payload["messages"][0] == {"role": "user", "content": text}
 
 
 def test_a_program_is_told_of_the_session(worked):
-    payload = told(worked)
+    payload = stdin_of(worked)
     assert payload["output"] == payload["answer"] == payload["output_text"] == "done"
     assert payload["messages"] == [TASK.input[0], *payload["output_messages"]]
     assert payload["output_messages"] == [
@@ -395,19 +395,19 @@ def test_a_program_is_told_of_the_session(worked):
 
 
 def test_figures_that_are_not_known_are_null(worked):
-    payload = told(worked)
+    payload = stdin_of(worked)
     figures = ("token_usage", "cost_usd", "duration_ms", "start_time", "end_time", "output_path", "case_dir", "config")
     assert {name: payload[name] for name in figures} == dict.fromkeys(figures)
 
 
 def test_a_program_of_old_finds_messages_as_its_output(worked):
-    payload = told(worked, grader_payload="legacy")
+    payload = stdin_of(worked, grader_payload="legacy")
     assert payload["output"] == payload["output_messages"]
     assert payload["config"] is None
 
 
 def test_a_session_of_an_answer_alone_has_one_message(tmp_path, processes):
-    payload = told(desk(tmp_path, processes, "done"))
+    payload = stdin_of(fake_context(tmp_path, processes, "done"))
     assert payload["output_messages"] == [{"role": "assistant", "content": "done"}]
 
 
@@ -422,7 +422,7 @@ def test_a_type_of_the_suite_s_own_is_a_file_of_that_name(context, tmp_path, nam
     written(tmp_path, {name: ""})
     written(tmp_path, {"bin/bun": '#!/bin/sh\nprintf \'{"score": 0.5, "assertions": [{"text": "%s"}]}\' "$*"\n'})
     (tmp_path / "bin/bun").chmod(0o755)
-    assertion = assertion_of({"type": "kind", "level": 3}, where(tmp_path / "suite", roots=(tmp_path,)))
+    assertion = assertion_of({"type": "kind", "level": 3}, entry_context(tmp_path / "suite", roots=(tmp_path,)))
     invocation = assertion.grader.invocation(context, 1.0)
     assert invocation.argv == ("bun", "run", str(tmp_path / name))
     assert json.loads(invocation.stdin)["config"] == {"level": 3}
@@ -436,7 +436,7 @@ MORE = "assertions:\n  - {type: is-json, name: json}\n"
 
 def test_an_include_brings_in_the_assertions_of_a_template(context, tmp_path):
     written(tmp_path, {"suite/.agentv/templates/base.yaml": TEMPLATE, ".agentv/templates/more.yml": MORE})
-    at = where(tmp_path / "suite", roots=(tmp_path,))
+    at = entry_context(tmp_path / "suite", roots=(tmp_path,))
     entries = [{"include": "base"}, {"type": "equals", "value": "done"}]
     assert [one.name for one in assertions_of(entries, at)] == ["contains-done", "json", "equals-done"]
     outcomes = assertion_of({"include": "base"}, at).judge(context)
@@ -446,7 +446,7 @@ def test_an_include_brings_in_the_assertions_of_a_template(context, tmp_path):
 def test_a_template_s_own_folder_is_looked_at_first(tmp_path):
     files = {"suite/a/t.yaml": "assertions: [{include: ./n.yaml}]", "suite/a/n.yaml": MORE}
     written(tmp_path, files)
-    at = where(tmp_path / "suite")
+    at = entry_context(tmp_path / "suite")
     assert [one.name for one in assertions_of([{"include": "./a/t.yaml"}], at)] == ["json"]
 
 
@@ -474,7 +474,7 @@ INCLUDES = [
 def test_a_template_that_cannot_be_used_is_an_error(tmp_path, templates, message):
     written(tmp_path, {f"suite/.agentv/templates/{name}.yaml": text for name, text in templates.items()})
     with pytest.raises(SuiteError, match=message):
-        assertion_of({"include": "base"}, where(tmp_path / "suite"))
+        assertion_of({"include": "base"}, entry_context(tmp_path / "suite"))
 
 
 # --- composites that are decided by a program --------------------------------------------------------

@@ -69,9 +69,9 @@ def test_a_row_has_the_keys_of_agentv_and_our_status():
     ],
 )
 def test_status_and_score(text, status, score):
-    told = row(text)
-    assert (told["execution_status"], told["score"]) == (status, score)
-    assert ("error" in told) == (status != "ok")
+    line = row(text)
+    assert (line["execution_status"], line["score"]) == (status, score)
+    assert ("error" in line) == (status != "ok")
 
 
 STAGES = {
@@ -84,35 +84,35 @@ STAGES = {
 
 @pytest.mark.parametrize(("trouble", "where"), STAGES.items())
 def test_where_it_went_wrong(trouble, where):
-    told = row(f"a errored {trouble}: no answer")
-    assert (told["failure_stage"], told["failure_reason_code"], told["error"]) == (*where, "no answer")
+    line = row(f"a errored {trouble}: no answer")
+    assert (line["failure_stage"], line["failure_reason_code"], line["error"]) == (*where, "no answer")
 
 
 @pytest.mark.parametrize(("origin", "code"), [("budget", "budget_exceeded"), ("dependency", "dependency_failed")])
 def test_why_it_was_skipped(origin, code):
     report = run_report("a skipped")
     judgement = Judgement(status=Status.SKIPPED, origin=origin, reason="it is so")
-    (told,) = rows(replace(report, results=(replace(report.results[0], judgement=judgement),)))
-    assert (told["failure_stage"], told["failure_reason_code"], told["error"]) == ("setup", code, "it is so")
+    (line,) = rows(replace(report, results=(replace(report.results[0], judgement=judgement),)))
+    assert (line["failure_stage"], line["failure_reason_code"], line["error"]) == ("setup", code, "it is so")
 
 
 @pytest.mark.parametrize(
-    ("passed", "score", "told"),
+    ("passed", "score", "expected"),
     [
         pytest.param(True, 0.85, ("pass", 0.85), id="holds"),
         pytest.param(False, 2 / 3, ("fail", 0.6667), id="does not"),
-        pytest.param(None, None, ("skip", 0), id="cannot tell"),
+        pytest.param(None, None, ("skip", 0), id="not graded"),
         pytest.param(True, None, ("pass", 1), id="without a score"),
     ],
 )
-def test_a_grader(passed, score, told):
+def test_a_grader(passed, score, expected):
     outcome = Outcome(
         assertion="rule", type="regex", passed=passed, score=score, weight=2.5, explanation="because", evidence="a\nb"
     )
     report = run_report("a failed")
     judgement = replace(report.results[0].judgement, outcomes=(outcome,))
     (one,) = rows(replace(report, results=(replace(report.results[0], judgement=judgement),)))[0]["scores"]
-    assert (one["verdict"], one["score"], one["weight"], one["type"]) == (*told, 2.5, "regex")
+    assert (one["verdict"], one["score"], one["weight"], one["type"]) == (*expected, 2.5, "regex")
     assert one["assertions"] == [{"text": "because", "passed": passed is True, "evidence": "a\nb"}]
 
 
@@ -126,13 +126,13 @@ def test_a_grader(passed, score, told):
     ],
 )
 def test_the_category_is_made_of_the_folders(path, category):
-    assert [told["category"] for told in rows(run_report(f"suite {path}\na passed"))] == [category]
+    assert [line["category"] for line in rows(run_report(f"suite {path}\na passed"))] == [category]
 
 
 def test_what_is_not_known_is_left_out():
     report = run_report("a passed $?")
-    (told,) = rows(replace(report, results=(replace(report.results[0], runner=None, directory=None, usage=Usage()),)))
-    assert told.keys() & {"target", "token_usage", "cost_usd", "artifact_dir"} == set()
+    (line,) = rows(replace(report, results=(replace(report.results[0], runner=None, directory=None, usage=Usage()),)))
+    assert line.keys() & {"target", "token_usage", "cost_usd", "artifact_dir"} == set()
 
 
 def test_a_run_of_nothing_has_no_lines():

@@ -1,4 +1,4 @@
-"""AgentV suites: found, read, every form of a test understood, every mistake told with its place."""
+"""AgentV suites: found, read, every form of a test understood, every mistake reported with its place."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_folder_behind_a_link_is_a_case_too(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         pytest.param("", "evals/cases/b/case.yaml:1: must be a mapping of keys to values", id="empty"),
         pytest.param("- a", "evals/cases/b/case.yaml:1:1: must be a mapping of keys to values", id="a list"),
@@ -211,7 +211,7 @@ def test_a_folder_behind_a_link_is_a_case_too(tmp_path):
         ),
     ],
 )
-def test_a_broken_case_is_told_with_its_place_and_its_siblings_stay(tmp_path, content, told):
+def test_a_broken_case_is_reported_with_its_place_and_its_siblings_stay(tmp_path, content, message):
     files = {
         "evals/cases/a/case.yaml": case(None),
         "evals/cases/b/case.yaml": content,
@@ -222,7 +222,7 @@ def test_a_broken_case_is_told_with_its_place_and_its_siblings_stay(tmp_path, co
     ((invalid,), (text,)) = suite.invalid, problems(suite)
     assert invalid.case_id == "b"
     assert text.startswith("evals/cases/b/case.yaml")
-    assert told in text
+    assert message in text
 
 
 def test_a_suite_without_any_case_is_an_error_with_all_its_warnings(tmp_path):
@@ -276,7 +276,7 @@ def test_old_names_of_tests_are_read_with_a_warning(tmp_path, alias):
 
 
 @pytest.mark.parametrize(
-    ("tests", "files", "told"),
+    ("tests", "files", "message"),
     [
         pytest.param(
             "./nope.yaml", {}, "1:2: tests: there is no evals/nope.yaml; name a folder", id="a file that is not there"
@@ -289,10 +289,10 @@ def test_old_names_of_tests_are_read_with_a_warning(tmp_path, alias):
         pytest.param(None, {}, "1:1: has no tests", id="none at all"),
     ],
 )
-def test_a_suite_whose_tests_cannot_be_found_is_an_error(tmp_path, tests, files, told):
+def test_a_suite_whose_tests_cannot_be_found_is_an_error(tmp_path, tests, files, message):
     with pytest.raises(SuiteError) as caught:
         read(tmp_path, {"evals/EVAL.yaml": {"tests": tests}, **files})
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_what_is_no_test_is_reported_and_never_vanishes(tmp_path):
@@ -399,7 +399,7 @@ def test_a_case_with_everything(tmp_path):
 @pytest.mark.parametrize(
     ("of_suite", "of_case", "threshold"),
     [
-        pytest.param({}, {}, 0.8, id="nobody says"),
+        pytest.param({}, {}, 0.8, id="the default"),
         pytest.param({"threshold": 0.3}, {}, 0.3, id="the suite"),
         pytest.param({"threshold": 0.3}, {"threshold": 1}, 1.0, id="the case"),
         pytest.param({"threshold": 0.3}, {"threshold": 0}, 0.0, id="zero is said, too"),
@@ -624,7 +624,7 @@ def test_a_workspace_beside_a_case_is_its_own(tmp_path, own, suite, template):
 
 
 @pytest.mark.parametrize(
-    ("workspace", "told"),
+    ("workspace", "message"),
     [
         pytest.param("./nope", "workspace: there is no ./nope; name a folder", id="not there"),
         pytest.param({"template": "nope"}, "workspace: there is no template nope", id="a template that is not there"),
@@ -641,10 +641,10 @@ def test_a_workspace_beside_a_case_is_its_own(tmp_path, own, suite, template):
         pytest.param(["a"], "workspace: must be a mapping of keys to values", id="a list"),
     ],
 )
-def test_a_workspace_that_cannot_be_made(tmp_path, workspace, told):
+def test_a_workspace_that_cannot_be_made(tmp_path, workspace, message):
     with pytest.raises(SuiteError) as caught:
         read_tests(tmp_path, workspace=workspace)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -665,8 +665,8 @@ def test_a_hook_of_a_workspace(tmp_path, hook, argv, timeout, cwd):
 
 
 def test_hooks_after_have_less_time(tmp_path):
-    told = {stage: {"command": ["a"]} for stage in ("before_all", "before_each", "after_each", "after_all")}
-    hooks = read_tests(tmp_path, workspace={"hooks": told}).workspace.hooks
+    commands = {stage: {"command": ["a"]} for stage in ("before_all", "before_each", "after_each", "after_all")}
+    hooks = read_tests(tmp_path, workspace={"hooks": commands}).workspace.hooks
     stages = (hooks.before_all, hooks.before_each, hooks.after_each, hooks.after_all)
     assert [hook.timeout for (hook,) in stages] == [60.0, 60.0, 30.0, 30.0]
 
@@ -693,7 +693,7 @@ def test_what_has_to_be_installed_is_looked_for_before_all(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("keys", "told"),
+    ("keys", "message"),
     [
         pytest.param({"workspce": "x"}, "unknown key 'workspce'; did you mean 'workspace'?", id="a misspelt key"),
         pytest.param({"other": "x"}, "unknown key 'other'", id="an unknown key"),
@@ -723,10 +723,10 @@ def test_what_has_to_be_installed_is_looked_for_before_all(tmp_path):
         ),
     ],
 )
-def test_what_is_dubious_is_a_warning(tmp_path, keys, told):
+def test_what_is_dubious_is_a_warning(tmp_path, keys, message):
     suite = read(tmp_path, {"evals/EVAL.yaml": suite_text(**keys)}, MY_TOKEN="t")
     assert len(suite.cases) == 1
-    assert any(told in text for text in warnings(suite))
+    assert any(message in text for text in warnings(suite))
 
 
 def test_extensions_and_schemas_are_no_unknown_keys(tmp_path):
@@ -734,7 +734,7 @@ def test_extensions_and_schemas_are_no_unknown_keys(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("keys", "told"),
+    ("keys", "message"),
     [
         pytest.param({"execution": []}, "execution: must be a mapping", id="execution is a list"),
         pytest.param({"tags": "a"}, "tags: must be a list", id="tags are a text"),
@@ -745,10 +745,10 @@ def test_extensions_and_schemas_are_no_unknown_keys(tmp_path):
         ),
     ],
 )
-def test_a_suite_that_cannot_be_used(tmp_path, keys, told):
+def test_a_suite_that_cannot_be_used(tmp_path, keys, message):
     with pytest.raises(SuiteError) as caught:
         read_tests(tmp_path, **keys)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_the_next_dialect_is_told_apart(tmp_path):

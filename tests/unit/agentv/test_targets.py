@@ -31,7 +31,7 @@ def one_runner(root, target, **more):
     return runner
 
 
-def told(runner) -> str:
+def problem_text(runner) -> str:
     return str(runner.problem)
 
 
@@ -198,7 +198,7 @@ def test_use_target_leads_on(tmp_path):
 )
 def test_a_target_that_cannot_be_used_is_a_runner_with_the_reason(tmp_path, targets, execution, message):
     (runner,) = runners(tmp_path, *targets, **execution)
-    assert message in told(runner)
+    assert message in problem_text(runner)
 
 
 @pytest.mark.parametrize(
@@ -252,16 +252,16 @@ def test_a_misspelt_key_of_a_target_is_a_warning(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("env", "given"),
+    ("env", "expected"),
     [
         pytest.param(None, {}, id="none"),
         pytest.param(["API_KEY"], {"API_KEY": "k"}, id="names"),
         pytest.param({"K": "${{ API_KEY }}", "N": "v-${{ API_KEY }}"}, {"K": "k", "N": "v-k"}, id="values"),
     ],
 )
-def test_the_environment_of_a_target_is_what_it_names(tmp_path, env, given):
+def test_the_environment_of_a_target_is_what_it_names(tmp_path, env, expected):
     runner = one_runner(tmp_path, CLI | ({"env": env} if env else {}), environment={"API_KEY": "k", "OTHER": "o"})
-    assert dict(runner.agent.env) == given
+    assert dict(runner.agent.env) == expected
     assert "'k'" not in repr(runner)
 
 
@@ -390,8 +390,8 @@ def test_figures_below_nothing_are_not_believed():
     ],
 )
 def test_trouble_of_a_cli(capture, trouble):
-    held = capture_of(**capture)
-    found = cli_agent.trouble(held, cli_agent.transcript(held, session_with(cli())))
+    ended = capture_of(**capture)
+    found = cli_agent.trouble(ended, cli_agent.transcript(ended, session_with(cli())))
     assert (found and (found.kind, found.message)) == trouble
 
 
@@ -424,9 +424,9 @@ def record(text: str = "recorded", **changes):
 
 def replayed(*lines, **settings: str):
     agent = AgentConfig(type="agentv-replay", settings={"fixtures": "f.jsonl", "suite": "core", **settings})
-    held, session = capture_of(jsonl(*lines)), session_with(agent)
-    read_ = replay_agent.transcript(held, session)
-    found = replay_agent.trouble(held, read_)
+    ended, session = capture_of(jsonl(*lines)), session_with(agent)
+    read_ = replay_agent.transcript(ended, session)
+    found = replay_agent.trouble(ended, read_)
     return found.message if found else read_.final_output
 
 

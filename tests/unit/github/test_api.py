@@ -19,7 +19,7 @@ from skillgym_action import __version__
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
 from skillgym_action.github.api import GitHubApi, GitHubError
-from skillgym_action.network.proxies import network
+from skillgym_action.network.proxies import network_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ def client(clock, cancelled) -> Iterator[Callable[..., GitHubApi]]:
     def open_client(url: str, environment: dict[str, str] | None = None, **settings) -> GitHubApi:
         given = {"token": TOKEN, "graphql_url": None, "clock": clock, "cancelled": cancelled} | settings
         opened.append(GitHubApi(url=url, **given))
-        opened[-1].network = network(environment or {})
+        opened[-1].network = network_from(environment or {})
         return opened[-1]
 
     yield open_client

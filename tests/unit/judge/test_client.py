@@ -73,8 +73,8 @@ def cancelled() -> Iterator[Cancellation]:
 def judge(clock, cancelled) -> Callable[..., Judge]:
     def opened(api: str, url: str, key: str = KEY, deadline: float = 300.0, **config: Any) -> Judge:
         env = {f"{api.upper()}_API_KEY": key, f"{api.upper()}_BASE_URL": url}
-        told = JudgeConfig(**{"api": api, "model": MODELS[api], "env": env} | config)
-        return Judge(told, clock=clock, cancelled=cancelled, deadline=deadline)
+        settings = JudgeConfig(**{"api": api, "model": MODELS[api], "env": env} | config)
+        return Judge(settings, clock=clock, cancelled=cancelled, deadline=deadline)
 
     return opened
 
@@ -295,7 +295,7 @@ def test_a_refusal_costs_nothing(judge):
 
 @APIS
 @pytest.mark.parametrize(
-    ("status", "kind", "told"),
+    ("status", "kind", "message"),
     [
         pytest.param(401, "auth", "answered 401: scripted 401; check {}_API_KEY", id="the key is wrong"),
         pytest.param(403, "auth", "answered 403: scripted 403; check {}_API_KEY", id="not allowed"),
@@ -303,11 +303,11 @@ def test_a_refusal_costs_nothing(judge):
         pytest.param(302, "grader", "answered 302", id="redirects are not followed"),
     ],
 )
-def test_a_refusal_is_told_and_not_repeated(judge, clock, api, status, kind, told):
+def test_a_refusal_is_reported_and_not_repeated(judge, clock, api, status, kind, message):
     with ScriptedServer(refused(api, status, Location="/elsewhere")) as server:
         trouble = asked(judge(api, server.url)).trouble
     assert (trouble.kind, clock.waits, len(server.requests)) == (kind, [], 1)
-    assert told.format(api.upper()) in trouble.message
+    assert message.format(api.upper()) in trouble.message
 
 
 def test_a_refusal_in_words_of_the_service_has_their_kind(judge):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillgym_action.network.proxies import DIRECT, network
+from skillgym_action.network.proxies import DIRECT, network_from
 
 PROXY = {"http": "http://p:1", "https": "http://p:2"}
 VARIABLES = {"HTTP_PROXY": "http://p:1", "https_proxy": "http://p:2"}
@@ -22,7 +22,7 @@ VARIABLES = {"HTTP_PROXY": "http://p:1", "https_proxy": "http://p:2"}
     ],
 )
 def test_the_proxies_of_an_environment(variables, proxies):
-    assert network(variables).proxies_to("https://api.example.com/x") == proxies
+    assert network_from(variables).proxies_to("https://api.example.com/x") == proxies
 
 
 @pytest.mark.parametrize(
@@ -46,18 +46,18 @@ def test_the_proxies_of_an_environment(variables, proxies):
 )
 def test_hosts_that_are_reached_without_a_proxy(none_for, url, direct):
     for name in ("NO_PROXY", "no_proxy"):
-        assert (network(VARIABLES | {name: none_for}).proxies_to(url) == {}) is direct
+        assert (network_from(VARIABLES | {name: none_for}).proxies_to(url) == {}) is direct
 
 
 def test_the_file_of_certificates(tmp_path):
     (tmp_path / "ca.pem").touch()
     there, gone = str(tmp_path / "ca.pem"), str(tmp_path / "gone.pem")
-    assert network({"SSL_CERT_FILE": there}).certificates == there
-    assert network({"SSL_CERT_FILE": gone}).certificates is None
-    assert network({"SSL_CERT_FILE": there, "CURL_CA_BUNDLE": "curl"}).certificates == "curl"
-    assert network({"CURL_CA_BUNDLE": "curl", "REQUESTS_CA_BUNDLE": gone}).certificates == gone
+    assert network_from({"SSL_CERT_FILE": there}).certificates == there
+    assert network_from({"SSL_CERT_FILE": gone}).certificates is None
+    assert network_from({"SSL_CERT_FILE": there, "CURL_CA_BUNDLE": "curl"}).certificates == "curl"
+    assert network_from({"CURL_CA_BUNDLE": "curl", "REQUESTS_CA_BUNDLE": gone}).certificates == gone
     assert DIRECT.certificates is None
 
 
 def test_passwords_of_proxies_are_not_shown():
-    assert "hunter22" not in repr(network({"HTTPS_PROXY": "http://someone:hunter22@proxy:1"}))
+    assert "hunter22" not in repr(network_from({"HTTPS_PROXY": "http://someone:hunter22@proxy:1"}))

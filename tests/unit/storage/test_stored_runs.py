@@ -145,7 +145,7 @@ def test_any_text_of_an_agent_comes_back_as_reports_show_it(text, other, status)
     judgement = replace(judgement, outcomes=outcomes, failure=failure, reason=judgement.reason and text)
     first = replace(first, judgement=judgement, attempts=attempts, prompt=other, final_output=text, session_id=other)
     report = replace(report, results=(first, second))
-    redacted = Redactor(["octocat"]).within(report)
+    redacted = Redactor(["octocat"]).redacted(report)
     for kind in REPORTERS:
         assert rendered(kind, read_back(redacted)) == rendered(kind, redacted)
 

@@ -13,13 +13,13 @@ from hostile import any_text
 from runner_parsers import command, commands
 from skillgym_action.text.escaping import (
     clipped,
-    code_fence,
-    code_span,
-    log_line,
+    markdown_code_block,
+    markdown_code_span,
     markdown_inline,
     one_line,
-    plain,
     tail,
+    terminal_line,
+    terminal_text,
     visible,
     workflow_message,
     workflow_property,
@@ -53,13 +53,13 @@ def inline_tokens(markdown):
 
 @given(any_text)
 def test_no_text_in_a_log_is_a_command(text):
-    assert commands(log_line(text)) == []
-    assert commands(f"    {plain(text)}") == []
+    assert commands(terminal_text(text)) == []
+    assert commands(f"    {terminal_line(text)}") == []
 
 
 @given(any_text)
 def test_one_line_stays_one_line(text):
-    for sink in (plain, markdown_inline, code_span, workflow_message, workflow_property):
+    for sink in (terminal_line, markdown_inline, markdown_code_span, workflow_message, workflow_property):
         assert not re.search(r"[\r\n]", sink(text))
 
 
@@ -84,7 +84,7 @@ def test_a_workflow_command_says_what_it_was_given_and_nothing_else(title, messa
     ],
 )
 def test_log_lines(text, shown):
-    assert log_line(text) == shown
+    assert terminal_text(text) == shown
 
 
 # --- XML --------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_inline_text_reads_as_it_was_written(text):
     assert joined.sub("", rendered) == joined.sub("", one_line(text))
 
 
-@given(any_text, st.sampled_from([markdown_inline, code_span]))
+@given(any_text, st.sampled_from([markdown_inline, markdown_code_span]))
 def test_a_cell_stays_one_cell(text, sink):
     table = f"| a | b |\n|---|---|\n| {sink(text)} | end |\n"
     tokens = MARKDOWN.parse(table)
@@ -133,12 +133,12 @@ def test_a_cell_stays_one_cell(text, sink):
 
 @given(any_text)
 def test_code_is_only_code(text):
-    assert inert(inline_tokens(f"x {code_span(text)} y"))
+    assert inert(inline_tokens(f"x {markdown_code_span(text)} y"))
 
 
 @given(any_text)
 def test_a_fence_holds_all_of_its_text(text):
-    tokens = MARKDOWN.parse(f"before\n\n{code_fence(text)}\n\nafter\n")
+    tokens = MARKDOWN.parse(f"before\n\n{markdown_code_block(text)}\n\nafter\n")
     assert [token.type for token in tokens] == [
         "paragraph_open", "inline", "paragraph_close", "fence", "paragraph_open", "inline", "paragraph_close",
     ]  # fmt: skip
@@ -177,11 +177,11 @@ def test_markdown_inline(text, markdown):
     ],
 )
 def test_code_span(text, markdown):
-    assert code_span(text) == markdown
+    assert markdown_code_span(text) == markdown
 
 
 def test_a_fence_is_longer_than_any_in_it():
-    assert code_fence("```\nx\n````\n", "sh") == "`````sh\n```\nx\n````\n`````"
+    assert markdown_code_block("```\nx\n````\n", "sh") == "`````sh\n```\nx\n````\n`````"
 
 
 # --- length -----------------------------------------------------------------------------------------
@@ -206,7 +206,9 @@ def test_what_is_cut_says_so():
 @pytest.mark.parametrize(
     "fragment", ["\x1b[", "\x1b]", "::", ":a", "\n", " ", "#", "`", "@", "\x1b[0;", "www", "a", "0"]
 )
-@pytest.mark.parametrize("sink", [log_line, markdown_inline, code_span, code_fence, xml_text, workflow_property])
+@pytest.mark.parametrize(
+    "sink", [terminal_text, markdown_inline, markdown_code_span, markdown_code_block, xml_text, workflow_property]
+)
 def test_no_text_takes_long(sink, fragment):
     started = time.perf_counter()
     sink(fragment * 100_000)

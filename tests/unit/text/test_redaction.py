@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import run_report
-from skillgym_action.text.redaction import Redactor, is_secret_name, leaks, looks_like_key, secret_values
+from skillgym_action.text.redaction import Redactor, is_secret_name, key_kinds, looks_like_key, secret_values
 
 SECRET = 'p4ss"w&rd/ü+1'
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nTUlJRW9\nSUJBQUtDQVFFQQ==\n-----END RSA PRIVATE KEY-----"
@@ -62,10 +62,10 @@ def test_a_secret_is_hidden_however_often_it_is_quoted(proved):
     @settings(max_examples=200)
     @given(VALUES, st.lists(st.sampled_from(sorted(WRITERS)), max_size=3))
     def holds(value, writers):
-        told = f"k3y{value}"
+        written = f"k3y{value}"
         for name in writers:
-            told = WRITERS[name](told)
-        assert Redactor([f"k3y{value}"]).text(f"before {told} after").count("***") == 1
+            written = WRITERS[name](written)
+        assert Redactor([f"k3y{value}"]).text(f"before {written} after").count("***") == 1
         tried["all"] += 1
 
     holds()
@@ -112,7 +112,7 @@ def test_a_secret_is_hidden_inside_longer_base64(prefix):
 )
 def test_known_keys_are_hidden_and_named(kind, key):
     text = f"it is {key} indeed"
-    assert kind in leaks(text)
+    assert kind in key_kinds(text)
     assert looks_like_key(text)
     hidden = Redactor().text(text)
     assert not any(part in hidden for part in ("a1B2a1B2", "A1B2A1B2", "TUlJ", "abcdef", "SflKx"))
@@ -134,7 +134,7 @@ def test_known_keys_are_hidden_and_named(kind, key):
     ],
 )
 def test_words_are_no_keys(text):
-    assert leaks(text) == ()
+    assert key_kinds(text) == ()
     assert Redactor().text(text) == text
 
 
@@ -177,21 +177,21 @@ def test_bytes_that_are_no_text_stay():
 
 def test_a_judgement_is_redacted_before_it_is_escaped():
     (result,) = run_report(f"fix failed: the key is {SECRET}").results
-    hidden = Redactor([SECRET]).within(result.judgement)
+    hidden = Redactor([SECRET]).redacted(result.judgement)
     assert hidden.failure.message == hidden.outcomes[0].explanation == "the key is ***"
     assert (hidden.status, hidden.origin) == (result.judgement.status, "assertion")
 
 
 def test_fields_may_stay_as_they_are():
     (result,) = run_report(f"fix failed: the key is {SECRET}").results
-    told = replace(result, model=SECRET, session_id=SECRET)
-    hidden = Redactor([SECRET]).within(told, but=("session_id",))
+    leaking = replace(result, model=SECRET, session_id=SECRET)
+    hidden = Redactor([SECRET]).redacted(leaking, exclude=("session_id",))
     assert (hidden.model, hidden.session_id, hidden.status) == ("***", SECRET, result.status)
 
 
 def test_what_hides_nothing_stays_the_same_object():
     (result,) = run_report("fix failed").results
-    assert Redactor([SECRET]).within(result.judgement) is result.judgement
+    assert Redactor([SECRET]).redacted(result.judgement) is result.judgement
 
 
 def test_it_does_not_show_what_it_knows():
@@ -362,9 +362,9 @@ def test_what_was_found_is_known_by_its_lines_and_halves():
     leaks = set()
     Redactor().text(PEM.replace("TUlJRW9", "TUlJRW9abcdef"), leaks)
     (leak,) = leaks
-    redactor = Redactor().knowing(leak.parts)
+    redactor = Redactor().with_parts(leak.parts)
     assert redactor.text("1| TUlJRW9abcdef\n2| SUJBQUtDQVFFQQ== TUlJRW9ab…") == "1| ***\n2| *** ***…"
-    assert Redactor().knowing(()).text("TUlJRW9abcdef") == "TUlJRW9abcdef"
+    assert Redactor().with_parts(()).text("TUlJRW9abcdef") == "TUlJRW9abcdef"
 
 
 # --- in JSON --------------------------------------------------------------------------------------------
@@ -382,8 +382,8 @@ TEXTS = st.lists(
 @given(TEXTS)
 def test_json_without_secrets_is_json(text):
     redactor = Redactor([SECRET])
-    for told in (text, json.dumps(text), json.dumps({"a": text}, ensure_ascii=False)):
-        document = json.dumps([told, "end"], ensure_ascii=False)
+    for content in (text, json.dumps(text), json.dumps({"a": text}, ensure_ascii=False)):
+        document = json.dumps([content, "end"], ensure_ascii=False)
         read = json.loads(redactor.text(document))
         assert read[1:] == ["end"]
         assert SECRET not in read[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentv_subject import Desk, Judge, call, desk, door, graded, session, where
+from agentv_context import FakeContext, Judge, call, entry_context, fake_context, graded, real_processes, session
 from scratch import written
 from skillgym_action.agentv.assertions import assertion_of, assertions_of
 from skillgym_action.agentv.grader_context import Task
@@ -215,23 +215,23 @@ def test_points_are_whole_numbers_up_to_ten(points):
 
 def test_the_texts_of_a_list_share_one_question_where_the_first_stands():
     entries = [{"type": "is-json"}, " It is kind ", {"type": "contains", "value": "x"}, "", "It is short"]
-    made = assertions_of(entries, where())
+    made = assertions_of(entries, entry_context())
     assert [(one.name, one.weight) for one in made] == [("is-json", 1), ("rubrics", 2), ("contains-x", 1)]
     judge = saying(checks(rubric_1=True, rubric_2=False))
-    (outcome,) = made[1].judge(Desk(report=session("hi"), judge=judge))
+    (outcome,) = made[1].judge(FakeContext(report=session("hi"), judge=judge))
     assert (outcome.score, outcome.weight, len(judge.asked)) == (0.5, 2, 1)
     assert "- [rubric-1] It is kind\n- [rubric-2] It is short" in judge.asked[0]
 
 
 def test_a_list_of_blanks_asks_nothing():
-    assert assertions_of([" ", {"type": "is-json"}], where())[0].name == "is-json"
+    assert assertions_of([" ", {"type": "is-json"}], entry_context())[0].name == "is-json"
 
 
 def test_without_assertions_the_judge_is_asked_about_the_criteria():
     task = Task(criteria="It works", expected_output=({"role": "assistant", "content": "42"},))
-    (made,) = assertions_of([], where(task=task))
+    (made,) = assertions_of([], entry_context(task=task))
     judge = saying({"score": 1})
-    (outcome,) = made.judge(Desk(report=session("hi"), judge=judge))
+    (outcome,) = made.judge(FakeContext(report=session("hi"), judge=judge))
     assert (outcome.assertion, outcome.score) == ("criteria", 1)
     assert "The criteria:\nIt works" in judge.asked[0]
     assert "right; others may be, too:\n42" in judge.asked[0]
@@ -285,19 +285,21 @@ def test_a_prompt_with_variables_is_the_question_and_what_the_agent_made_is_quot
 def test_a_prompt_may_be_a_file(tmp_path):
     written(tmp_path, {"suite/p.md": "Is it {{criteria}}?", "suite/plain.md": "Be brief"})
     for name, question in (("p.md", "Is it It works?"), ("plain.md", "The criteria:\nBe brief")):
-        made = assertion_of({"type": "llm-grader", "prompt": f"file://{name}"}, where(tmp_path / "suite", task=TASK))
+        made = assertion_of(
+            {"type": "llm-grader", "prompt": f"file://{name}"}, entry_context(tmp_path / "suite", task=TASK)
+        )
         judge = saying({"score": 1})
-        made.judge(Desk(report=session("hi"), judge=judge))
+        made.judge(FakeContext(report=session("hi"), judge=judge))
         assert question in judge.asked[0]
 
 
 def test_a_prompt_may_be_written_by_a_program(tmp_path):
-    script = "import json, sys; told = json.load(sys.stdin); print(told['criteria'], told['config'], '{{output}}')"
+    script = "import json, sys; case = json.load(sys.stdin); print(case['criteria'], case['config'], '{{output}}')"
     entry = {"type": "llm-grader", "prompt": {"command": [sys.executable, "-c", script], "config": {"n": 1}}}
     judge = saying({"score": 1})
-    with door() as processes:
-        context = desk(tmp_path, processes, judge=judge)
-        (outcome,) = assertion_of(entry, where(tmp_path / "suite", task=TASK)).judge(context)
+    with real_processes() as processes:
+        context = fake_context(tmp_path, processes, judge=judge)
+        (outcome,) = assertion_of(entry, entry_context(tmp_path / "suite", task=TASK)).judge(context)
     assert outcome.score == 1
     assert judge.asked == ["It works {'n': 1}\n\nBEGIN final answer #\ndone\nEND final answer #"]
 
@@ -305,9 +307,9 @@ def test_a_prompt_may_be_written_by_a_program(tmp_path):
 @pytest.mark.parametrize("script", ["exit 1", "true", "nowhere"])
 def test_without_a_prompt_nobody_can_tell(tmp_path, script):
     entry = {"type": "llm-grader", "prompt": {"command": ["sh", "-c", script]}}
-    with door() as processes:
-        context = desk(tmp_path, processes, judge=saying({"score": 1}))
-        (outcome,) = assertion_of(entry, where(tmp_path / "suite")).judge(context)
+    with real_processes() as processes:
+        context = fake_context(tmp_path, processes, judge=saying({"score": 1}))
+        (outcome,) = assertion_of(entry, entry_context(tmp_path / "suite")).judge(context)
     assert (outcome.passed, outcome.score) == (None, None)
     assert outcome.explanation.startswith("the program that writes the prompt failed: ")
 
@@ -431,6 +433,6 @@ WRONG = [
 @pytest.mark.parametrize(("entry", "place", "message"), WRONG)
 def test_what_is_wrong_with_a_question_is_an_error_with_its_place(entry, place, message):
     with pytest.raises(SuiteError) as raised:
-        assertion_of(entry, where())
+        assertion_of(entry, entry_context())
     (problem,) = raised.value.problems
     assert (problem.message, problem.key_path) == (message, f"assertions[0]{place}")

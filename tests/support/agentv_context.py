@@ -1,4 +1,4 @@
-"""What AgentV's assertions look at, in a few words: a session, a folder, real programs, a judge with a script."""
+"""The context of AgentV's assertions in tests: a session, a folder, real processes, a judge with a script."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HERE = Location(path="evals/EVAL.yaml", line=7)
 TRIES = 3
 
 
-def where(folder: Path = Path("/suite"), **settings: Any) -> EntryContext:
+def entry_context(folder: Path = Path("/suite"), **settings: Any) -> EntryContext:
     """The place of an entry: the first of a list."""
     return EntryContext(folder=folder, location=HERE, key_path="assertions[0]", **settings)
 
@@ -79,7 +79,7 @@ def session(answer: str = "", *events: list[Any], agent: str = "claude-code", **
 
 @dataclass
 class Judge:
-    """Answers with its script, one text after the other; asks itself again, as the door does, while none fits."""
+    """Answers with the texts of its script in order; like the real client, asks again if an answer does not fit."""
 
     script: tuple[str, ...]
     asked: list[str] = field(default_factory=list)
@@ -97,8 +97,8 @@ class Judge:
 
 
 @dataclass
-class Desk:
-    """Fulfils ``assertions.Subject``; programs run in the session's folder unless they say otherwise."""
+class FakeContext:
+    """An ``AssertionContext`` for graders; it runs programs with real processes."""
 
     report: SessionReport | None
     files: Any = None
@@ -108,11 +108,11 @@ class Desk:
     processes: Processes | None = None
     logs: Path | None = None
     ran: list[Invocation] = field(default_factory=list)
-    patience: SearchBudget = field(default_factory=SearchBudget)
+    budget: SearchBudget = field(default_factory=SearchBudget)
     _numbers: Iterator[int] = field(default_factory=count)
 
     def search(self, pattern: Any, text: str, *, at_start: bool = False) -> Any:
-        return self.patience.search(pattern, text, at_start=at_start)
+        return self.budget.search(pattern, text, at_start=at_start)
 
     def execute(self, invocation: Invocation) -> Capture:
         assert self.processes
@@ -129,8 +129,8 @@ class Desk:
 
 
 @contextmanager
-def door() -> Iterator[Processes]:
-    """The real process door."""
+def real_processes() -> Iterator[Processes]:
+    """The real adapter for processes."""
     cancellation = Cancellation()
     try:
         with Processes(environment=dict(os.environ), cancelled=cancellation) as processes:
@@ -139,19 +139,21 @@ def door() -> Iterator[Processes]:
         cancellation.close()
 
 
-def desk(root: Path, processes: Processes, answer: str = "done", *events: list[Any], **settings: Any) -> Desk:
-    """A desk over a workspace and a suite folder below ``root``, which is made."""
+def fake_context(
+    root: Path, processes: Processes, answer: str = "done", *events: list[Any], **settings: Any
+) -> FakeContext:
+    """A context with a workspace and a suite folder below ``root``; both are created."""
     workspace, logs = root / "workspace", root / "logs"
     for folder in (workspace, logs, root / "suite"):
         folder.mkdir(exist_ok=True)
     files = Folder(workspace)
     files.remember()
     report = session(answer, *events, cwd=str(workspace))
-    return Desk(report=report, files=files, processes=processes, logs=logs, **settings)
+    return FakeContext(report=report, files=files, processes=processes, logs=logs, **settings)
 
 
 def graded(entry: object, report: SessionReport, *, task: Task | None = None, **settings: Any) -> Any:
     """The outcome of one entry on a session."""
-    assertion = assertion_of(entry, where(task=task or Task()))
-    (outcome,) = assertion.judge(Desk(report=report, **settings))
+    assertion = assertion_of(entry, entry_context(task=task or Task()))
+    (outcome,) = assertion.judge(FakeContext(report=report, **settings))
     return outcome
