@@ -23,7 +23,7 @@ from bench.__main__ import CASES, FLOOR, JOBS, TOOL, suite, template
 
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.suite import WorkspaceSpec
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.supervisor_client import SupervisorClient
 from skillgym_action.processes.users import agent_user
 from skillgym_action.repository.repository import Repository
@@ -78,7 +78,7 @@ def of_starts() -> dict[str, float]:
     return {"python": statistics.median(taken["pass"]), "bare": statistics.median(taken[BARE])}
 
 
-def of_keeper() -> float:
+def of_supervisor() -> float:
     """Megabytes that the supervisor has in memory, with a process that it has started."""
     supervisor = SupervisorClient()
     try:
@@ -100,7 +100,9 @@ def of_copies(folder: Path) -> dict[str, float]:
     spec = WorkspaceSpec(source="template", template=source)
     taken: dict[str, list[float]] = {"floor": [], "now": []}
     with (
-        Processes(environment={}, cancelled=Cancellation(), user=agent_user(USER) if IS_ROOT else None) as processes,
+        ProcessLauncher(
+            environment={}, cancelled=Cancellation(), user=agent_user(USER) if IS_ROOT else None
+        ) as processes,
         Workspaces(Repository(folder, processes), processes) as workspaces,
     ):
         for _ in range(ROUNDS + 1):
@@ -126,7 +128,7 @@ def measured(before: str | None) -> dict[str, object]:
         folder.chmod(0o711)
         tempfile.tempdir = os.environ["TMPDIR"] = temporary
         sessions = of_sessions(folder, before)
-        return {"sessions": sessions, "starts": of_starts(), "supervisor": of_keeper(), "copies": of_copies(folder)}
+        return {"sessions": sessions, "starts": of_starts(), "supervisor": of_supervisor(), "copies": of_copies(folder)}
 
 
 if __name__ == "__main__":

@@ -34,9 +34,11 @@ MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, search
 
 # --- filesystem: folders that others can change ---------------------------------------------------------
 
-MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept
+# --- filesystem: folders that others can change -----------------------------------------------------
+
+MAX_PATH_CHARS = 4095  # of a path below a folder; as many bytes as operating systems accept
 MAX_LINKS_FOLLOWED = 40  # symbolic links on the way to one path, as in Linux
-MAX_PATTERN_CHARACTERS = 1_000  # of a glob pattern; a longer one matches nothing
+MAX_PATTERN_CHARS = 1_000  # of a glob pattern; a longer one matches nothing
 
 # Bundles that others can forge and that are uploaded as artifacts. The tool's own, such as templates, may be larger.
 MAX_BUNDLE_LEVELS = 400  # folders in each other
@@ -47,15 +49,15 @@ MAX_BUNDLE_BYTES = 512 * 1024**2  # of all files together
 MAX_BUNDLE_NAME_BYTES = 255  # of one component of a path, as in file systems
 MAX_BUNDLE_LINK_BYTES = 4095  # of the target of a symbolic link, as in operating systems
 
-# --- supervisor: the process that starts all programs -----------------------------------------------------
+# --- supervisor: the process that starts all programs -----------------------------------------------
 
-MAX_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
-MAX_MESSAGE_DESCRIPTORS = 8  # open files sent with one message
+MAX_SUPERVISOR_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
+MAX_SUPERVISOR_MESSAGE_DESCRIPTORS = 8  # open files sent with one message
 LEFTOVER_GRACE_SECONDS = 0.3  # from SIGTERM to SIGKILL for processes that an ended program left running
 KILL_SECONDS = 10.0  # after which processes that survive SIGKILL are given up
 FORK_SECONDS = 0.5  # to wait for a process to fork where a session's user has started as many as it may
 
-# --- processes: programs that are started, watched and ended -------------------------------------------
+# --- processes: programs that are started, watched and ended ----------------------------------------
 
 MAX_OUTPUT_BYTES = 64 * 1024**2  # printed to one stream; a program that prints more is ended
 MAX_OUTPUT_LINES = 1_000_000  # read from one stream
@@ -88,6 +90,10 @@ MAX_EVENT_BYTES = 32 * 1024 * 1024  # of the payload; GitHub's have at most 25 M
 MAX_SERVICE_MESSAGE_CHARACTERS = 500  # of a service's own words in an error message
 MAX_REVIEW_COMMENTS = 20
 MAX_STATUS_CHARACTERS = 140  # GitHub takes no longer description of a commit status
+MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
+MAX_ANNOTATION_CHARS = 4_096
+MAX_ANNOTATION_TITLE_CHARS = 255
+MAX_TERMINAL_MESSAGE_CHARS = 600  # of one execution
 MAX_SUMMARY_BYTES = 1_048_576  # GitHub drops the whole summary of a step when it is larger
 # GitHub's real limit differs from the one in its message, and between servers: a refused text is sent again, smaller.
 COMMENT_CHARACTERS = (65_000, 30_000, 8_000, 2_000, 500)
@@ -132,6 +138,25 @@ HOST_LOG_EXCERPT_BYTES = 4 * 1024  # bytes at the end of the log that are shown 
 MAX_SUITE_CASES = 20_000  # cases of a suite; the Node suite host has the same number
 MAX_FAILURE_MESSAGE_CHARACTERS = 16_000  # characters of the message of a failed check; the middle is cut out
 MAX_GROUPED_ERRORS = 100  # errors of an exception group that are reported; Node has the same number
+# --- documents, formats, assertions -----------------------------------------------------------------
+
+MAX_EXPECTATION_CHARACTERS = 10_000  # of x-bench; they bound the time to parse it
+MAX_EXPECTATION_RULE_WORDS = 10  # words of an expectation that are tried as its rule
+MAX_REPORTED_EXPECTATIONS = 20  # wrong ones of an x-bench case; also the cases that are reported of too many
+MAX_SUITE_SECONDS = 7 * 24 * 3600.0  # that an x-bench suite may allow a case or a command
+MAX_REPLY_PATH_CHARACTERS = 4_096  # of a path in the reply of a suite host
+MAX_SUITE_FILE_BYTES = 16 * 1024 * 1024
+MAX_SCRIPT_SUITE_BYTES = 1024 * 1024  # of a suite in TypeScript or JavaScript
+MAX_PYTHON_SUITE_BYTES = 192 * 1024  # compiling a suite takes a kilobyte of memory for each byte
+MAX_CONFIGURATION_BYTES = 1024 * 1024
+MAX_DOCUMENT_DEPTH = 100  # levels of mappings and lists in JSON, YAML and TOML
+MAX_DOCUMENT_VALUES = 250_000  # members of mappings and lists, and what is in them, aliases expanded
+MAX_NUMBER_DIGITS = 300  # of a whole number in a document
+MAX_YAML_CHARACTERS = 16 * 1024 * 1024  # of all texts of a document, aliases expanded
+MAX_YAML_INTEGER_CHARACTERS = 1_000  # of a whole number that is parsed at all, leading zeros included
+MAX_REPORTED_PROBLEMS = 5_000  # of a document
+MAX_SEARCHED_FILE_BYTES = 8 * 1024 * 1024  # of a file of the workspace that an assertion searches
+MAX_COMMAND_EVIDENCE_BYTES = 4096  # the end of a command's output
 # --- what agents print ------------------------------------------------------------------------------
 
 MAX_TRANSCRIPT_EVENTS = 20_000  # of a session; more than that is a session out of control, and is not kept in memory
@@ -190,7 +215,40 @@ MAX_REGEX_SEARCH_SECONDS = 2.0  # for one search: text that an agent writes can 
 MAX_SESSION_SEARCH_SECONDS = 10.0  # for all searches of a session
 # --- storage: stored runs and journals --------------------------------------------------------------
 
-MAX_WRITTEN_OUTPUT_CHARACTERS = 4_000
-"""Characters of an agent's final output in results.json; longer output is cut at its beginning."""
-MAX_SHOWN_RESULTS_PROBLEMS = 5
-"""Problems of one results file that are shown; the rest is counted."""
+# --- storage: stored runs and journals --------------------------------------------------------------------
+
+MAX_RESULTS_BYTES = 96 * 1024 * 1024  # of a results file that is read: some 40,000 executions
+MAX_RESULTS_CONTAINERS = 400_000  # lists and objects in it
+MAX_RESULTS_VALUES = 3_000_000
+MAX_RESULTS_MEMBERS = 1_000  # of one object in it
+MAX_RESULTS_ERRORS = 1_000  # of one file; more are not looked at one by one
+MAX_SHOWN_RESULTS_PROBLEMS = 5  # of one results file; the rest is counted
+MAX_QUOTED_VALUE_CHARS = 60  # of a wrong value that a message quotes
+MAX_MATCHED_RUNS = 2_000  # by one pattern
+MAX_SEARCHED_ENTRIES = 200_000  # of folders that one search for runs looks at
+MAX_SEARCHED_LEVELS = 100  # of folders below the one that a search starts in
+MAX_SESSION_REPORT_BYTES = 1024**3
+MAX_JOURNAL_LINE_BYTES = 64 * 1024 * 1024
+MAX_SHOWN_JOURNAL_PROBLEMS = 5  # lines that are not valid
+
+# --- reporters --------------------------------------------------------------------------------------------
+
+MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
+MAX_ANNOTATION_CHARS = 4_096
+MAX_ANNOTATION_TITLE_CHARS = 255
+MAX_TERMINAL_MESSAGE_CHARS = 600  # of one execution
+MAX_SUMMARY_BYTES = 1_000_000  # GitHub drops a job summary of more than 1,048,576
+MAX_REPORTED_MESSAGE_CHARS = 1_000  # of one execution in a report for programs (JUnit XML, CTRF)
+MAX_REPORTED_EXPLANATION_CHARS = 8_000  # of its message, location and failed assertions
+MAX_REPORTED_OUTPUT_CHARS = 16_000  # of its final output
+
+# --- user_templates: report templates of users ------------------------------------------------------------
+
+MAX_TEMPLATE_FILES = 500  # files and folders
+MAX_TEMPLATE_BYTES = 1024**2
+MAX_TEMPLATES_BYTES = 8 * 1024**2  # of all files together
+MAX_TEMPLATE_LEVELS = 20  # of folders in each other
+MAX_RENDERER_MEMORY_BYTES = 512 * 1024**2  # address space of the process that renders them
+MAX_RENDERED_BYTES = 4 * 1024**2  # of one rendered report
+RENDERING_SECONDS = 4  # for all that one process renders, its start included: errors are reported within 5 s
+CANCELLED_RENDERING_SECONDS = 1  # for what is still to be rendered once the run is cancelled

@@ -21,7 +21,7 @@ from skillgym_action.stages.discover import discover
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import load, load_digests
 from skillgym_action.stages.plan import plan
-from skillgym_action.storage.journal import Beginning, Journal, digest
+from skillgym_action.storage.journal import Journal, JournalHead, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -191,7 +191,7 @@ def _compared_with_checkout(services: Services, runs: StoredReports, options: Op
 def _journal(services: Services, plan: Plan, options: Options, began: datetime, command: str) -> Journal:
     """A new journal, or with ``--resume`` that of the earlier start of this run."""
     settings = _journal_settings(options)
-    now = Beginning(began=began, command=command, commit=services.repository.commit(), settings=settings)
+    now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings)
     journal = Journal(
         began=began, digests={one.index: digest(one, services.suite_source.root) for one in plan.executions}
     )

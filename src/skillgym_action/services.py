@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.session_report import Price
     from skillgym_action.processes.agent_installs import AgentInstalls
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
     from skillgym_action.repository.repository import Repository
     from skillgym_action.repository.suite_source import SuiteSource
     from skillgym_action.storage.run_directory import RunDirectory
@@ -87,7 +87,7 @@ class Services:
     repository: Repository
     suite_source: SuiteSource
     suites: Repository
-    processes: Processes
+    processes: ProcessLauncher
     workspaces: Workspaces
     hosts: SuiteHosts
     installs: AgentInstalls

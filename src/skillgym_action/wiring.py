@@ -16,7 +16,7 @@ from skillgym_action.clock import Clock
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.network.proxies import network_from
 from skillgym_action.processes.agent_installs import AgentInstalls
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.users import CREDENTIALS, agent_user
 from skillgym_action.repository.committed_tree import CommittedTree, MissingObjectError
 from skillgym_action.repository.repository import Repository
@@ -74,7 +74,7 @@ def with_suite_source(settings: Settings, context: LaunchContext) -> Iterator[La
         yield replace(context, separate_source=source)
 
 
-def _suite_source(named: str, context: LaunchContext, processes: Processes, stack: ExitStack) -> SuiteSource:
+def _suite_source(named: str, context: LaunchContext, processes: ProcessLauncher, stack: ExitStack) -> SuiteSource:
     """The folder called ``named``. Raises UsageError, also where it is the commit that is judged."""
     head = Repository(context.root, processes, context.checkout)
     event = context.job.event if context.job else None
@@ -91,7 +91,7 @@ def _suite_source(named: str, context: LaunchContext, processes: Processes, stac
 
 
 def _base_commit(
-    event: GitHubEvent | None, context: LaunchContext, processes: Processes, stack: ExitStack
+    event: GitHubEvent | None, context: LaunchContext, processes: ProcessLauncher, stack: ExitStack
 ) -> SuiteSource:
     """The files of the base commit in a temporary folder. Raises UsageError."""
     if event is None or event.base is None:
@@ -116,10 +116,13 @@ def _base_commit(
 
 
 @contextmanager
-def _processes(context: LaunchContext) -> Iterator[Processes]:
+def _processes(context: LaunchContext) -> Iterator[ProcessLauncher]:
     """Processes for what has to be known before a run opens its own; SIGINT and SIGTERM raise KeyboardInterrupt."""
     try:
-        with _cancellation() as cancelled, Processes(environment=context.environment, cancelled=cancelled) as processes:
+        with (
+            _cancellation() as cancelled,
+            ProcessLauncher(environment=context.environment, cancelled=cancelled) as processes,
+        ):
             yield processes
     except InterruptedError:
         raise KeyboardInterrupt from None
@@ -142,7 +145,9 @@ def _run_configuration(settings: Settings, context: LaunchContext, file: Path) -
         cancelled = stack.enter_context(_cancellation())
         user = _user(context, settings.agent_user, stack)
         logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
-        processes = stack.enter_context(Processes(environment=context.environment, cancelled=cancelled, user=user))
+        processes = stack.enter_context(
+            ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
+        )
         hosts = stack.enter_context(SuiteHosts(processes, root=context.suite_source.root, logs=logs, node=context.node))
         hosts.excluded_packages = context.suite_source.separate_checkout
         try:
@@ -169,7 +174,9 @@ def open_services(
     with ExitStack() as stack:
         cancelled = stack.enter_context(_cancellation())
         user = _user(context, options.execute.agent_user if options else user_name, stack)
-        processes = stack.enter_context(Processes(environment=context.environment, cancelled=cancelled, user=user))
+        processes = stack.enter_context(
+            ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
+        )
         repository, source = Repository(context.root, processes, context.checkout), context.suite_source
         workspaces = stack.enter_context(Workspaces(repository, processes))
         own = {directory, source.root} - {context.root}
@@ -290,7 +297,7 @@ def _github_api(event: GitHubEvent, context: LaunchContext, clock: Clock, cancel
     return api
 
 
-def _templates(options: Options | None, processes: Processes, context: LaunchContext) -> ReportTemplates | None:
+def _templates(options: Options | None, processes: ProcessLauncher, context: LaunchContext) -> ReportTemplates | None:
     if options is None or options.templates is None:
         return None
     from skillgym_action.user_templates.renderer import ReportTemplates

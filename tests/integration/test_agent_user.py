@@ -22,8 +22,8 @@ from scratch import case, config, repository, runner, skillgym, started, suite, 
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.errors import SuiteError, UsageError
 from skillgym_action.model.session import Identity, Invocation
-from skillgym_action.processes.processes import Processes
-from skillgym_action.processes.users import IDS, UserIds, agent_user
+from skillgym_action.processes.launcher import ProcessLauncher
+from skillgym_action.processes.users import SESSION_UIDS, UserIds, agent_user
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
 from skillgym_action.workspaces.closed_paths import closed_but_to
 from skillgym_action.workspaces.session_folder import SessionFolder
@@ -219,7 +219,7 @@ def test_suites_of_another_folder_are_closed_in_both(checkout, run_section, open
 @pytest.fixture
 def processes():
     cancelled = Cancellation()
-    with Processes(
+    with ProcessLauncher(
         environment=dict(os.environ), cancelled=cancelled, user=agent_user(NOBODY) if IS_ROOT else None
     ) as door:
         yield door
@@ -250,7 +250,8 @@ def test_programs_of_suites_reach_suites_and_every_session_but_no_session_reache
         return
     user = processes.user
     first, second = (
-        SessionFolder(checkout / name, processes.supervisor, user, user.session()) for name in ("first", "second")
+        SessionFolder(checkout / name, processes.supervisor, user, user.session_identity())
+        for name in ("first", "second")
     )
     for folder in (first, second):
         folder.make("workspace")
@@ -265,8 +266,8 @@ def test_programs_of_suites_reach_suites_and_every_session_but_no_session_reache
 
     own = ["first/workspace", "first/home"]
     with closed_but_to(user.readers, [checkout / "suites"], checkout):
-        assert reaches(user.host()) == ["suites", "first/workspace", "second/workspace"]
-        assert reaches(user.suite(first.identity)) == ["suites", *own]
+        assert reaches(user.host_identity()) == ["suites", "first/workspace", "second/workspace"]
+        assert reaches(user.suite_identity(first.identity)) == ["suites", *own]
         assert reaches(first.identity) == own
         assert reaches(second.identity) == ["second/workspace", "second/home"]
         assert reaches(user.in_place) == []
@@ -324,13 +325,13 @@ def test_two_runs_never_use_the_same_user_id(checkout):
     if not IS_ROOT:
         run(repository(checkout))
         return
-    first = UserIds(set(IDS) - set(IDS[-50:]))
+    first = UserIds(set(SESSION_UIDS) - set(SESSION_UIDS[-50:]))
     taken = first.take()
-    second = UserIds(set(IDS) - {taken})
+    second = UserIds(set(SESSION_UIDS) - {taken})
     with pytest.raises(OSError, match="no user id is left"):
         second.take()
     os.close(first.file)
-    third = UserIds(set(IDS) - {taken})
+    third = UserIds(set(SESSION_UIDS) - {taken})
     assert third.take() == taken
     for run_ids in (second, third):
         os.close(run_ids.file)

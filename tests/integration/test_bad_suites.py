@@ -30,14 +30,11 @@ from scratch import case, config, repository, runner, skillgym, suite, written
 from skillgym_action import limits
 from skillgym_action.agents import replay_player
 from skillgym_action.agents.replay import PLAYER
-from skillgym_action.documents import documents, located_values, user_files, yaml_text
-from skillgym_action.formats import xbench, xbench_expectations
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.repository.repository import Repository
 from skillgym_action.settings.options import DiscoverOptions, LoadOptions
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.load import load
-from skillgym_action.storage import stored_runs
 from skillgym_action.storage.snapshot_file import SnapshotFile
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
 from skillgym_action.suite_programs import suite_program as program
@@ -313,33 +310,33 @@ def test_a_recording_that_is_broken_is_not_played(tmp_path, files, says, proved:
 # --- what is promised -------------------------------------------------------------------------------
 
 LIMITS = {
-    "bytes of a file": user_files.LARGEST,
-    "bytes of a configuration": user_files.LARGEST_CONFIG,
-    "bytes of a suite in Python": user_files.LARGEST_PYTHON,
-    "bytes of a suite in TypeScript": user_files.LARGEST_SCRIPT,
-    "levels": located_values.DEEPEST,
-    "values": located_values.MOST_VALUES,
-    "digits": located_values.MOST_DIGITS,
-    "characters of YAML": yaml_text.MOST_CHARACTERS,
+    "bytes of a file": limits.MAX_SUITE_FILE_BYTES,
+    "bytes of a configuration": limits.MAX_CONFIGURATION_BYTES,
+    "bytes of a suite in Python": limits.MAX_PYTHON_SUITE_BYTES,
+    "bytes of a suite in TypeScript": limits.MAX_SCRIPT_SUITE_BYTES,
+    "levels": limits.MAX_DOCUMENT_DEPTH,
+    "values": limits.MAX_DOCUMENT_VALUES,
+    "digits": limits.MAX_NUMBER_DIGITS,
+    "characters of YAML": limits.MAX_YAML_CHARACTERS,
     "cases": limits.MAX_SUITE_CASES,
     "characters of an id": limits.MAX_CASE_ID_CHARS,
-    "characters of an expectation": xbench_expectations.LONGEST,
+    "characters of an expectation": limits.MAX_EXPECTATION_CHARACTERS,
     "characters of a pattern": limits.MAX_REGEX_CHARACTERS,
     "characters of all patterns": limits.MAX_SUITE_REGEX_CHARACTERS,
     "seconds of a search": limits.MAX_REGEX_SEARCH_SECONDS,
     "seconds of all searches": limits.MAX_SESSION_SEARCH_SECONDS,
-    "problems": documents.MOST_PROBLEMS,
-    "expectations that are wrong": xbench.MOST_TOLD,
+    "problems": limits.MAX_REPORTED_PROBLEMS,
+    "expectations that are wrong": limits.MAX_REPORTED_EXPECTATIONS,
     "assertions of all tests": limits.MAX_AGENTV_ASSERTIONS,
     "parts of all tests": limits.MAX_AGENTV_PARTS,
     "characters of variables": limits.MAX_VARIABLE_CHARACTERS,
     "files of a suite": limits.MAX_AGENTV_FILES,
     "targets of a suite": limits.MAX_AGENTV_TARGETS,
-    "characters of a pattern of paths": limits.MAX_PATTERN_CHARACTERS,
-    "bytes of results": stored_runs.LARGEST,
-    "lists and objects of results": stored_runs.MOST.containers,
-    "values of results": stored_runs.MOST.values,
-    "characters of a recording": replay_player.LARGEST,
+    "characters of a pattern of paths": limits.MAX_PATTERN_CHARS,
+    "bytes of results": limits.MAX_RESULTS_BYTES,
+    "lists and objects of results": limits.MAX_RESULTS_CONTAINERS,
+    "values of results": limits.MAX_RESULTS_VALUES,
+    "characters of a recording": replay_player.MAX_FILE_CHARACTERS,
     "GiB of a suite program": limits.SUITE_HOST_MEMORY_BYTES // 1024**3,
     "MiB that it prints": limits.MAX_HOST_LOG_BYTES // 1024**2,
     "MiB that it answers": limits.MAX_HOST_REPLY_BYTES // 1024**2,

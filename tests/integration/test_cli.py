@@ -471,16 +471,22 @@ def test_schemas_are_listed_and_misspelt_ones_guessed(tmp_path):
 # --- selection --------------------------------------------------------------------------------------
 
 
+BENCH = ["bench/core.json", "bench/sub/z.bench.json"]
+
+
 @pytest.mark.parametrize(
     ("args", "suites"),
     [
-        pytest.param([], ["bench/core.json", "deep/x.bench.json", "own_suite.py"], id="all below the repository"),
-        pytest.param(["bench"], ["bench/core.json"], id="a folder"),
-        pytest.param(
-            ["deep/x.bench.json", "bench"], ["bench/core.json", "deep/x.bench.json"], id="a file and a folder"
-        ),
-        pytest.param(["**/*.json"], ["bench/core.json", "deep/x.bench.json"], id="a glob"),
-        pytest.param(["!deep"], ["bench/core.json", "own_suite.py"], id="but not"),
+        pytest.param([], [*BENCH, "deep/x.bench.json", "own_suite.py"], id="all below the repository"),
+        pytest.param(["bench"], BENCH, id="a folder"),
+        pytest.param(["deep/x.bench.json", "bench"], [*BENCH, "deep/x.bench.json"], id="a file and a folder"),
+        pytest.param(["**/*.json"], [*BENCH, "deep/x.bench.json"], id="a glob"),
+        pytest.param(["bench/*.json"], ["bench/core.json"], id="a star stops at a slash"),
+        pytest.param(["bench/**/*.json"], ["bench/core.json", "bench/sub/z.bench.json"], id="two stars do not"),
+        pytest.param(["b*"], ["bench/core.json", "bench/sub/z.bench.json"], id="a glob of folders"),
+        pytest.param(["bench", "!bench/*.json"], ["bench/sub/z.bench.json"], id="an excluded glob"),
+        pytest.param(["bench", "!**/sub"], ["bench/core.json"], id="an excluded glob of folders"),
+        pytest.param(["!deep"], [*BENCH, "own_suite.py"], id="but not"),
         pytest.param([".", "!**/*.json"], ["own_suite.py"], id="but no glob"),
         pytest.param(["--format", "python"], ["own_suite.py"], id="a format"),
         pytest.param(["ignored/x.bench.json"], ["ignored/x.bench.json"], id="a named file, ignored or not"),
@@ -489,11 +495,17 @@ def test_schemas_are_listed_and_misspelt_ones_guessed(tmp_path):
 )
 def test_which_suites_run(tmp_path, args, suites):
     body = PYTHON + "suite = Suite()\n@suite.case('x', prompt='p')\ndef x(report, ctx): pass\n"
-    files = dict.fromkeys(("deep/x.bench.json", "ignored/x.bench.json", "node_modules/y.bench.json"), suite())
+    files = dict.fromkeys(("deep/x.bench.json", "ignored/x.bench.json", "node_modules/y.bench.json", BENCH[1]), suite())
     files |= {"odd/name.json": suite(), "own_suite.py": body, ".gitignore": "ignored/\n", "bench/data.json": "[1]"}
     repository(tmp_path, files, git=True)
     rows = json.loads(skillgym("list", "--json", *args, cwd=tmp_path).out)
     assert sorted({row["suite"] for row in rows}) == suites
+
+
+def test_what_is_excluded_is_relative_to_the_working_directory_as_paths_are(tmp_path):
+    repository(tmp_path, dict.fromkeys(("bench/sub/z.bench.json", "sub/y.bench.json"), suite()), git=True)
+    rows = json.loads(skillgym("list", "--json", "..", "!sub", cwd=tmp_path / "bench").out)
+    assert sorted({row["suite"] for row in rows}) == ["bench/core.json", "sub/y.bench.json"]
 
 
 def test_a_folder_outside_of_the_repository_is_searched_as_well(tmp_path):

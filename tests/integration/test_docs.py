@@ -17,7 +17,7 @@ from skillgym_action.agents import AGENTS
 from skillgym_action.agents.command import EVENTS, PLACEHOLDER
 from skillgym_action.cli.schema import SCHEMAS
 from skillgym_action.formats import FORMATS
-from skillgym_action.formats.xbench_model import ExpectationSection
+from skillgym_action.formats.xbench_expectations import ExpectationSection
 from skillgym_action.model.exit_codes import EXIT_CODES, ExitCode
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 from skillgym_action.reporters import REPORTERS

@@ -19,8 +19,7 @@ from skillgym_action.agentv.assertions import assertion_of
 from skillgym_action.agentv.grader_context import EntryContext, Task
 from skillgym_action.agentv.program_graders import _answer_in
 from skillgym_action.filesystem.globs import paths_matching
-from skillgym_action.formats.xbench_expectations import Expectations
-from skillgym_action.formats.xbench_model import ExpectationSection
+from skillgym_action.formats.xbench_expectations import Expectations, ExpectationSection
 from skillgym_action.javascript.regex import SearchBudget
 from skillgym_action.model.errors import Location
 from skillgym_action.model.session_report import Command, FileRead, ObservedFiles, ToolCall
@@ -82,8 +81,8 @@ def test_all_patterns_of_a_session_have_a_time_of_their_own(proved: Proved):
 def test_a_pattern_in_very_many_files_has_one_time_for_all(tmp_path, proved: Proved):
     context = subject_of(tmp_path, {f"{number}.txt": OUTPUT for number in range(40)})
     context.budget = SearchBudget(0.2, 0.5)
-    section = ExpectationSection(file="*.txt", glob=True, matches=".(a+)+!$(?!)")
-    assertion = Expectations().reading(section, "cases[3].expect[1]").assertion
+    section = ExpectationSection.model_validate({"file": "*.txt", "glob": True, "matches": ".(a+)+!$(?!)"})
+    assertion = Expectations().parsed(section, "cases[3].expect[1]").assertion
     began = time.process_time()
     (outcome,) = assertion.judge(context)
     assert time.process_time() - began < 2

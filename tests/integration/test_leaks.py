@@ -294,7 +294,7 @@ def test_a_leak_is_red_when_that_is_asked_for(tmp_path):
 
 LEAKING = "suite bench/core.json\nedit passed !github:stdout.log !jwt:changes/a.txt\nfix @codex failed\ncalm passed"
 TOLD = "edit on claude: a key was leaked: github in stdout.log, jwt in changes/a.txt"
-REMEDY = "make a new one: whatever the session reached may have seen it"
+REMEDY = "revoke it and create a new one: any service that the session reached may have seen it"
 
 
 @pytest.mark.parametrize(

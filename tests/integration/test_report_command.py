@@ -223,7 +223,11 @@ def compared(tmp_path: Path, command: str, *args: str, **configured: Any) -> tup
 
 @pytest.mark.parametrize(
     ("command", "broken"),
-    [("run", "3 broken since the baseline"), ("report", "3 broken since the baseline"), ("rejudge", "none broken")],
+    [
+        ("run", "3 newly failing since the baseline"),
+        ("report", "3 newly failing since the baseline"),
+        ("rejudge", "none newly failing"),
+    ],
 )
 def test_a_run_is_compared_with_its_baseline(tmp_path, command, broken):
     """What is judged again here is the baseline itself."""

@@ -177,7 +177,7 @@ def test_a_torn_line_is_told_and_the_next_one_does_not_join_it(scene):
     journal = scene.journal()
     scene.keep([*journal[:4], journal[4][:50]])
     report = scene.resume()
-    assert warnings(report) == ["journal.jsonl:5: is torn off; the session it tells of is held again"]
+    assert warnings(report) == ["journal.jsonl:5: is torn off; its session is run again"]
     assert [json.loads(line).keys() for line in scene.journal()] == [json.loads(line).keys() for line in journal]
 
 

@@ -34,6 +34,7 @@ from skillgym_action.cli.list import json_text, line, table
 from skillgym_action.cli.terminal import Terminal
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.github.publish_log import PublishLog
+from skillgym_action.github.review import review_text
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.execution import Execution, Plan
 from skillgym_action.model.findings import Finding
@@ -43,7 +44,6 @@ from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.model.session_report import Cost
 from skillgym_action.model.suite import Case
 from skillgym_action.reporters import REPORTERS
-from skillgym_action.reporters.review import review_text
 from skillgym_action.reporters.terminal import finished_line, render
 from skillgym_action.settings.options import PublishOptions
 from skillgym_action.stages.publish import publish

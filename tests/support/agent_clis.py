@@ -12,7 +12,7 @@ import pytest
 from paths import REPOSITORY
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.processes.agent_installs import AgentInstalls
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 
 CACHE = REPOSITORY / ".cache" / "agents"
 ALWAYS = ("claude-code", "codex", "pi")  # the others take their time: make test-agents
@@ -25,7 +25,7 @@ def agent_cli(name: str) -> Path:
     downloads = {"npm_config_cache": str(Path.home() / ".npm")}
     env = {**downloads, **os.environ, "SKILLGYM_AGENTS_DIR": str(CACHE)}
     cancelled = Cancellation()
-    with Processes(environment=env, cancelled=cancelled) as processes:
+    with ProcessLauncher(environment=env, cancelled=cancelled) as processes:
         installed = AgentInstalls(processes, env).install(name)
     cancelled.close()
     return installed.program

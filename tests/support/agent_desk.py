@@ -12,8 +12,8 @@ from skillgym_action.agents import agent_named
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.session import AgentConfig, Capture, Invocation, Session
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Trouble
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.outputs import OutputFile
-from skillgym_action.processes.processes import Processes
 from skillgym_action.sessions.normalise import normalise
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Desk:
         invocation = replace(invocation, env={"TMPDIR": str(self.scratch), **invocation.env})
         logs = {"stdout": self.folder / "stdout.log", "stderr": self.folder / "stderr.log"}
         cancelled = Cancellation()
-        with Processes(environment={**os.environ, "PATH": search_path()}, cancelled=cancelled) as door:
+        with ProcessLauncher(environment={**os.environ, "PATH": search_path()}, cancelled=cancelled) as door:
             capture = door.run(invocation, **logs, **settings)
         cancelled.close()
         return replace(capture, collected=tuple(map(OutputFile, self.collected(invocation))))

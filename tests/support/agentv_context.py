@@ -29,7 +29,7 @@ from skillgym_action.model.session_report import (
     Trouble,
     Usage,
 )
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +105,7 @@ class FakeContext:
     timeout: float = 60.0
     judge: Judge | None = None
     diff: str | None = None
-    processes: Processes | None = None
+    processes: ProcessLauncher | None = None
     logs: Path | None = None
     ran: list[Invocation] = field(default_factory=list)
     budget: SearchBudget = field(default_factory=SearchBudget)
@@ -129,18 +129,18 @@ class FakeContext:
 
 
 @contextmanager
-def real_processes() -> Iterator[Processes]:
+def real_processes() -> Iterator[ProcessLauncher]:
     """The real adapter for processes."""
     cancellation = Cancellation()
     try:
-        with Processes(environment=dict(os.environ), cancelled=cancellation) as processes:
+        with ProcessLauncher(environment=dict(os.environ), cancelled=cancellation) as processes:
             yield processes
     finally:
         cancellation.close()
 
 
 def fake_context(
-    root: Path, processes: Processes, answer: str = "done", *events: list[Any], **settings: Any
+    root: Path, processes: ProcessLauncher, answer: str = "done", *events: list[Any], **settings: Any
 ) -> FakeContext:
     """A context with a workspace and a suite folder below ``root``; both are created."""
     workspace, logs = root / "workspace", root / "logs"

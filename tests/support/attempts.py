@@ -133,10 +133,10 @@ BY_AREA: Mapping[str, tuple[tuple[str, str, Mapping[str, object]], ...]] = {
          'IFS=:; for folder in $PATH; do test -w "$folder" && exit 0; done; false', MACHINE),
         ("change installed agents", "test -w /var/cache/skillgym-action", UNKNOWN),
         ("write to its terminal", ": >/dev/tty", NEVER),
-        ("read the memory of the process that starts programs", python(MEMORY, "$KEEPER"), REAL),
-        ("use its descriptors by `/proc/PID/fd`", "ls /proc/$KEEPER/fd", REAL),
-        ("trace it with `ptrace`, as the one that starts programs", python(SEIZE, "$KEEPER"), REAL),
-        ("send the process that starts programs a signal", "kill -0 $KEEPER", OPEN),
+        ("read the memory of the process that starts programs", python(MEMORY, "$SUPERVISOR"), REAL),
+        ("use its descriptors by `/proc/PID/fd`", "ls /proc/$SUPERVISOR/fd", REAL),
+        ("trace it with `ptrace`, as the one that starts programs", python(SEIZE, "$SUPERVISOR"), REAL),
+        ("send the process that starts programs a signal", "kill -0 $SUPERVISOR", OPEN),
         ("read or release the locks by which runs take user ids and close checkouts",
          "ls /run/skillgym-action || ls /var/lib/skillgym-action", NEVER),
     ),
@@ -231,10 +231,10 @@ ATTEMPTS: tuple[Attempt, ...] = (
 # To be used as ``sh SCRIPT PART``, or ``sh SCRIPT attack POSITION`` in a workspace, or with ``sh -c``.
 SCRIPT = r"""
 @PLACES@
-TOOL=$PPID KEEPER=
+TOOL=$PPID SUPERVISOR=
 while [ "$TOOL" -gt 1 ]; do
   case $(tr '\0' ' ' <"/proc/$TOOL/cmdline") in
-    *supervisor.supervisor*) KEEPER=$TOOL ;;
+    *supervisor.supervisor*) SUPERVISOR=$TOOL ;;
     *python[_]host*) ;;
     *skillgym[-_]action*) break ;;
   esac
@@ -263,7 +263,7 @@ found_host() { # the suite host of this run
   for HOST in $(grep -la '[p]ython_host' /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3); do
     above=$HOST
     while [ "$above" -gt 1 ]; do
-      [ "$above" = "$KEEPER" ] && return
+      [ "$above" = "$SUPERVISOR" ] && return
       above=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$above/status")
     done
   done
@@ -286,7 +286,7 @@ attack() {
   until found_other; do sleep 0.1; done
   found_host
   say user "$(id -u)"
-  python3 -c pass && test "$OTHER" && test "$KEEPER" && test "$HOST" && say able 0
+  python3 -c pass && test "$OTHER" && test "$SUPERVISOR" && test "$HOST" && say able 0
 @ATTEMPTS@
   wait
   echo done

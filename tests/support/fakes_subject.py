@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from skillgym_action.filesystem.globs import paths_matching
 from skillgym_action.javascript.regex import SearchBudget
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Folder:
         return any(now[name] is not None and now[name] != self.before.get(name) for name in below)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
-        found = (path for path in self.root.glob(pattern) if path.is_file() and not path.is_symlink())
+        found = (path for path in paths_matching(self.root, pattern) if not path.is_symlink())
         return tuple(sorted(path.relative_to(self.root).as_posix() for path in found))
 
     def _contents(self) -> dict[str, bytes | None]:
@@ -98,7 +99,7 @@ class FolderSubject:
 
 
 def subject_of(root: Path, before: dict[str, str], after: dict[str, str | None] | None = None) -> FolderSubject:
-    """A subject whose folder held ``before``; the agent then wrote ``after`` (None: deleted)."""
+    """A subject whose folder had ``before`` in it; the agent then wrote ``after`` (None: deleted)."""
     _write(root, before)
     files = Folder(root)
     files.remember()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from npm_packages import CACHE, node_modules
 from skillgym_action.cancellation import Cancellation
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.suite_hosts.node import Node
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def skillgym_package() -> Path:
 def new_node() -> str:
     """A Node that runs TypeScript, as suite hosts find it."""
     cancelled = Cancellation()
-    with Processes(environment=dict(os.environ), cancelled=cancelled) as processes:
+    with ProcessLauncher(environment=dict(os.environ), cancelled=cancelled) as processes:
         program = Node(processes).program[0]
     cancelled.close()
     return program

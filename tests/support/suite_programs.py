@@ -17,7 +17,7 @@ from skillgym_action.model.session_report import (
     SkillDetection,
     ToolCall,
 )
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
 
 HEAD = "from skillgym_action import Case, Suite, Workspace, expect\n"
@@ -49,7 +49,7 @@ def suite_hosts(folder, environment=None, logs=None, **settings):
     given = {"PATH": os.environ["PATH"]} if environment is None else environment
     try:
         with (
-            Processes(environment=given, cancelled=cancelled) as processes,
+            ProcessLauncher(environment=given, cancelled=cancelled) as processes,
             SuiteHosts(
                 processes, root=folder, logs=logs or folder / "logs", **{"call_limit": 20.0} | settings
             ) as hosts,

@@ -1,7 +1,8 @@
-"""SHELF: agents. One file per agent: how to start it, how to read what it printed. No I/O.
+"""PLUGINS: agents, one file each: how to start the CLI, how to read what it printed. No I/O.
 
-An agent never starts a process: it says which process it wants and reads what came of it, which makes foreign CLIs
-testable from recorded output. To add one: a file here, a line in ``AGENTS``, recorded captures in tests/.
+An agent starts no process: it returns the invocation, and reads the captured output. So agents of other vendors are
+tested with recorded output. To add one: a file here that assigns what fits from ``defaults``, a row in ``AGENTS``,
+recorded captures in tests/captures (see CONTRIBUTING).
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Listing:
+class AgentInfo:
     """What is known of an agent without importing its adapter.
 
-    ``version`` is the one its adapter was verified with; ``streams``: its output tells how far it is while it runs.
-    ``format``: only suites of that format can name it. ``plays``: it follows no text but plays what the suite recorded;
-    ``changes_again``: changes of files among that, which are never made in a directory of the user's.
-    ``configuration``: files and folders of a repository, in any folder, in which its CLI looks for how to work there.
+    ``executable``: the program on the PATH; ``package``: its npm package, if there is one; ``version``: the version of
+    the CLI that the adapter was verified with. ``keys``: environment variables that its sessions get. ``streams``: it
+    reports its progress while it runs. ``format``: only suites of that format can name it. ``plays``: it plays what the
+    suite recorded, and follows no prompt; ``changes_again``: it makes the recorded changes of files, too, hence never
+    in a directory of the user's. ``configuration``: names of files and folders of a repository, in any folder, from
+    which its CLI reads instructions and settings.
     """
 
     module: str
@@ -39,8 +42,8 @@ class Listing:
     configuration: tuple[str, ...] = ()
 
 
-PLUGINS = (".claude-plugin", ".codex-plugin", ".cursor-plugin")
-OF_COPILOT = (
+PLUGIN_FOLDERS = (".claude-plugin", ".codex-plugin", ".cursor-plugin")
+COPILOT_CONFIGURATION = (
     ".github/agents",
     ".github/allowed_models.txt",
     ".github/copilot",
@@ -53,10 +56,10 @@ OF_COPILOT = (
     ".github/skills",
     ".vscode/mcp.json",
 )
-# A tag, a range or an address is none: what is installed today has to be what is installed tomorrow.
+# Not a tag, a range or an address: the same version has to be installed tomorrow as today.
 EXACT_VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 AGENTS = {
-    "claude-code": Listing(
+    "claude-code": AgentInfo(
         module="skillgym_action.agents.claude_code",
         executable="claude",
         package="@anthropic-ai/claude-code",
@@ -65,16 +68,16 @@ AGENTS = {
         keys=("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"),
         configuration=("CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json"),
     ),
-    "codex": Listing(
+    "codex": AgentInfo(
         module="skillgym_action.agents.codex",
         executable="codex",
         package="@openai/codex",
         version="0.169.0",
         streams=True,
         keys=("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
-        configuration=("AGENTS.md", "AGENTS.override.md", ".agents", ".codex", *PLUGINS),
+        configuration=("AGENTS.md", "AGENTS.override.md", ".agents", ".codex", *PLUGIN_FOLDERS),
     ),
-    "pi": Listing(
+    "pi": AgentInfo(
         module="skillgym_action.agents.pi",
         executable="pi",
         package="@mariozechner/pi-coding-agent",
@@ -91,7 +94,7 @@ AGENTS = {
         ),
         configuration=("AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD", ".agents", ".pi"),
     ),
-    "opencode": Listing(
+    "opencode": AgentInfo(
         module="skillgym_action.agents.opencode",
         executable="opencode",
         package="opencode-ai",
@@ -118,7 +121,7 @@ AGENTS = {
             ".opencode",
         ),
     ),
-    "copilot": Listing(
+    "copilot": AgentInfo(
         module="skillgym_action.agents.copilot",
         executable="copilot",
         package="@github/copilot",
@@ -132,9 +135,17 @@ AGENTS = {
             "COPILOT_PROVIDER_TYPE",
             "COPILOT_PROVIDER_WIRE_API",
         ),
-        configuration=("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".agents", ".claude", ".mcp.json", *OF_COPILOT),
+        configuration=(
+            "AGENTS.md",
+            "CLAUDE.md",
+            "GEMINI.md",
+            ".agents",
+            ".claude",
+            ".mcp.json",
+            *COPILOT_CONFIGURATION,
+        ),
     ),
-    "gemini": Listing(
+    "gemini": AgentInfo(
         module="skillgym_action.agents.gemini",
         executable="gemini",
         package="@google/gemini-cli",
@@ -143,7 +154,7 @@ AGENTS = {
         keys=("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
         configuration=("GEMINI.md", ".agents", ".gemini", ".geminiignore", ".env"),
     ),
-    "qwen": Listing(
+    "qwen": AgentInfo(
         module="skillgym_action.agents.qwen",
         executable="qwen",
         package="@qwen-code/qwen-code",
@@ -152,38 +163,38 @@ AGENTS = {
         keys=("OPENAI_API_KEY", "OPENAI_BASE_URL"),
         configuration=("QWEN.md", "AGENTS.md", ".agents", ".qwen", ".qwenignore", ".env"),
     ),
-    "cursor-agent": Listing(
+    "cursor-agent": AgentInfo(
         module="skillgym_action.agents.cursor_agent",
         executable="cursor-agent",
         streams=True,
         keys=("CURSOR_API_KEY",),
         configuration=("AGENTS.md", "CLAUDE.md", ".agents", ".claude", ".cursor", ".cursorrules", ".cursorignore"),
     ),
-    "command": Listing(module="skillgym_action.agents.command"),
-    "replay": Listing(module="skillgym_action.agents.replay", plays=True, changes_again=True),
-    "agentv-cli": Listing(module="skillgym_action.agentv.cli_agent", format="agentv"),
-    "agentv-mock": Listing(module="skillgym_action.agentv.mock_agent", format="agentv", plays=True),
-    "agentv-replay": Listing(module="skillgym_action.agentv.replay_agent", format="agentv", plays=True),
+    "command": AgentInfo(module="skillgym_action.agents.command"),
+    "replay": AgentInfo(module="skillgym_action.agents.replay", plays=True, changes_again=True),
+    "agentv-cli": AgentInfo(module="skillgym_action.agentv.cli_agent", format="agentv"),
+    "agentv-mock": AgentInfo(module="skillgym_action.agentv.mock_agent", format="agentv", plays=True),
+    "agentv-replay": AgentInfo(module="skillgym_action.agentv.replay_agent", format="agentv", plays=True),
 }
 
 
 class Agent(Protocol):
-    """What every module of this shelf offers."""
+    """The functions of every module of this package that is an agent."""
 
     def invocation(self, session: Session) -> Invocation:
-        """The process that holds the session."""
+        """The process that runs the session."""
         ...
 
     def transcript(self, capture: Capture, session: Session) -> Transcript:
-        """What the agent did, read from its output; unknown lines are kept as ``Raw``, never fatal."""
+        """What the agent did, read from its output; unknown lines become ``Raw`` events, never an error."""
         ...
 
     def trouble(self, capture: Capture, transcript: Transcript) -> Trouble | None:
-        """Why the session cannot be judged, if so, in the agent's own signs."""
+        """Why the session could not be judged, if so: what the agent reported, or how the process ended."""
         ...
 
     def progress(self, line: str) -> Progress | None:
-        """What one line of output says while the agent runs; None for lines that say nothing of it."""
+        """The model round that one line of output belongs to, or that the session has ended; None for other lines."""
         ...
 
     def resume(self, session: Session, session_id: str) -> Invocation:

@@ -16,6 +16,7 @@ import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import reported_or_crashed, started_again
 from skillgym_action.limits import MAX_JSON_TEXT_CHARACTERS
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.model.json_codec import from_json
@@ -38,7 +39,7 @@ from skillgym_action.model.session_report import (
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.transcripts.agent_output import Events
 from skillgym_action.transcripts.lenient_json import LenientJson, json_object, shortened
-from skillgym_action.transcripts.trouble_signs import brief, crashed
+from skillgym_action.transcripts.trouble_signs import brief
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,9 +90,8 @@ def invocation(session: Session) -> Invocation:
     )
 
 
-def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - a stand-in keeps no session
-    """The program is simply started again with the new prompt."""
-    return invocation(session)
+resume = started_again(invocation)
+trouble = reported_or_crashed
 
 
 def _argv(session: Session, values: Mapping[str, str]) -> tuple[str, ...]:
@@ -107,13 +107,13 @@ def _shell_argv(session: Session, values: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def progress(line: str) -> Progress | None:
-    """Only programs that print events tell of steps."""
-    said = json_object(line)
-    if said is None or said.text("type") not in {"step", "session"}:
+    """Only programs that print events report steps."""
+    record = json_object(line)
+    if record is None or record.text("type") not in {"step", "session"}:
         return None
-    if said.text("type") == "session":
+    if record.text("type") == "session":
         return Progress(finished=True)
-    return Progress(step=said.text("id"), usage=_usage(said.child("usage")), model=said.text("model"))
+    return Progress(step=record.text("id"), usage=_usage(record.child("usage")), model=record.text("model"))
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:
@@ -128,11 +128,6 @@ def transcript(capture: Capture, session: Session) -> Transcript:
     return Transcript(events=events, final_output=text, model=session.agent.model)
 
 
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """What the program itself reports, else how it ended."""
-    return transcript.trouble or crashed(capture)
-
-
 def _text(output: Output) -> str:
     lines, size = [], 0
     for line in output.lines():
@@ -145,55 +140,55 @@ def _text(output: Output) -> str:
 
 def _from_events(capture: Capture) -> Transcript:
     events = Events()
-    told, reported = LenientJson({}), None
+    summary, reported = LenientJson({}), None
     for line in capture.stdout.lines():
-        said = json_object(line) or LenientJson({})
-        match said.text("type"):
+        record = json_object(line) or LenientJson({})
+        match record.text("type"):
             case "session":
-                told = said
+                summary = record
             case "error":
-                reported = _trouble(said)
+                reported = _trouble(record)
             case "step":
                 pass
             case _ if line.strip():
-                events.add(_event(said) or Raw(line=shortened(line)))
-    usd = told.amount("cost", "usd")
+                events.add(_event(record) or Raw(line=shortened(line)))
+    usd = summary.amount("cost", "usd")
     return Transcript(
         events=tuple(event for event in events.kept if event),
-        final_output=told.text("finalOutput") or "",
-        session_id=told.text("sessionId"),
-        model=told.text("model"),
-        usage=_usage(told.child("usage")),
+        final_output=summary.text("finalOutput") or "",
+        session_id=summary.text("sessionId"),
+        model=summary.text("model"),
+        usage=_usage(summary.child("usage")),
         cost=Cost(usd=usd, source="reported") if usd is not None else Cost(),
-        turns=told.count("turns"),
+        turns=summary.count("turns"),
         trouble=reported or events.trouble(),
     )
 
 
-def _event(said: LenientJson) -> Event | None:
+def _event(record: LenientJson) -> Event | None:
     """None when a field is missing or of the wrong type."""
     try:
-        event: Event = from_json(EVENTS[said.text("type") or ""], said.value)
+        event: Event = from_json(EVENTS[record.text("type") or ""], record.value)
     except (KeyError, TypeError, ValueError):
         return None
-    if said.text("type") == "message" and said.text("role") not in {"user", "assistant"}:
+    if record.text("type") == "message" and record.text("role") not in {"user", "assistant"}:
         return None
     sound = all(isinstance(getattr(event, leaf.name), LEAVES.get(str(leaf.type), object)) for leaf in fields(event))
     return event if sound else None
 
 
-def _usage(told: LenientJson) -> Usage:
+def _usage(counts: LenientJson) -> Usage:
     return Usage(
-        input_tokens=told.count("inputTokens"),
-        output_tokens=told.count("outputTokens"),
-        reasoning_tokens=told.count("reasoningTokens"),
-        cache_tokens=told.count("cacheTokens"),
+        input_tokens=counts.count("inputTokens"),
+        output_tokens=counts.count("outputTokens"),
+        reasoning_tokens=counts.count("reasoningTokens"),
+        cache_tokens=counts.count("cacheTokens"),
     )
 
 
-def _trouble(said: LenientJson) -> Trouble:
-    kind = said.text("class")
-    message = brief(said.text("message") or "the agent reported an error")
+def _trouble(record: LenientJson) -> Trouble:
+    kind = record.text("class")
+    message = brief(record.text("message") or "the agent reported an error")
     return Trouble(
-        kind=kind if kind in TROUBLES else "runner-crash", message=message, retry_after=said.amount("retryAfter")
+        kind=kind if kind in TROUBLES else "runner-crash", message=message, retry_after=record.amount("retryAfter")
     )

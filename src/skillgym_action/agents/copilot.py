@@ -1,7 +1,7 @@
 """GitHub Copilot CLI: ``copilot`` reads the prompt from stdin and prints one JSON object a line.
 
-Its signs, verified with the version in ``AGENTS``: ``session.error`` decides, if the ``result`` tells a failure, too; a
-command that failed is a success with an exit code. Tokens and the version are in the CLI's record of the session only,
+Verified with the version in ``AGENTS``: ``session.error`` decides, if the ``result`` has a failure, too; a command that
+failed is a success with an exit code. Tokens and the version are in the CLI's record of the session only,
 where a session that is continued goes on below its first part.
 """
 
@@ -10,17 +10,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import (
+    PATCHED_FILE,
+    StreamParser,
+    Tools,
+    cli_invocation,
+    reported_or_crashed,
+    streamed_events,
+)
 from skillgym_action.model.session import Invocation, Progress
-from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
-from skillgym_action.transcripts.agent_output import TranscriptParser
+from skillgym_action.model.session_report import FileWrite, Usage
 from skillgym_action.transcripts.lenient_json import LenientJson, json_object
-from skillgym_action.transcripts.trouble_signs import crashed, kind_of_status, kind_of_text
+from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
-    from skillgym_action.model.session import Capture, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
+    from skillgym_action.model.session import Session
     from skillgym_action.transcripts.agent_output import Effect
 
 ERRORS = {"authentication": "auth", "authorization": "auth", "rate_limit": "rate-limit", "quota": "rate-limit"}
@@ -38,113 +44,87 @@ SILENT = frozenset(
     }
 )
 IN_RECORD = re.compile(r'"type": ?"session\.(?:start|resume|usage_record)"')
-FILES: dict[str, type[FileRead | FileWrite]] = {"view": FileRead, "create": FileWrite, "edit": FileWrite}
-PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Move to): (.+)$", re.MULTILINE)
+TOOLS = Tools(
+    commands={"bash": "command"},
+    skills={"skill": "skill"},
+    reads={"view": "path"},
+    writes={"create": "path", "edit": "path"},
+)
+PATCH_TOOL = "apply_patch"  # its arguments are one text
 
 
-def invocation(session: Session) -> Invocation:
-    """A session with a config folder of its own; the CLI tries a failed model call up to five times more."""
-    return _invocation(session)
-
-
-def resume(session: Session, session_id: str) -> Invocation:
-    """Needs the home of the session that is continued."""
-    return _invocation(session, f"--resume={session_id}")
-
-
-def _invocation(session: Session, *resumed: str) -> Invocation:
-    agent = session.agent
-    argv = [*(agent.command or ("copilot",)), "--output-format", "json", "--no-color", "--allow-all", "--no-ask-user"]
-    argv += ["--disable-client-telemetry", *resumed]
-    if agent.model:
-        argv += ["--model", agent.model]
-    # With a service of the user's own, nobody else is called; GitHub's service cannot be had offline.
-    offline = {"COPILOT_OFFLINE": "true"} if agent.env.get("COPILOT_PROVIDER_BASE_URL") else {}
-    return Invocation(
-        argv=(*argv, *agent.command_args),
-        cwd=session.workspace,
-        timeout=session.timeout,
-        stdin=session.prompt,
-        env={
-            "HOME": str(session.home),
-            "COPILOT_HOME": str(session.home / ".copilot"),
-            "COPILOT_AUTO_UPDATE": "false",
-            **offline,
-            **agent.env,
-        },
+def invocation(session: Session, *resumed: str) -> Invocation:
+    """A session with a config folder of its own; the CLI retries a failed model call up to five times."""
+    options = ("--output-format", "json", "--no-color", "--allow-all", "--no-ask-user", "--disable-client-telemetry")
+    # With the user's own model service, no other service is called; GitHub's service does not work offline.
+    offline = {"COPILOT_OFFLINE": "true"} if session.agent.env.get("COPILOT_PROVIDER_BASE_URL") else {}
+    return cli_invocation(
+        session,
+        ("copilot", *options, *resumed),
+        env={"COPILOT_HOME": str(session.home / ".copilot"), "COPILOT_AUTO_UPDATE": "false", **offline},
         collect=(".copilot/session-state/*/events.jsonl",),
     )
 
 
+def resume(session: Session, session_id: str) -> Invocation:
+    """Needs the home of the session that is continued."""
+    return invocation(session, f"--resume={session_id}")
+
+
 def progress(line: str) -> Progress | None:
-    """A step is a message of the model; tokens are not told while the CLI runs."""
-    said = None if line.startswith(NOISE) else json_object(line)
-    match said and said.text("type"):
-        case "assistant.message" if said and (model := said.text("data", "model")):
-            return Progress(step=said.text("data", "messageId"), model=model)
+    """A step is a message of the model; tokens are not known while the CLI runs."""
+    event = None if line.startswith(NOISE) else json_object(line)
+    match event and event.text("type"):
+        case "assistant.message" if event and (model := event.text("data", "model")):
+            return Progress(step=event.text("data", "messageId"), model=model)
         case "result":
             return Progress(finished=True)
         case _:
             return None
 
 
-def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001  # the CLI tells all there is
-    """Read line by line; a session that was ended early gives what it had said so far."""
-    reading = _Reading()
-    for record in capture.collected:
-        for line in record.lines():
-            if IN_RECORD.search(line):
-                reading.take_of_record(json_object(line) or LenientJson({}))
-    reading.read(capture.stdout)
-    return reading.transcript(capture)
-
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """The stream's own word first; how the process ended is evidence only where the stream says nothing."""
-    return transcript.trouble or crashed(capture)
-
-
-class _Reading(TranscriptParser):
+class _Parser(StreamParser):
     NOISE = NOISE
+    COLLECTED = IN_RECORD
 
-    def take_of_record(self, said: LenientJson) -> None:
-        """Rounds before a session was continued belong to the session before."""
-        told = said.child("data")
-        match said.text("type"):
+    def take_collected(self, record: LenientJson) -> None:
+        """Take a line of the session's record. Rounds before a session was continued belong to the session before."""
+        data = record.child("data")
+        match record.text("type"):
             case "session.start":
-                self.session_id, self.version = told.text("sessionId"), told.text("copilotVersion")
-                self.model = told.text("selectedModel")
+                self.session_id, self.version = data.text("sessionId"), data.text("copilotVersion")
+                self.model = data.text("selectedModel")
             case "session.resume":
                 self.rounds.clear()
             case "session.usage_record":
-                self.rounds[told.text("usage", "apiCallId") or ""] = _usage(told.child("usage"))
+                self.rounds[data.text("usage", "apiCallId") or ""] = _usage(data.child("usage"))
 
-    def take(self, said: LenientJson) -> bool:
-        told, at = said.child("data"), said.text("timestamp")
-        match said.text("type"):
+    def take(self, event: LenientJson) -> bool:
+        data, at = event.child("data"), event.text("timestamp")
+        match event.text("type"):
             case "user.message":
-                if told.at("source") is None:  # else an agent talks to its sub-agent
-                    self.log.user_message(told.text("content") or "", at)
+                if data.at("source") is None:  # else an agent talks to its sub-agent
+                    self.log.user_message(data.text("content") or "", at)
             case "assistant.message":
-                self._message(told, at)
+                self._message(data, at)
             case "tool.execution_start":
-                tool = told.text("toolName") or ""
-                self.log.call(told.text("toolCallId") or "", tool, told.at("arguments"), _effects(tool, told), at)
+                tool = data.text("toolName") or ""
+                self.log.call(data.text("toolCallId") or "", tool, data.at("arguments"), _effects(tool, data), at)
             case "tool.execution_complete":
-                output = told.text("result", "content") or told.text("error", "message") or ""
-                code = told.count("shellExecution", "exitCode")
-                failed = told.at("success") is False
-                self.log.result(told.text("toolCallId") or "", output, failed=failed, exit_code=code, at=at)
+                output = data.text("result", "content") or data.text("error", "message") or ""
+                code = data.count("shellExecution", "exitCode")
+                failed = data.at("success") is False
+                self.log.result(data.text("toolCallId") or "", output, failed=failed, exit_code=code, at=at)
             case "session.skills_loaded":
-                self.skills = tuple(name for skill in told.children("skills") if (name := skill.text("name")))
+                self.skills = tuple(name for skill in data.children("skills") if (name := skill.text("name")))
             case "session.error":
-                self._error(told)
+                self._error(data)
             case "result":
-                self.complete, self.session_id = True, said.text("sessionId") or self.session_id
-                if said.at("exitCode") == 0:
+                self.complete, self.session_id = True, event.text("sessionId") or self.session_id
+                if event.at("exitCode") == 0:
                     self.failure = None
             case kind:
-                return kind in SILENT or said.true("ephemeral")
+                return kind in SILENT or event.true("ephemeral")
         return True
 
     def _message(self, message: LenientJson, at: str | None) -> None:
@@ -163,25 +143,22 @@ class _Reading(TranscriptParser):
         self.fail(message, known or ("provider" if kind == "query" else None))
 
 
-def _effects(tool: str, call: LenientJson) -> Iterator[Effect]:
-    given = call.child("arguments")
-    if tool == "bash" and (command := given.text("command")) is not None:
-        yield Command(command=command)
-    elif tool == "skill" and (skill := given.text("skill")):
-        yield SkillSignal(skill=skill, signal="skill tool")
-    elif tool == "apply_patch":
-        for path in PATCHED.findall(call.text("arguments") or ""):
-            yield FileWrite(path=path)
-    elif tool in FILES and (path := given.text("path")):
-        yield FILES[tool](path=path)
+transcript = streamed_events(_Parser)
+trouble = reported_or_crashed
 
 
-def _usage(told: LenientJson) -> Usage:
+def _effects(tool: str, call: LenientJson) -> Iterable[Effect]:
+    if tool == PATCH_TOOL:
+        return [FileWrite(path=path) for path in PATCHED_FILE.findall(call.text("arguments") or "")]
+    return TOOLS.effects(tool, call.child("arguments"))
+
+
+def _usage(counts: LenientJson) -> Usage:
     """Input includes what comes from the cache; output includes the reasoning."""
-    output, reasoning = told.count("outputTokens"), told.count("reasoningTokens")
+    output, reasoning = counts.count("outputTokens"), counts.count("reasoningTokens")
     return Usage(
-        input_tokens=told.count("inputTokens"),
+        input_tokens=counts.count("inputTokens"),
         output_tokens=None if output is None else max(0, output - (reasoning or 0)),
         reasoning_tokens=reasoning,
-        cache_tokens=told.count("cacheReadTokens"),
+        cache_tokens=counts.count("cacheReadTokens"),
     )

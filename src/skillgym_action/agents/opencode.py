@@ -1,8 +1,8 @@
 """OpenCode: ``opencode run`` reads the prompt from stdin and prints one JSON object a line.
 
-Its signs, verified with the version in ``AGENTS``: a failed model call is tried again without end and without a word,
-and so is an answer that was cut; neither the model nor what sub-agents do is told, and a tool only when it has ended.
-A plugin of ours tells all this in the CLI's own manner, and ends it after two more tries.
+Verified with the version in ``AGENTS``: the CLI retries a failed model call, or an answer that was cut, without end and
+without a message; it prints neither the model nor what sub-agents do, and a tool only when it has ended. Hence the
+session gets a plugin, ``PLUGIN``, that prints all this in the same format, and exits after two retries.
 """
 
 from __future__ import annotations
@@ -12,18 +12,15 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, reported_or_crashed, streamed_events
 from skillgym_action.model.session import Invocation, Progress
-from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal, Usage
-from skillgym_action.transcripts.agent_output import TranscriptParser, total
+from skillgym_action.model.session_report import Usage
+from skillgym_action.transcripts.agent_output import total
 from skillgym_action.transcripts.lenient_json import LenientJson, json_object
-from skillgym_action.transcripts.trouble_signs import crashed, kind_of_status, kind_of_text
+from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from skillgym_action.model.session import Capture, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
-    from skillgym_action.transcripts.agent_output import Effect
 
 PLUGIN = """\
 const RETRIES = 2
@@ -61,56 +58,45 @@ export const Skillgym = async () => ({
 """
 # Where the CLI finds it installed, it does not ask npm's registry for what plugins may import.
 PLUGIN_LOCK = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
-# Services whose address the environment may tell: variable, what follows the address.
+# Model services whose address the environment may have: variable, and what is appended to the address.
 BASE_URLS = {
     "anthropic": ("ANTHROPIC_BASE_URL", "/v1"),
     "openai": ("OPENAI_BASE_URL", ""),
     "google": ("GOOGLE_GEMINI_BASE_URL", "/v1beta"),
 }
 GOES_ON = frozenset({"tool-calls", "unknown"})
-FILES: dict[str, type[FileRead | FileWrite]] = {"read": FileRead, "write": FileWrite, "edit": FileWrite}
-PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Move to): (.+)$", re.MULTILINE)
+TOOLS = Tools(
+    commands={"bash": "command"},
+    skills={"skill": "name"},
+    reads={"read": "filePath"},
+    writes={"write": "filePath", "edit": "filePath"},
+    patches={"apply_patch": "patchText"},
+)
 NO_RIPGREP = "ripgrep execution failed"
 # A model that the CLI does not find, and proposes itself: it knows the service, and has no key for it.
 NO_KEY = re.compile(r"Model not found: [^/\s]+/(?P<model>\S+)\. Did you mean: (?:.*, )?(?P=model)[,?]")
 
 
-def invocation(session: Session) -> Invocation:
-    """A session with a config folder of its own; the CLI tries a failed model call twice more."""
-    return _invocation(session)
-
-
-def resume(session: Session, session_id: str) -> Invocation:
-    """Needs the home of the session that is continued."""
-    return _invocation(session, f"--session={session_id}")
-
-
-def _invocation(session: Session, *resumed: str) -> Invocation:
-    agent, folder = session.agent, session.home / ".config" / "opencode"
+def invocation(session: Session, *resumed: str) -> Invocation:
+    """A session with a config folder of its own; the plugin lets the CLI retry a failed model call twice."""
+    folder = session.home / ".config" / "opencode"
     plugin = folder / "node_modules" / "skillgym.js"
     # Without a title the CLI asks a model for one.
-    argv = [*(agent.command or ("opencode",)), "run", "--format", "json", "--thinking", "--auto", "--title", "session"]
-    argv += ["--print-logs", "--log-level", "ERROR", *resumed]
-    if agent.model:
-        argv += ["--model", agent.model]
+    options = ("run", "--format", "json", "--thinking", "--auto", "--title", "session")
     config = {
         "share": "disabled",
         "snapshot": False,
         "plugin": [plugin.as_uri()],
         "provider": {name: {"options": options} for name, options in _services(session).items()},
     }
-    return Invocation(
-        argv=(*argv, *agent.command_args),
-        cwd=session.workspace,
-        timeout=session.timeout,
-        stdin=session.prompt,
+    return cli_invocation(
+        session,
+        ("opencode", *options, "--print-logs", "--log-level", "ERROR", *resumed),
         env={
-            "HOME": str(session.home),
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
-            **agent.env,
         },
         files={
             folder / "opencode.json": json.dumps(config),
@@ -118,6 +104,11 @@ def _invocation(session: Session, *resumed: str) -> Invocation:
             plugin: PLUGIN,
         },
     )
+
+
+def resume(session: Session, session_id: str) -> Invocation:
+    """Needs the home of the session that is continued."""
+    return invocation(session, f"--session={session_id}")
 
 
 def _services(session: Session) -> dict[str, dict[str, str]]:
@@ -134,71 +125,61 @@ def _services(session: Session) -> dict[str, dict[str, str]]:
 
 
 def progress(line: str) -> Progress | None:
-    """A step is a message of the model, told with its tokens when it has ended."""
-    said = json_object(line) or LenientJson({})
-    match said.text("type"):
+    """A step is a message of the model, printed with its tokens when it has ended."""
+    event = json_object(line) or LenientJson({})
+    match event.text("type"):
         case "step_finish":
-            return Progress(step=said.text("part", "messageID"), usage=_usage(said.child("part", "tokens")))
+            return Progress(step=event.text("part", "messageID"), usage=_usage(event.child("part", "tokens")))
         case "idle":
             return Progress(finished=True)
         case _:
             return None
 
 
-def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001  # the stream tells all there is
-    """Read line by line; a session that was ended early gives what it had said so far."""
-    reading = _Reading(logged=capture.stderr.tail(8192))
-    reading.read(capture.stdout)
-    reading.end()
-    return reading.transcript(capture)
-
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """The stream's own word first; how the process ended is evidence only where the stream says nothing."""
-    return transcript.trouble or crashed(capture)
-
-
 @dataclass
-class _Reading(TranscriptParser):
+class _Parser(StreamParser):
     """``logged``: the CLI's log of errors; ``running``: calls of tools that have not ended."""
 
     logged: str = ""
     running: dict[str, LenientJson] = field(default_factory=dict)
 
-    def take(self, said: LenientJson) -> bool:
-        part = said.child("part")
-        match said.text("type"):
+    def take(self, event: LenientJson) -> bool:
+        part = event.child("part")
+        match event.text("type"):
             case "session":
-                self.version, self.model = said.text("version"), said.text("model")
+                self.version, self.model = event.text("version"), event.text("model")
             case "text":
                 self.log.assistant_message(part.text("text") or "")
             case "reasoning":
                 self.log.thinking(part.text("text") or "")
             case "tool_start":
-                self.running[said.text("callID") or ""] = said
+                self.running[event.text("callID") or ""] = event
             case "tool_use":
                 self._tool(part)
             case "step_finish":
                 self._step(part)
             case "error":
-                self._error(said.child("error"))
+                self._error(event.child("error"))
             case "step_start" | "idle":
                 pass
             case _:
                 return False
-        self.session_id = said.text("sessionID") or self.session_id
+        self.session_id = event.text("sessionID") or self.session_id
         return True
 
-    def end(self) -> None:
-        """Tools that were still running when the CLI was ended."""
+    def begin(self, capture: Capture) -> None:
+        self.logged = capture.stderr.tail(8192)
+
+    def finish(self, capture: Capture) -> None:  # noqa: ARG002 - all is known
+        """Add the calls of tools that were still running when the CLI was ended."""
         for key, call in self.running.items():
             tool = call.text("tool") or ""
-            self.log.call(key, tool, call.at("args"), _effects(tool, call.child("args")))
+            self.log.call(key, tool, call.at("args"), TOOLS.effects(tool, call.child("args")))
 
     def _tool(self, part: LenientJson) -> None:
         key, tool, state = part.text("callID") or "", part.text("tool") or "", part.child("state")
         self.running.pop(key, None)
-        self.log.call(key, tool, state.at("input"), _effects(tool, state.child("input")))
+        self.log.call(key, tool, state.at("input"), TOOLS.effects(tool, state.child("input")))
         output, error = state.text("output") or "", state.text("error")
         self.log.result(key, error or output, failed=error is not None, exit_code=state.count("metadata", "exit"))
         if tool == "skill" and error == NO_RIPGREP:
@@ -206,39 +187,31 @@ class _Reading(TranscriptParser):
 
     def _step(self, part: LenientJson) -> None:
         self.rounds[part.text("messageID") or ""] = _usage(part.child("tokens"))
-        # A model without a price costs 0 here, which means unknown.
+        # A model without a price has a cost of 0, which means unknown.
         self.usd = ((self.usd or 0.0) + (part.amount("cost") or 0.0)) or None
         self.complete = part.text("reason") not in GOES_ON
 
     def _error(self, error: LenientJson) -> None:
-        told = error.child("data")
-        name, message = error.text("name") or "", told.text("message") or "the session failed"
-        kind = kind_of_status(told.count("statusCode")) or kind_of_text(message)
-        if reference := told.text("ref"):  # an error of the CLI's own, which its log explains
+        data = error.child("data")
+        name, message = error.text("name") or "", data.text("message") or "the session failed"
+        kind = kind_of_status(data.count("statusCode")) or kind_of_text(message)
+        if reference := data.text("ref"):  # an error of the CLI's own, which its log explains
             logged = re.search(rf'ref={re.escape(reference)} error="([^"]*)"', self.logged)
             message, kind = (logged[1], None) if logged else (message, "runner-crash")
             kind = "auth" if NO_KEY.search(message) else kind
         self.fail(message, kind or ("provider" if name == "GaveUp" else None))
 
 
-def _effects(tool: str, given: LenientJson) -> Iterator[Effect]:
-    if tool == "bash" and (command := given.text("command")) is not None:
-        yield Command(command=command)
-    elif tool == "skill" and (skill := given.text("name")):
-        yield SkillSignal(skill=skill, signal="skill tool")
-    elif tool == "apply_patch":
-        for path in PATCHED.findall(given.text("patchText") or ""):
-            yield FileWrite(path=path)
-    elif tool in FILES and (path := given.text("filePath")):
-        yield FILES[tool](path=path)
+transcript = streamed_events(_Parser)
+trouble = reported_or_crashed
 
 
-def _usage(told: LenientJson) -> Usage:
+def _usage(counts: LenientJson) -> Usage:
     """Input, and input that comes from or goes to the cache, exclude one another; so do output and reasoning."""
-    cached = told.count("cache", "read")
+    cached = counts.count("cache", "read")
     return Usage(
-        input_tokens=total((told.count("input"), cached, told.count("cache", "write"))),
-        output_tokens=told.count("output"),
-        reasoning_tokens=told.count("reasoning"),
+        input_tokens=total((counts.count("input"), cached, counts.count("cache", "write"))),
+        output_tokens=counts.count("output"),
+        reasoning_tokens=counts.count("reasoning"),
         cache_tokens=cached,
     )

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import no_progress, started_again
 from skillgym_action.model.json_codec import from_json
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Raw, SessionReport, Transcript, Trouble
@@ -16,7 +17,7 @@ from skillgym_action.transcripts.lenient_json import json_object, shortened
 from skillgym_action.transcripts.trouble_signs import brief, crashed
 
 if TYPE_CHECKING:
-    from skillgym_action.model.session import Capture, Progress, Session
+    from skillgym_action.model.session import Capture, Session
 
 PLAYER = Path(__file__).with_name("replay_player.py")
 NO_RECORDING = 66
@@ -40,18 +41,12 @@ def invocation(session: Session) -> Invocation:
     )
 
 
-def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - a recording is not continued
-    """The recording once more."""
-    return invocation(session)
-
-
-def progress(line: str) -> Progress | None:  # noqa: ARG001 - a recording is printed as a whole
-    """A recording has no steps to count."""
-    return None
+resume = started_again(invocation)
+progress = no_progress
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - all is in the recording
-    """The recorded report's own account, its trouble included."""
+    """The transcript of the recorded session, its trouble included."""
     printed = "\n".join(capture.stdout.lines())
     recorded = json_object(printed)
     if recorded is None:

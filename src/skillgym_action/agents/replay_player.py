@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 NO_RECORDING, UNPLAYABLE = 66, 65
-LARGEST = 16 * 1024 * 1024  # characters of a file
-MOST_CONTAINERS, MOST_VALUES = 500_000, 1_000_000  # brackets and commas in it
+# Not in limits.py: this program runs without the package.
+MAX_FILE_CHARACTERS = 16 * 1024 * 1024
+MAX_FILE_BRACKETS, MAX_FILE_COMMAS = 500_000, 1_000_000
 
 
 def main(argv: list[str]) -> int:
@@ -33,7 +34,7 @@ def main(argv: list[str]) -> int:
         report = read_report(folder)
         apply(os.path.join(folder, "changes"), deleted_in(folder), os.path.realpath(workspace))
         link(links_in(folder), os.path.realpath(workspace))
-        told = json.dumps(moved(report, report.get("cwd"), workspace), indent=0)
+        text = json.dumps(moved(report, report.get("cwd"), workspace), indent=0)
     except LookupError as error:
         sys.stderr.write(f"{error.args[0]}\n")
         return NO_RECORDING
@@ -41,7 +42,7 @@ def main(argv: list[str]) -> int:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
         sys.stderr.write(f"the recording cannot be played: {reason}\n")
         return UNPLAYABLE
-    sys.stdout.write(told + "\n")
+    sys.stdout.write(text + "\n")
     return 0
 
 
@@ -84,18 +85,18 @@ def folders(path: str, pattern: str = ".+") -> list[str]:
 
 
 def deleted_in(folder: str) -> list[str]:
-    """What the session deleted. Raises ValueError when not all of its changes were kept."""
-    told = summary_of(folder)
-    if not told.get("complete", True):
-        raise ValueError("the session changed more files than are kept")
-    deleted = told.get("deleted", [])
+    """Paths that the session deleted. Raises ValueError when not all of its changes are in the recording."""
+    summary = summary_of(folder)
+    if not summary.get("complete", True):
+        raise ValueError("the session changed more files than a recording keeps")
+    deleted = summary.get("deleted", [])
     if not isinstance(deleted, list) or not all(isinstance(path, str) for path in deleted):
         raise ValueError("workspace.json: deleted is no list of paths")
     return deleted
 
 
 def links_in(folder: str) -> dict[str, str]:
-    """The links out of the workspace that the session made: where they are, and where they lead."""
+    """The links out of the workspace that the session made: path -> target."""
     links = summary_of(folder).get("links", {})
     if not isinstance(links, dict) or not all(isinstance(target, str) for target in links.values()):
         raise ValueError("workspace.json: links is no object of paths")
@@ -103,11 +104,11 @@ def links_in(folder: str) -> dict[str, str]:
 
 
 def summary_of(folder: str) -> Any:
-    """What became of the session's workspace, if that is told. Raises OSError, ValueError."""
-    summary = os.path.join(folder, "workspace.json")
-    told = read_json(summary) if os.path.isfile(summary) else {}
-    if isinstance(told, dict):
-        return told
+    """What changed in the session's workspace; empty if the recording does not have it. Raises OSError, ValueError."""
+    file = os.path.join(folder, "workspace.json")
+    summary = read_json(file) if os.path.isfile(file) else {}
+    if isinstance(summary, dict):
+        return summary
     raise ValueError("workspace.json holds no object")
 
 
@@ -123,25 +124,25 @@ def apply(changes: str, deleted: list[str], workspace: str) -> None:
 
 
 def link(links: dict[str, str], workspace: str) -> None:
-    """Make links, in place of whatever is there. Raises ValueError for a place outside of the workspace."""
+    """Make links, replacing what is there. Raises ValueError for a path outside of the workspace."""
     for path, target in links.items():
-        place = inside(workspace, path)
-        remove(place)
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        os.symlink(target, place)
+        location = inside(workspace, path)
+        remove(location)
+        os.makedirs(os.path.dirname(location), exist_ok=True)
+        os.symlink(target, location)
 
 
 def inside(workspace: str, path: str) -> str:
-    """A path's place in the workspace; only its last part may be a symbolic link."""
-    place = os.path.normpath(os.path.join(workspace, path))
-    parent = os.path.realpath(os.path.dirname(place))
-    if not place.startswith(workspace + os.sep) or os.path.commonpath([parent, workspace]) != workspace:
+    """The absolute path in the workspace; only its last part may be a symbolic link."""
+    location = os.path.normpath(os.path.join(workspace, path))
+    parent = os.path.realpath(os.path.dirname(location))
+    if not location.startswith(workspace + os.sep) or os.path.commonpath([parent, workspace]) != workspace:
         raise ValueError(f"{path} leads out of the workspace")
-    return place
+    return location
 
 
 def copy(source: str, target: str) -> None:
-    """One file or symbolic link, with its permissions, in place of whatever is there.
+    """One file or symbolic link, with its permissions, replacing what is there.
 
     A file can be changed in a folder that is not writable, hence that is opened for as long as it takes.
     """
@@ -193,8 +194,12 @@ def moved(value: object, before: object, after: str) -> object:
 def read_json(path: str) -> Any:
     """The value a file holds. Raises OSError, ValueError; RecursionError for what is nested too deeply."""
     with open(path, encoding="utf-8") as file:
-        text = file.read(LARGEST + 1)
-    if len(text) > LARGEST or sum(map(text.count, "[{")) > MOST_CONTAINERS or text.count(",") > MOST_VALUES:
+        text = file.read(MAX_FILE_CHARACTERS + 1)
+    if (
+        len(text) > MAX_FILE_CHARACTERS
+        or sum(map(text.count, "[{")) > MAX_FILE_BRACKETS
+        or text.count(",") > MAX_FILE_COMMAS
+    ):
         raise ValueError(f"{os.path.basename(path)} is too large")
     return json.loads(text)
 

@@ -15,12 +15,12 @@ from skillgym_action.agentv.grader_context import EntryContext, Task
 from skillgym_action.agentv.messages import agent_prompt, expected_messages, input_messages
 from skillgym_action.agentv.variables import merged, templated
 from skillgym_action.agentv.workspaces import workspace_settings
-from skillgym_action.documents.documents import MOST_PROBLEMS
 from skillgym_action.limits import (
     MAX_AGENTV_ASSERTIONS,
     MAX_AGENTV_PARTS,
     MAX_AGENTV_WARNINGS,
     MAX_CASE_ID_CHARS,
+    MAX_REPORTED_PROBLEMS,
     MAX_VARIABLE_CHARACTERS,
 )
 from skillgym_action.model.errors import Problem, SuiteError
@@ -58,7 +58,7 @@ _UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shared:
+class SharedSettings:
     """What a suite says for all of its tests."""
 
     top: SuiteValue
@@ -92,8 +92,8 @@ class LoadedCases:
         first, *others = problems
         also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
         self.invalid.append(Invalid(problem=replace(first, message=first.message + also), case_id=case_id))
-        if len(self.invalid) > MOST_PROBLEMS:
-            too_many = Problem(message=f"more than {MOST_PROBLEMS:,} tests cannot be used; these are the first")
+        if len(self.invalid) > MAX_REPORTED_PROBLEMS:
+            too_many = Problem(message=f"more than {MAX_REPORTED_PROBLEMS:,} tests cannot be used; these are the first")
             raise SuiteError.of(too_many, *(one.problem for one in self.invalid[:_SHOWN_UNUSABLE]))
 
     def add(self, case: Case, parts: int) -> None:
@@ -116,7 +116,7 @@ class LoadedCases:
         self.cases.append(case)
 
 
-def cases_of(tests: Tests, shared: Shared) -> LoadedCases:
+def cases_of(tests: Tests, shared: SharedSettings) -> LoadedCases:
     """Every test, as a case or as an Invalid."""
     loaded = LoadedCases(warnings=list(tests.warnings))
     by_id: dict[str, SuiteValue] = {}
@@ -164,7 +164,7 @@ def _id(test: WrittenTest, warnings: list[Problem]) -> str | None:
 # --- a case -----------------------------------------------------------------------------------------
 
 
-def _case(case_id: str, test: WrittenTest, shared: Shared, warnings: list[Problem]) -> tuple[Case, int]:
+def _case(case_id: str, test: WrittenTest, shared: SharedSettings, warnings: list[Problem]) -> tuple[Case, int]:
     """The case, and of how many parts its input consists. Raises SuiteError."""
     value = _with_variables(test.value, shared.files.budget)
     if (mode := value.text("mode")) == "conversation" or value.get("turns"):
@@ -211,7 +211,7 @@ def _with_variables(value: SuiteValue, budget: SizeBudget) -> SuiteValue:
     return replace(value, value={**members, **filled})
 
 
-def _messages(value: SuiteValue, shared: Shared, *, skips: bool) -> list[Message]:
+def _messages(value: SuiteValue, shared: SharedSettings, *, skips: bool) -> list[Message]:
     """The suite's own messages, then the test's. Raises SuiteError."""
     own = value.get("input")
     if own is None:
@@ -230,7 +230,7 @@ def _messages(value: SuiteValue, shared: Shared, *, skips: bool) -> list[Message
     return [*input_messages(common), *messages]
 
 
-def _task(value: SuiteValue, shared: Shared, messages: list[Message]) -> Task:
+def _task(value: SuiteValue, shared: SharedSettings, messages: list[Message]) -> Task:
     """What graders get to know of the test. Raises SuiteError for a test that has nothing to be judged by."""
     criteria = value.text("criteria", "expected_outcome") or ""
     expected = value.get("expected_output")
@@ -247,7 +247,9 @@ def _task(value: SuiteValue, shared: Shared, messages: list[Message]) -> Task:
     )
 
 
-def _prompt(value: SuiteValue, task: Task, test: WrittenTest, shared: Shared, warnings: list[Problem]) -> AgentPrompt:
+def _prompt(
+    value: SuiteValue, task: Task, test: WrittenTest, shared: SharedSettings, warnings: list[Problem]
+) -> AgentPrompt:
     first = (test.folder,) if test.folder else ()
     prompt = agent_prompt(task.input, lambda name: shared.files.found(name, *first))  # type: ignore[arg-type]
     missing = islice(prompt.missing, max(0, MAX_AGENTV_WARNINGS - len(warnings)))
@@ -260,7 +262,7 @@ def _prompt(value: SuiteValue, task: Task, test: WrittenTest, shared: Shared, wa
 
 
 def _assertions(
-    value: SuiteValue, test: WrittenTest, shared: Shared, task: Task, *, skips: bool
+    value: SuiteValue, test: WrittenTest, shared: SharedSettings, task: Task, *, skips: bool
 ) -> tuple[Assertion, ...]:
     """The case's own, then the suite's; without any of them, the judge is asked about the criteria."""
     execution = value.get("execution")
@@ -275,7 +277,7 @@ def _assertions(
     return tuple(assertions) or assertions_of([], entry_context(own or value, test, shared, task))
 
 
-def entry_context(entries: SuiteValue, test: WrittenTest | None, shared: Shared, task: Task) -> EntryContext:
+def entry_context(entries: SuiteValue, test: WrittenTest | None, shared: SharedSettings, task: Task) -> EntryContext:
     """The context of a list of assertions."""
     files = shared.files
     return EntryContext(
@@ -288,7 +290,7 @@ def entry_context(entries: SuiteValue, test: WrittenTest | None, shared: Shared,
         compat=files.compat,
         read=lambda file, _: files.interpolated(files.read(file)).value,
         opener=files.opener,
-        patterns=files.so_far.patterns,
+        patterns=files.state.patterns,
     )
 
 

@@ -10,6 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import no_progress, started_again
 from skillgym_action.agentv.agent_output import transcript_of_text
 from skillgym_action.limits import MAX_CLI_TARGET_OUTPUT_BYTES
 from skillgym_action.model.session import Ending, Invocation
@@ -17,7 +18,7 @@ from skillgym_action.model.session_report import Transcript, Trouble
 from skillgym_action.transcripts.trouble_signs import brief, crashed
 
 if TYPE_CHECKING:
-    from skillgym_action.model.session import Capture, Progress, Session
+    from skillgym_action.model.session import Capture, Session
 
 PLACEHOLDER = re.compile(r"\{(PROMPT|PROMPT_FILE|EVAL_ID|ATTEMPT|FILES|OUTPUT_FILE)\}")
 OUTPUT_FILE = "agentv-output"
@@ -48,14 +49,8 @@ def invocation(session: Session) -> Invocation:
     )
 
 
-def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - there is no session to continue
-    """The program is started again, with the new prompt."""
-    return invocation(session)
-
-
-def progress(line: str) -> Progress | None:  # noqa: ARG001 - the output is read at the end
-    """There is no progress to report."""
-    return None
+resume = started_again(invocation)
+progress = no_progress
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - the file has everything

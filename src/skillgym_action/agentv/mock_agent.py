@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import no_progress, started_again
 from skillgym_action.agentv.agent_output import transcript_of_answer
 from skillgym_action.model.session import Invocation
 from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
-    from skillgym_action.model.session import Capture, Progress, Session
+    from skillgym_action.model.session import Capture, Session
     from skillgym_action.model.session_report import Transcript, Trouble
 
 
@@ -19,14 +20,8 @@ def invocation(session: Session) -> Invocation:
     return Invocation(argv=() if delay == "0" else ("sleep", delay), cwd=session.workspace, timeout=session.timeout)
 
 
-def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - there is no session to continue
-    """The same again."""
-    return invocation(session)
-
-
-def progress(line: str) -> Progress | None:  # noqa: ARG001 - it prints nothing
-    """There is no progress to report."""
-    return None
+resume = started_again(invocation)
+progress = no_progress
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - it prints nothing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.defaults import no_progress, started_again
 from skillgym_action.agentv.agent_output import transcript_of_object
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Transcript, Trouble
@@ -11,7 +12,7 @@ from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
-    from skillgym_action.model.session import Capture, Progress, Session
+    from skillgym_action.model.session import Capture, Session
 
 SCHEMA = "agentv.replay_fixture.v1"
 
@@ -21,14 +22,8 @@ def invocation(session: Session) -> Invocation:
     return Invocation(argv=("cat", session.agent.settings["fixtures"]), cwd=session.workspace, timeout=session.timeout)
 
 
-def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - there is no session to continue
-    """The same again."""
-    return invocation(session)
-
-
-def progress(line: str) -> Progress | None:  # noqa: ARG001 - a recording is read as a whole
-    """There is no progress to report."""
-    return None
+resume = started_again(invocation)
+progress = no_progress
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:

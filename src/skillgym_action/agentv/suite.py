@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.agentv.case_sources import Tests
-    from skillgym_action.agentv.cases import LoadedCases, Shared
+    from skillgym_action.agentv.cases import LoadedCases, SharedSettings
     from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.formats import SuiteFile
     from skillgym_action.model.errors import Problem
@@ -197,9 +197,9 @@ def _without_tests(read: _Content, loaded: LoadedCases) -> tuple[Invalid, ...]:
 # --- what it says for all tests ---------------------------------------------------------------------
 
 
-def _shared(top: SuiteValue, files: SuiteFiles) -> Shared:
+def _shared(top: SuiteValue, files: SuiteFiles) -> SharedSettings:
     from skillgym_action.agentv.assertions import assertions_of
-    from skillgym_action.agentv.cases import DEFAULT_THRESHOLD, Shared, entry_context
+    from skillgym_action.agentv.cases import DEFAULT_THRESHOLD, SharedSettings, entry_context
     from skillgym_action.agentv.grader_context import Task
     from skillgym_action.agentv.workspaces import workspace_settings
 
@@ -212,7 +212,7 @@ def _shared(top: SuiteValue, files: SuiteFiles) -> Shared:
     metadata = dict(own.mapping()) if own else {}
     if governance:
         metadata["governance"] = merged(metadata.get("governance") or {}, governance.mapping())  # type: ignore[arg-type]
-    shared = Shared(
+    shared = SharedSettings(
         top=top,
         files=files,
         workspace_settings=workspace_settings(top.get("workspace"), files),

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.variables import SizeBudget, folders_up, interpolated
 from skillgym_action.documents.documents import read_document
-from skillgym_action.documents.located_values import MOST_VALUES
 from skillgym_action.documents.suite_values import SuiteValue
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE, kind_of, read_text, resolved
 from skillgym_action.javascript.regex import Patterns
-from skillgym_action.limits import MAX_AGENTV_FILES
+from skillgym_action.limits import MAX_AGENTV_FILES, MAX_DOCUMENT_VALUES
 from skillgym_action.model.errors import Location, Problem, SuiteError
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class SuiteFiles:
     refusal: Callable[[Path], str | None]
     refusal_in_place: Callable[[Path], str | None]
     compat: bool = False
-    so_far: ReadFiles = field(default_factory=ReadFiles)
+    state: ReadFiles = field(default_factory=ReadFiles)
     budget: SizeBudget = field(default_factory=SizeBudget)
 
     def shown(self, file: Path) -> str:
@@ -72,8 +71,8 @@ class SuiteFiles:
 
     def linked_path(self, name: str, *first: Path) -> Path | None:
         """The same, its symbolic links not resolved. Raises SuiteError after too many searches."""
-        self.so_far.searched += 1
-        if self.so_far.searched > MAX_AGENTV_FILES:
+        self.state.searched += 1
+        if self.state.searched > MAX_AGENTV_FILES:
             raise SuiteError(f"the suite names more than {MAX_AGENTV_FILES:,} files", remedy="split the suite")
         paths = tuple(folder / name.lstrip("/\\") for folder in (*first, *self.roots))
         candidates = (self.folder / name, *paths) if name.startswith("/") else paths
@@ -98,12 +97,12 @@ class SuiteFiles:
     def read(self, file: Path, text: str | None = None) -> SuiteValue:
         """The value of a YAML or JSON file, its variables not yet replaced. Raises SuiteError."""
         kind: Literal["json", "yaml"] = "json" if file.suffix.lower() == ".json" else "yaml"
-        if text is None and file in self.so_far.files:
-            return self.so_far.files[file]
+        if text is None and file in self.state.files:
+            return self.state.files[file]
         content = self._text(file) if text is None else text
         value = self._counted(read_document(content, path=self.shown(file), kind=kind, error=SuiteError))
         if text is None:
-            self.so_far.files[file] = value
+            self.state.files[file] = value
         return value
 
     def lines(self, file: Path, text: str | None = None) -> Iterator[SuiteValue | Problem]:
@@ -127,9 +126,11 @@ class SuiteFiles:
 
     def _counted(self, document: Document) -> SuiteValue:
         value = SuiteValue(source=document, value=document.value)
-        self.so_far.values += document.reading.values + 1
-        if self.so_far.values > MOST_VALUES:
-            raise value.error(f"the suite and its files have more than {MOST_VALUES:,} values", "split the suite")
+        self.state.values += document.located.values + 1
+        if self.state.values > MAX_DOCUMENT_VALUES:
+            raise value.error(
+                f"the suite and its files have more than {MAX_DOCUMENT_VALUES:,} values", "split the suite"
+            )
         return value
 
     def _text(self, file: Path) -> str:

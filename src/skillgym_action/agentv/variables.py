@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from skillgym_action.documents.located_values import MOST_DIGITS
-from skillgym_action.documents.user_files import LARGEST_CONFIG, kind_of, read_text
+from skillgym_action.documents.user_files import kind_of, read_text
 from skillgym_action.javascript.values import stringified
-from skillgym_action.limits import MAX_VARIABLE_CHARACTERS
+from skillgym_action.limits import MAX_CONFIGURATION_BYTES, MAX_NUMBER_DIGITS, MAX_VARIABLE_CHARACTERS
 from skillgym_action.model.errors import SuiteError
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def interpolated(value: object, environment: Mapping[str, str], budget: SizeBudg
 def _coerced(text: str) -> object:
     if text in {"true", "false"}:
         return text == "true"
-    if len(text) <= MOST_DIGITS and _NUMBER.fullmatch(text):
+    if len(text) <= MAX_NUMBER_DIGITS and _NUMBER.fullmatch(text):
         return float(text) if "." in text else int(text)
     return text
 
@@ -99,7 +98,9 @@ def dotenv(folder: Path, root: Path, opener: Opener | None = None) -> dict[str, 
         if kind_of(parent / ".env") != "file":
             continue
         try:
-            text = read_text(parent / ".env", path=".env", error=SuiteError, largest=LARGEST_CONFIG, opener=opener)
+            text = read_text(
+                parent / ".env", path=".env", error=SuiteError, largest=MAX_CONFIGURATION_BYTES, opener=opener
+            )
         except SuiteError:
             continue
         variables = {**dict(_assignments(text)), **variables}

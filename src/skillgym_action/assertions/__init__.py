@@ -1,6 +1,6 @@
-"""SHELF: rules about what happened. One file per family.
+"""PLUGINS: assertions, one file per family.
 
-An assertion answers ``judge(subject)`` with an ``Outcome`` that explains itself. It touches nothing: the subject shows
-it the session report, the workspace as it is and as it was, and can run a command in it. To add one: a class in its
-family's file, the format that makes it, a table of cases in tests/.
+An assertion evaluates ``judge(context)``, which returns an ``Outcome`` with its explanation. It has no access to files
+and processes but through the context: the session report, the workspace after and before the session, commands run in
+it. To add one: a class in its family's file, the format that makes it, a table of cases in tests/.
 """

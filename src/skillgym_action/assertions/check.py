@@ -1,4 +1,4 @@
-"""The check of a Python or TypeScript case: the suite program's own verdict."""
+"""The check of a case of a suite program, in Python or TypeScript."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """Asks the suite host; the case's id is all that is known of the function here."""
+class SuiteCheck:
+    """Calls the check of a case in the suite host, which has the function; the tool only knows the case's id."""
 
     case_id: str
     name: str = "check"

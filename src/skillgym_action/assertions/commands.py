@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from skillgym_action.limits import MAX_COMMAND_EVIDENCE_BYTES
 from skillgym_action.model.result import Outcome
 
 if TYPE_CHECKING:
     from skillgym_action.model.assertion import AssertionContext, CommandResult
 
-SHORTEST_LIMIT = 300.0
-"""Seconds that a command without a limit of its own has at least."""
+DEFAULT_TIMEOUT = 300.0
+"""Seconds that a command without a timeout of its own has at least."""
 NOT_FOUND = 127
-TAIL = 4096
-"""Bytes of output kept as evidence."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,8 +30,8 @@ class CommandPasses:
     diagnostic: ClassVar[bool] = False
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
-        """Failed also when the command does not end in time; cannot tell when the shell does not find it."""
-        limit = self.timeout or max(SHORTEST_LIMIT, context.timeout)
+        """Failed also if the command times out; not judged if the shell does not find it."""
+        limit = self.timeout or max(DEFAULT_TIMEOUT, context.timeout)
         result = context.run(self.command, limit)
         missing = result.exit_code == NOT_FOUND != self.exits
         explanation = _explanation(result, limit) + ("" if self.exits == 0 else f"; wanted: {self._wanted()}")
@@ -64,6 +63,6 @@ def _explanation(result: CommandResult, limit: float) -> str:
 
 def _tail(text: str) -> str | None:
     encoded = text.encode("utf-8", "replace")
-    if len(encoded) > TAIL:
-        text = "…" + encoded[-TAIL:].decode("utf-8", "ignore")
+    if len(encoded) > MAX_COMMAND_EVIDENCE_BYTES:
+        text = "…" + encoded[-MAX_COMMAND_EVIDENCE_BYTES:].decode("utf-8", "ignore")
     return text.strip("\n") or None

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.javascript.regex import SearchError
+from skillgym_action.limits import MAX_SEARCHED_FILE_BYTES
 from skillgym_action.model.result import Outcome
 
 if TYPE_CHECKING:
     import regex
 
     from skillgym_action.model.assertion import Assertion, AssertionContext, Files
-
-LARGEST = 8 * 1024 * 1024
-"""Bytes of a file that are searched."""
 
 _SHOWN_LINES, _SHOWN_WIDTH, _SHOWN_FILES = 5, 160, 5
 _INSTEAD = {
@@ -31,7 +29,7 @@ _INSTEAD = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileExists:
-    """A regular file is there; a directory, if the path ends in ``/``."""
+    """A regular file exists; a directory, if the path ends in ``/``."""
 
     name: str
     path: str
@@ -70,7 +68,9 @@ class FileContains:
         paths = _candidates(context.files, self.path, glob=self.glob)
         if missing := _why_missing(context.files, self.path, paths):
             return _failed(self, missing)
-        found: list[tuple[str, str | None]] = [(path, context.files.text(path, LARGEST)) for path in paths]
+        found: list[tuple[str, str | None]] = [
+            (path, context.files.text(path, MAX_SEARCHED_FILE_BYTES)) for path in paths
+        ]
         for path, content in found:
             if content is not None and (at := content.find(self.text)) >= 0:
                 return _passed(self, f"{path} contains it in line {_line(content, at)}")
@@ -98,12 +98,12 @@ class FileMatches:
     diagnostic: ClassVar[bool] = True
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
-        """Failed also for a file that is missing or too large; cannot tell when the search takes too long."""
+        """Failed also for a file that is missing or too large; not judged if the search takes too long."""
         paths = _candidates(context.files, self.path, glob=self.glob)
         if missing := _why_missing(context.files, self.path, paths):
             return _failed(self, missing)
         for path in paths:
-            if (content := context.files.text(path, LARGEST)) is None:
+            if (content := context.files.text(path, MAX_SEARCHED_FILE_BYTES)) is None:
                 return _failed(self, _unreadable(path))
             try:
                 match = context.search(self.pattern, content)
@@ -113,7 +113,9 @@ class FileMatches:
             if match:
                 return _passed(self, f"{path} matches in line {_line(content, match.start())}")
         explanation = f"no match in {_shown(paths)}"
-        return _failed(self, explanation, evidence=_beginning(context.files.text(paths[0], LARGEST) or ""))
+        return _failed(
+            self, explanation, evidence=_beginning(context.files.text(paths[0], MAX_SEARCHED_FILE_BYTES) or "")
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -222,7 +224,7 @@ def _why_unchanged(files: Files, path: str) -> str:
 
 
 def _unreadable(path: str) -> str:
-    return f"{path} is too large to be searched (more than {LARGEST // 1024**2} MiB), or cannot be read"
+    return f"{path} is too large to be searched (more than {MAX_SEARCHED_FILE_BYTES // 1024**2} MiB), or cannot be read"
 
 
 def _line(content: str, at: int) -> int:

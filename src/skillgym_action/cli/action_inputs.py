@@ -13,7 +13,7 @@ from skillgym_action.cli.run import run_suites
 from skillgym_action.github.event import github_event
 from skillgym_action.github.step_files import give_to_owner
 from skillgym_action.model.errors import UsageError, did_you_mean
-from skillgym_action.processes.users import images_own_user
+from skillgym_action.processes.users import image_user
 from skillgym_action.repository.checkout import working_directory
 from skillgym_action.settings.context import Job, current_context
 from skillgym_action.settings.options import inputs_of_settings, validated_settings
@@ -88,7 +88,7 @@ def run_action(environment: Mapping[str, str]) -> int:
     job = _job(inputs, environment, mode)
     folder = working_directory(Path(inputs.get("working-directory", ".")))
     context = current_context(folder, environment, job)
-    settings = settings.model_copy(update={"agent_user": images_own_user()})
+    settings = settings.model_copy(update={"agent_user": image_user()})
     if mode == "report" and settings.suites_from:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
         raise UsageError("mode report does not use the input suites-from", remedy=remedy)

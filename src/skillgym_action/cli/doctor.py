@@ -20,7 +20,7 @@ from skillgym_action.model.execution import Execution
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.suite import Case, Suite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES
-from skillgym_action.processes.users import IDS
+from skillgym_action.processes.users import SESSION_UIDS
 from skillgym_action.sessions.run_session import run_session
 from skillgym_action.settings.configuration_file import Config, find_config
 from skillgym_action.settings.options import ExecuteOptions
@@ -169,8 +169,9 @@ def _sessions(services: Services) -> DoctorCheck:
     """How sessions are isolated from each other and from the job."""
     check = partial(DoctorCheck, subject="sessions")
     if user := services.processes.user:
-        isolated = f"each has a user id of its own, {IDS.start} to {IDS.stop - 1}, and cannot access other sessions"
-        if user.have_names:
+        first, last = SESSION_UIDS.start, SESSION_UIDS.stop - 1
+        isolated = f"each has a user id of its own, {first} to {last}, and cannot access other sessions"
+        if user.have_accounts:
             return check(text=isolated)
         nameless = "; these users have no name, so os.userInfo() of Node.js fails"
         return check(text=isolated + nameless, state=State.WARNING, remedy="give them names in /etc/passwd")
@@ -238,7 +239,8 @@ def _runners(
         name
         for name, listing in AGENTS.items()
         if listing.executable and listing.format is None
-        if services.installs.on_path(listing.executable) or (listing.package and services.installs.there(name))
+        if services.installs.find_program(listing.executable)
+        or (listing.package and services.installs.installed_program(name))
     ]
     known = tuple(config.file.runners or ())
     ids = settings.runner or known or tuple(found)
@@ -263,10 +265,10 @@ def _runners(
 def _with_program(services: Services, runner: Runner) -> Runner:
     """``runner`` with the program that a run would start, if it is installed."""
     agent, listing = runner.agent, AGENTS[runner.agent.type]
-    on_path = listing.executable and not agent.version and services.installs.on_path(listing.executable)
+    on_path = listing.executable and not agent.version and services.installs.find_program(listing.executable)
     if agent.command or on_path or not listing.package:
         return runner
-    there = services.installs.there(agent.type, agent.version)
+    there = services.installs.installed_program(agent.type, agent.version)
     return replace(runner, agent=replace(agent, command=(str(there),))) if there else runner
 
 
@@ -275,7 +277,7 @@ def _runner(services: Services, runner: Runner, *, configured: bool) -> DoctorCh
     if listing.executable is None:
         return _program_without_version(services, runner)
     command = agent.command or (listing.executable,)
-    program = services.installs.on_path(command[0], agent.env.get("PATH"))
+    program = services.installs.find_program(command[0], agent.env.get("PATH"))
     check = partial(DoctorCheck, subject=runner.id)
     if program is None or (agent.version and not agent.command):
         wanted = f"{agent.type}@{agent.version}" if agent.version else agent.type
@@ -320,7 +322,7 @@ def _program_without_version(services: Services, runner: Runner) -> DoctorCheck:
         )
     if agent.shell or not agent.command:
         return check(text=f"{agent.type}: {clipped(one_line(' '.join(agent.command)), MAX_DOCTOR_TEXT_CHARS)}")
-    program = services.installs.on_path(agent.command[0], agent.env.get("PATH"))
+    program = services.installs.find_program(agent.command[0], agent.env.get("PATH"))
     if program:
         return check(text=f"{agent.type}: {program}")
     missing = f"{agent.type}: {agent.command[0]} was not found"

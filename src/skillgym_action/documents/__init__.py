@@ -1,1 +1,1 @@
-"""Files that users write: read with caution, as values that know line, column and key path."""
+"""JSON, YAML and TOML files of users, read as values whose line, column and key path are known."""

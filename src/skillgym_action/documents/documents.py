@@ -1,6 +1,6 @@
-"""Documents: JSON, YAML or TOML text as a value that knows where everything is, and its validation.
+"""Documents: the value of a JSON, YAML or TOML text, with the location of each part, and its validation.
 
-Whatever is wrong with a document becomes problems with a line, a column and a key path.
+Everything that is wrong with a document becomes a problem with line, column and key path.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
-from skillgym_action.documents.located_values import KeyPath, Lines, NotationError, Reading, key_path_text
+from skillgym_action.documents.located_values import KeyPath, Lines, LocatedValue, NotationError, key_path_text
+from skillgym_action.limits import MAX_REPORTED_PROBLEMS
 from skillgym_action.model.errors import Location, Problem, SkillgymError, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
 Kind = Literal["json", "yaml", "toml"]
 Misfit = tuple[KeyPath, Problem]
 
-LONGEST_QUOTE = 60
-MOST_PROBLEMS = 5_000
+_QUOTED_CHARACTERS = 60
 SHOWN = 10
-"""With more problems than ``MOST_PROBLEMS``, only those of the first few members of everything are told."""
+"""With more problems than ``MAX_REPORTED_PROBLEMS``, those of the first members of lists and mappings are reported."""
 
 _WANTED = {
     "model_type": "a mapping of keys to values",
@@ -46,18 +46,18 @@ _EMPTY = {"string_too_short", "too_short"}
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """A value and the places of its parts. ``path`` is what locations call the file."""
+    """The value of a file and the locations of its parts. ``path`` is the file's path in locations."""
 
     path: str
     value: object
-    reading: Reading
+    located: LocatedValue
     lines: Lines
 
     def locate(self, key_path: KeyPath = ()) -> Location:
-        """Where a key or an element is written, or its nearest ancestor that has a known place."""
+        """The location of a key or an element, or of the nearest value around it whose location is known."""
         for length in range(len(key_path), -1, -1):
-            if (offset := self.reading.offset(key_path[:length])) is not None:
-                line, column = self.lines.place(offset)
+            if (offset := self.located.offset(key_path[:length])) is not None:
+                line, column = self.lines.position(offset)
                 return Location(path=self.path, line=line, column=column)
         return Location(path=self.path, line=1)
 
@@ -65,36 +65,36 @@ class Document:
 def read_document(text: str, *, path: str, kind: Kind, error: type[SkillgymError], line: int = 1) -> Document:
     """The document in ``text``, whose first line is number ``line``; a byte order mark is accepted.
 
-    Raises ``error`` with the place of the trouble.
+    Raises ``error`` with the location of the first thing that is wrong.
     """
     text = text.removeprefix("\ufeff")
     lines = Lines(text, line)
     try:
-        reading = _reader(kind)(text)
+        located = _reader(kind)(text)
     except NotationError as trouble:
-        row, column = (None, None) if trouble.offset is None else lines.place(trouble.offset)
-        place = Location(path=path, line=row, column=column)
-        raise error.of(Problem(message=trouble.message, location=place, remedy=trouble.remedy)) from trouble
-    return Document(path=path, value=reading.value, reading=reading, lines=lines)
+        row, column = (None, None) if trouble.offset is None else lines.position(trouble.offset)
+        location = Location(path=path, line=row, column=column)
+        raise error.of(Problem(message=trouble.message, location=location, remedy=trouble.remedy)) from trouble
+    return Document(path=path, value=located.value, located=located, lines=lines)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToldDocument(Document):
-    """A value that a program made: all that is known of its parts is the file."""
+class ProgramDocument(Document):
+    """A value that a program has made: its parts have no location but the file."""
 
-    def locate(self, key_path: KeyPath = ()) -> Location:  # noqa: ARG002 - wherever it is, nobody knows
-        """The file."""
+    def locate(self, key_path: KeyPath = ()) -> Location:  # noqa: ARG002 - the program may be anywhere
+        """The file, for every key path."""
         return Location(path=self.path)
 
 
-def told_document(value: object, *, path: str) -> Document:
-    """A document without a text."""
-    reading = Reading(value=value, offset=lambda _: None)
-    return ToldDocument(path=path, value=value, reading=reading, lines=Lines(""))
+def program_document(value: object, *, path: str) -> Document:
+    """The document of a value that the program ``path`` has made."""
+    located = LocatedValue(value=value, offset=lambda _: None)
+    return ProgramDocument(path=path, value=value, located=located, lines=Lines(""))
 
 
-def _reader(kind: Kind) -> Callable[[str], Reading]:
-    """A notation is imported when it is met."""
+def _reader(kind: Kind) -> Callable[[str], LocatedValue]:
+    """What reads a notation; imported when it is needed."""
     if kind == "json":
         from skillgym_action.documents.json_text import read_json
 
@@ -114,7 +114,7 @@ def _reader(kind: Kind) -> Callable[[str], Reading]:
 def validated(
     document: Document, model: type[Model], *, at: KeyPath = (), extensions: bool = False, error: type[SkillgymError]
 ) -> Model:
-    """What stands at ``at``, as an instance of ``model``. Raises ``error`` with every problem."""
+    """The value at the key path ``at``, as an instance of ``model``. Raises ``error`` with every problem."""
     instance, misfits = checked(document, model, at=at, extensions=extensions)
     if instance is None:
         raise error.of(*(problem for _, problem in misfits))
@@ -124,7 +124,7 @@ def validated(
 def checked(
     document: Document, model: type[Model], *, at: KeyPath = (), extensions: bool = False
 ) -> tuple[Model | None, tuple[Misfit, ...]]:
-    """An instance of ``model``, or everything that keeps it from being one, in the order of the text.
+    """An instance of ``model``, or the problems with their key paths, in the order of the text.
 
     ``extensions``: keys ``x-*`` and ``$schema`` are allowed wherever a model forbids unknown ones.
     """
@@ -138,21 +138,21 @@ def checked(
         return instance, ()
     misfits = [((*at, *path), _problem(document, (*at, *path), detail, model)) for path, detail in details]
     misfits.sort(key=lambda misfit: _order(misfit[1]))
-    if count > MOST_PROBLEMS:
+    if count > MAX_REPORTED_PROBLEMS:
         top = Problem(message=f"{count:,} problems; these are the first", location=document.locate(at))
         return None, ((at, top), *misfits[:SHOWN])
     return None, tuple(misfits)
 
 
 def _details(value: object, model: type[Model]) -> tuple[Model | None, list[tuple[KeyPath, ErrorDetails]], int]:
-    """An instance, or what pydantic has against it and where; of too much, the beginning. And how much it is."""
+    """An instance, or pydantic's errors with their key paths, only the first of too many; and how many there are."""
     from pydantic import ValidationError
 
     try:
         return model.model_validate(value), [], 0
     except ValidationError as invalid:
         found, count = invalid, invalid.error_count()
-    seen = value if count <= MOST_PROBLEMS else _beginning(value)
+    seen = value if count <= MAX_REPORTED_PROBLEMS else _beginning(value)
     if seen is not value:
         try:
             model.model_validate(seen)
@@ -171,12 +171,12 @@ def _beginning(value: object) -> object:
 
 
 def _is_there(value: object, path: KeyPath, detail: ErrorDetails) -> bool:
-    """Whether only the beginning misses it."""
+    """Whether a key is missing only because the value was cut to its beginning."""
     return detail["type"] == "missing" and path[-1] in part_of(value, path[:-1])  # type: ignore[operator]
 
 
 def part_of(value: object, key_path: Iterable[str | int]) -> object:
-    """What stands at ``key_path`` of a value, which has it."""
+    """The part of a value at ``key_path``, which it has."""
     for part in key_path:
         value = value[part]  # type: ignore[index]
     return value
@@ -195,30 +195,30 @@ def _resolved(value: object, detail: ErrorDetails) -> KeyPath:
 
 
 def _problem(document: Document, key_path: KeyPath, detail: ErrorDetails, model: type[BaseModel]) -> Problem:
-    """Pydantic's error in the words of people who write suites."""
-    kind, given, remedy, place = detail["type"], detail["input"], None, key_path
+    """Pydantic's error in the words that suites use."""
+    kind, value, remedy, located = detail["type"], detail["input"], None, key_path
     if kind == "extra_forbidden":
         key = str(detail["loc"][-1])
         message, remedy = f"unknown key {key!r}", did_you_mean(key, _known_keys(model, detail["loc"][:-1]))
     elif kind == "missing":
-        message, place = "is missing", key_path[:-1]
+        message, located = "is missing", key_path[:-1]
     elif kind == "value_error":
         message = detail["msg"].removeprefix("Value error, ")
     elif kind in _EMPTY:
         message = "must not be empty"
     else:
-        message = f"must be {_WANTED.get(kind) or detail['msg'].removeprefix('Input should be ')}{_but_is(given)}"
+        message = f"must be {_WANTED.get(kind) or detail['msg'].removeprefix('Input should be ')}{_but_is(value)}"
     return Problem(
-        message=message, location=document.locate(place), key_path=key_path_text(key_path) or None, remedy=remedy
+        message=message, location=document.locate(located), key_path=key_path_text(key_path) or None, remedy=remedy
     )
 
 
-def _but_is(given: object) -> str:
-    if isinstance(given, dict | list):
-        return f", not a {'list' if isinstance(given, list) else 'mapping'}"
-    given = given[: LONGEST_QUOTE + 1] if isinstance(given, str) else given
-    text = json.dumps(given, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
-    return f", not {text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + '…'}"
+def _but_is(value: object) -> str:
+    if isinstance(value, dict | list):
+        return f", not a {'list' if isinstance(value, list) else 'mapping'}"
+    value = value[: _QUOTED_CHARACTERS + 1] if isinstance(value, str) else value
+    text = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
+    return f", not {text if len(text) <= _QUOTED_CHARACTERS else text[:_QUOTED_CHARACTERS] + '…'}"
 
 
 def _known_keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> set[str]:
@@ -265,5 +265,5 @@ def _without(value: object, unwanted: Collection[KeyPath], at: KeyPath = ()) -> 
 
 
 def _order(problem: Problem) -> tuple[int, int]:
-    place = problem.location or Location(path="")
-    return place.line or 0, place.column or 0
+    location = problem.location or Location(path="")
+    return location.line or 0, location.column or 0

@@ -1,4 +1,4 @@
-"""JSON text as values. What holds too much is told from its commas and brackets, before anything is made of it."""
+"""JSON text as values. Commas and brackets are counted first, so that a text with too many values is not parsed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from skillgym_action.documents.located_values import (
-    MOST_VALUES,
+    LocatedValue,
     NotationError,
-    Reading,
     doubled,
     refuse_extremes,
     too_deep,
     too_many,
 )
+from skillgym_action.limits import MAX_DOCUMENT_VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +31,8 @@ _TOKEN_IN_BYTES = re.compile(_TOKEN.pattern.encode(), re.DOTALL)
 _VALUE = re.compile(rf"{_STRING}|(?P<value>[\[{{,])", re.DOTALL)
 
 
-def read_json(text: str) -> Reading:
-    """The reading of a JSON text. Raises NotationError."""
+def read_json(text: str) -> LocatedValue:
+    """The value of a JSON text, with offsets. Raises NotationError."""
     twice = False
     values = _values_in(text)
 
@@ -54,22 +54,22 @@ def read_json(text: str) -> Reading:
         raise too_deep(None) from error
     except ValueError as error:
         raise NotationError(f"not JSON: {error}") from error
-    places = _Places(text)
-    refuse_extremes(value, places.offset)
+    offsets = _Offsets(text)
+    refuse_extremes(value, offsets.offset)
     if twice:
         _refuse_doubles(text)
-    return Reading(value=value, offset=places.offset, values=values)
+    return LocatedValue(value=value, offset=offsets.offset, values=values)
 
 
 def _values_in(text: str) -> int:
     """How many values a JSON text has, at most: commas and containers. Raises NotationError for too many."""
-    if (roughly := sum(map(text.count, "[{,"))) <= MOST_VALUES:  # those in strings are counted, too
+    if (roughly := sum(map(text.count, "[{,"))) <= MAX_DOCUMENT_VALUES:  # those in strings are counted, too
         return roughly
     values = 0
     for token in _VALUE.finditer(text):
         if token["value"]:
             values += 1
-            if values > MOST_VALUES:
+            if values > MAX_DOCUMENT_VALUES:
                 raise too_many(token.start())
     return values
 
@@ -84,8 +84,8 @@ class Extent:
 
 
 def refuse_large(content: bytes, most: Extent) -> None:
-    """Raise NotationError for JSON that has more than that, before anything is made of it."""
-    if sum(map(content.count, (b"[", b"{"))) <= most.containers and content.count(b",") <= MOST_VALUES:
+    """Raise NotationError for JSON that has more than ``most``, without parsing it."""
+    if sum(map(content.count, (b"[", b"{"))) <= most.containers and content.count(b",") <= MAX_DOCUMENT_VALUES:
         return  # also counting those in strings
     containers = values = 0
     counts: list[int] = []  # of the containers around, what they have so far
@@ -119,7 +119,7 @@ def _counted_names(members: list[tuple[str, object]]) -> None:
 def refuse_doubled(text: str) -> None:
     """Raise NotationError for two members of one name in an object; ``text`` is JSON.
 
-    Nothing is made of it: it may be large.
+    The values are not kept, since the text may be large.
     """
     try:
         json.loads(text, object_pairs_hook=_counted_names)
@@ -155,8 +155,8 @@ def _refuse_doubles(text: str) -> None:
                 at_key = False
 
 
-class _Places:
-    """Finds places on demand by skipping values with the standard scanner; each container is scanned once."""
+class _Offsets:
+    """Finds offsets on demand by skipping values with the standard scanner; each container is scanned once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -167,23 +167,23 @@ class _Places:
         found = start = self._start
         for part in key_path:
             if start not in self._scanned:
-                self._scanned[start] = {key: (place, value) for key, place, value in self._members(start)}
+                self._scanned[start] = {key: (at, value) for key, at, value in self._members(start)}
             if part not in self._scanned[start]:
                 return None
             found, start = self._scanned[start][part]
         return found
 
     def _members(self, start: int) -> Iterator[tuple[str | int, int, int]]:
-        """Key or index, its place, and the place of the value, of the container at ``start``; nothing for a scalar."""
+        """Key or index, its offset, and the offset of the value, for each member of the container at ``start``."""
         closing = {"{": "}", "[": "]"}.get(self._text[start])
         at, index = self._after_blank(start + 1), 0
         while closing and self._text[at] != closing:
             key: str | int = index
-            place = at
+            key_at = at
             if closing == "}":
                 key, at = _DECODER.raw_decode(self._text, at)
                 at = self._after_blank(self._after_blank(at) + 1)
-            yield key, place, at
+            yield key, key_at, at
             at = self._after_blank(_DECODER.raw_decode(self._text, at)[1])
             if self._text[at] == ",":
                 at = self._after_blank(at + 1)

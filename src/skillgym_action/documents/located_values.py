@@ -1,7 +1,8 @@
-"""What JSON, YAML and TOML have in common: text as values, with the place of everything in it.
+"""What JSON, YAML and TOML have in common: values, with the offset of each of their parts in the text.
 
-A reading never holds NaN, infinity or a number of more than ``MOST_DIGITS``, never nests deeper than ``DEEPEST``, never
-has more than ``MOST_VALUES``, and never two members of one name. What would take long to find out is not even read.
+A value never has NaN, infinity or a number of more than ``MAX_NUMBER_DIGITS``; it is never nested deeper than
+``MAX_DOCUMENT_DEPTH``, never has more than ``MAX_DOCUMENT_VALUES``, nor two members of one name. Where that would take
+long to find out in the value, the text is refused before it is parsed.
 """
 
 from __future__ import annotations
@@ -12,24 +13,22 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from skillgym_action.limits import MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_VALUES, MAX_NUMBER_DIGITS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 KeyPath = tuple[str | int, ...]
-DEEPEST = 100
-MOST_VALUES = 250_000
-"""Values of a document: members of mappings and lists, and what they hold, aliases expanded."""
-MOST_DIGITS = 300
 
 BLOCK = 64 * 1024
-_HUGE: int = 10**MOST_DIGITS
+_HUGE: int = 10**MAX_NUMBER_DIGITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
-    """A value and where its parts are. ``offset`` gives a key's or an element's place in the text, where known.
+class LocatedValue:
+    """The value of a text. ``offset``: the offset of a key or an element in the text, or None if it is not known.
 
-    ``values``: how many it has, at most.
+    ``values``: how many values are in it, at most.
     """
 
     value: object
@@ -38,16 +37,15 @@ class Reading:
 
 
 class NotationError(Exception):
-    """The text is not what its notation allows. ``offset`` is the place in it, where known."""
+    """The text is not valid in its notation, or too large. ``offset`` in the text, if it is known."""
 
     def __init__(self, message: str, *, offset: int | None = None, remedy: str | None = None) -> None:
-        """``message`` in plain words."""
         super().__init__(message)
         self.message, self.offset, self.remedy = message, offset, remedy
 
 
 def key_path_text(key_path: KeyPath) -> str:
-    """A key path as people write it: ``cases[0].expect``; keys that are no plain words are quoted."""
+    """A key path as text: ``cases[0].expect``; keys that are not plain words are quoted."""
     text = ""
     for part in key_path:
         if isinstance(part, int):
@@ -60,16 +58,18 @@ def key_path_text(key_path: KeyPath) -> str:
 
 
 class Lines:
-    """Lines and columns of a text, found without a list of all lines: a text may have very many."""
+    """Finds lines and columns of a text, whose first line has the number ``first``.
+
+    There is no list of all lines, since a text may have very many: line feeds are counted once per block.
+    """
 
     def __init__(self, text: str, first: int = 1) -> None:
-        """``first`` is the number of the first line."""
         self._text = text
         self._first = first
         self._before: list[tuple[int, int]] = []  # at each block: how many line feeds, and where the line begins
 
-    def place(self, offset: int) -> tuple[int, int]:
-        """Line and column."""
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset."""
         if not self._before:
             self._before = list(self._blocks())
         block = min(offset // BLOCK, len(self._before) - 1)
@@ -86,11 +86,11 @@ class Lines:
             start = max(start, self._text.rfind("\n", at, at + BLOCK) + 1)
 
 
-# --- what no notation may hold ----------------------------------------------------------------------
+# --- what is refused in every notation ---------------------------------------------------------------
 
 
 def doubled(key_path: KeyPath, text: str, *, offset: int, first: int) -> NotationError:
-    """The error for a second member of the same name; ``offset`` is its place, ``first`` the first one's."""
+    """The error for a second member of the same name; ``offset`` is its offset, ``first`` that of the first one."""
     line = text.count("\n", 0, first) + 1
     message = f"{key_path_text(key_path)} is given twice, first in line {line}"
     return NotationError(message, offset=offset, remedy="keep one of them")
@@ -102,18 +102,20 @@ def not_finite(key_path: KeyPath, offset: int | None) -> NotationError:
 
 
 def too_deep(offset: int | None) -> NotationError:
-    """The error for what no person writes."""
-    return NotationError(f"nested more than {DEEPEST} levels deep", offset=offset)
+    """The error for a value that is nested too deeply."""
+    return NotationError(f"nested more than {MAX_DOCUMENT_DEPTH} levels deep", offset=offset)
 
 
 def too_many(offset: int | None) -> NotationError:
-    """The error for what would take all our time and memory."""
-    return NotationError(f"more than {MOST_VALUES:,} values", offset=offset, remedy="split it into several files")
+    """The error for too many values."""
+    return NotationError(
+        f"more than {MAX_DOCUMENT_VALUES:,} values", offset=offset, remedy="split it into several files"
+    )
 
 
 def too_long(offset: int | None) -> NotationError:
     """The error for a number with more digits than a float can have."""
-    return NotationError(f"a number has more than {MOST_DIGITS} digits", offset=offset)
+    return NotationError(f"a number has more than {MAX_NUMBER_DIGITS} digits", offset=offset)
 
 
 def is_huge(number: int) -> bool:
@@ -122,9 +124,12 @@ def is_huge(number: int) -> bool:
 
 
 def refuse_extremes(value: object, offset: Callable[[KeyPath], int | None]) -> None:
-    """Level by level and without key paths, which are looked for only when there is something to complain of."""
+    """Raise NotationError for numbers that are refused, and for too deep nesting.
+
+    Level by level and without key paths, which are looked for only when there is an error.
+    """
     level: list[Any] = [[value]]
-    for _ in range(DEEPEST + 1):
+    for _ in range(MAX_DOCUMENT_DEPTH + 1):
         inner: list[Any] = []
         for container in level:
             for member in container.values() if isinstance(container, dict) else container:
@@ -142,11 +147,15 @@ def refuse_extremes(value: object, offset: Callable[[KeyPath], int | None]) -> N
 
 
 def _path_to(value: object, wanted: object, at: KeyPath = ()) -> KeyPath:
-    """Where that very object is; the path of ``value`` itself where it is nowhere, or too deep."""
+    """The key path of the object ``wanted``; that of ``value`` itself if it is not in it, or too deep."""
     members: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, member in members:
         if member is wanted:
             return (*at, key)
-        if isinstance(member, dict | list) and len(at) < DEEPEST and (found := _path_to(member, wanted, (*at, key))):
+        if (
+            isinstance(member, dict | list)
+            and len(at) < MAX_DOCUMENT_DEPTH
+            and (found := _path_to(member, wanted, (*at, key)))
+        ):
             return found
     return ()

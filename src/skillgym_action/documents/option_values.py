@@ -1,4 +1,4 @@
-"""How values of options are read: words, lists, shares, shards, limits. Each raises ValueError with what is wrong."""
+"""Types of option values: words, lists, rates, shards, limits. Validation raises ValueError with a message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skillgym_action.model.resource_limits import parse_limits, parse_process_co
 
 
 def _words(value: object) -> object:
-    """Lists may come as lists, or as text with commas or line ends."""
+    """The words of a list, or of a text that separates them with commas or line ends."""
     lists = value if isinstance(value, list | tuple) else [value]
     return tuple(word.strip() for item in lists for word in re.split(r"[,\n]", str(item)) if word.strip())
 
@@ -59,13 +59,13 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
 Shard = Annotated[tuple[int, int], BeforeValidator(_shard)]
 Limits = Annotated[tuple[tuple[str, int | None], ...], BeforeValidator(_limits)]
-"""Fields of ``ResourceLimits`` that are given, with their values; None: no limit."""
+"""Fields of ``ResourceLimits`` that are set, with their values; None: no limit."""
 Size = Annotated[
     int | Literal["none"] | None,
     BeforeValidator(lambda value: None if value is None else parse_size(value)),
     WithJsonSchema({"type": ["integer", "string"]}),
 ]
-"""A limit in bytes, as files may have it: a number, or text such as ``512MiB``."""
+"""A limit in bytes, as it may be in files: a number, or text such as ``512MiB``."""
 Count = Annotated[
     int | Literal["none"] | None,
     BeforeValidator(lambda value: None if value is None else parse_process_count(value)),

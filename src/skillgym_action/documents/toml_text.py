@@ -1,4 +1,4 @@
-"""TOML text as values. Places inside inline tables and arrays are not known."""
+"""TOML text as values. Offsets inside inline tables and arrays are not known."""
 
 from __future__ import annotations
 
@@ -6,51 +6,44 @@ import re
 import tomllib
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.located_values import (
-    DEEPEST,
-    MOST_VALUES,
-    NotationError,
-    Reading,
-    refuse_extremes,
-    too_deep,
-    too_many,
-)
+from skillgym_action.documents.located_values import LocatedValue, NotationError, refuse_extremes, too_deep, too_many
+from skillgym_action.limits import MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_VALUES
 
 if TYPE_CHECKING:
     from skillgym_action.documents.located_values import KeyPath
 
-_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)$")
+_POSITION = re.compile(r"\(at line (\d+), column (\d+)\)$")
 _HEADER = re.compile(r"[ \t]*(?P<opening>\[\[?)(?P<key>[^\]#]+)\]")
 _MEMBER = re.compile(r"[ \t]*+(?P<key>(?:\"[^\"]*+\"|'[^']*+'|[\w.\- \t]++)++)=")
 _KEY = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
 # The standard reader takes time that grows with the square of a key's parts.
-_DEEP_KEY = re.compile(rf"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
+_DEEP_KEY = re.compile(rf"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{MAX_DOCUMENT_DEPTH}}}")
 
 
-def read_toml(text: str) -> Reading:
-    """The reading of a TOML text. Raises NotationError."""
+def read_toml(text: str) -> LocatedValue:
+    """The value of a TOML text, with offsets. Raises NotationError."""
     if deep := _DEEP_KEY.search(text):
         raise too_deep(deep.start())
-    if (values := sum(map(text.count, "[{,=\n"))) > MOST_VALUES:
+    if (values := sum(map(text.count, "[{,=\n"))) > MAX_DOCUMENT_VALUES:
         raise too_many(None)
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        place = _PLACE.search(str(error))
-        offset = _line_start(text, int(place[1])) + int(place[2]) - 1 if place else len(text)
+        at = _POSITION.search(str(error))
+        offset = _line_start(text, int(at[1])) + int(at[2]) - 1 if at else len(text)
         message = str(error).split(" (at ")[0]
         raise NotationError(f"not TOML: {message[:1].lower()}{message[1:]}", offset=offset) from error
     except RecursionError as error:
         raise too_deep(None) from error
     except ValueError as error:
         raise NotationError(f"not TOML: {error}") from error
-    places = _places(text)
-    refuse_extremes(value, places.get)
-    return Reading(value=value, offset=places.get, values=values)
+    offsets = _offsets(text)
+    refuse_extremes(value, offsets.get)
+    return LocatedValue(value=value, offset=offsets.get, values=values)
 
 
-def _places(text: str) -> dict[KeyPath, int]:
-    places: dict[KeyPath, int] = {(): 0}
+def _offsets(text: str) -> dict[KeyPath, int]:
+    offsets: dict[KeyPath, int] = {(): 0}
     tables: dict[KeyPath, int] = {}
     table: KeyPath = ()
     start = 0
@@ -62,14 +55,14 @@ def _places(text: str) -> dict[KeyPath, int]:
                 table = _in_last((*table, key), tables)
             table = (*table, keys[-1]) if keys else table
             if header["opening"] == "[[":
-                places.setdefault(table, start)
+                offsets.setdefault(table, start)
                 tables[table] = tables.get(table, -1) + 1
                 table = _in_last(table, tables)
-            places.setdefault(table, start + header.start("opening"))
+            offsets.setdefault(table, start + header.start("opening"))
         elif member := _MEMBER.match(line):
-            places.setdefault((*table, *_keys(member["key"])), start + member.start("key"))
+            offsets.setdefault((*table, *_keys(member["key"])), start + member.start("key"))
         start += len(line) + 1
-    return places
+    return offsets
 
 
 def _keys(dotted: str) -> KeyPath:

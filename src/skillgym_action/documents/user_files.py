@@ -1,6 +1,6 @@
 """Files of users, read with caution: regular ones, of bounded size, in UTF-8. Anything else is an error that names it.
 
-A FIFO would keep us waiting for ever, ``/dev/zero`` would fill the memory, and both can be called like a suite.
+Reading a FIFO would block for ever, and ``/dev/zero`` would fill the memory; both can be called like a suite.
 """
 
 from __future__ import annotations
@@ -10,41 +10,40 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+from skillgym_action.limits import (
+    MAX_SUITE_FILE_BYTES,
+)
 from skillgym_action.model.errors import Location, Problem, SkillgymError
-
-LARGEST = 16 * 1024 * 1024
-"""Bytes of a file of a suite."""
-LARGEST_CONFIG = 1024 * 1024
-"""Bytes of a configuration file."""
-LARGEST_SCRIPT = 1024 * 1024
-"""Bytes of a suite in TypeScript or JavaScript."""
-LARGEST_PYTHON = 192 * 1024
-"""Bytes of a suite in Python, of which each takes a kilobyte of memory to be compiled."""
 
 Kind = Literal["file", "folder", "other"]
 Opener = Callable[[str | Path, int], int]
-"""Gives a descriptor of a regular file, as ``open`` wants it; raises OSError for what may not be read."""
+"""An opener for ``open``: the descriptor of a regular file. Raises OSError for what must not be read."""
 PLAIN_PATH = "name a path inside the repository, with no symbolic link and no .git on the way to it"
 PLAIN_DIRECTORY = "agents work in a folder of the repository; only links that stay in it may lead there"
 PLAIN_TEMPLATE = "a template is a folder of the repository, with no symbolic link on the way to it"
 
 
 def read_bytes(
-    file: Path, *, path: str, error: type[SkillgymError], largest: int = LARGEST, opener: Opener | None = None
+    file: Path,
+    *,
+    path: str,
+    error: type[SkillgymError],
+    largest: int = MAX_SUITE_FILE_BYTES,
+    opener: Opener | None = None,
 ) -> bytes:
     """The content; messages call the file ``path``. Without ``opener`` links are followed. Raises ``error``."""
-    place = Location(path=path)
+    location = Location(path=path)
     try:
         if opener is None and not stat.S_ISREG(file.stat().st_mode):
-            raise error.of(Problem(message="is not a regular file", location=place))
+            raise error.of(Problem(message="is not a regular file", location=location))
         with open(file, "rb", opener=opener) as opened:
             content = opened.read(largest + 1)
             size = opened.seek(0, 2) if len(content) > largest else 0
     except OSError as trouble:
-        raise error.of(Problem(message=f"cannot be read: {trouble.strerror}", location=place)) from trouble
+        raise error.of(Problem(message=f"cannot be read: {trouble.strerror}", location=location)) from trouble
     if len(content) > largest:
         message = f"too large: {max(size, len(content)):,} bytes; the limit is {largest:,}"
-        raise error.of(Problem(message=message, location=place, remedy="split it into several files"))
+        raise error.of(Problem(message=message, location=location, remedy="split it into several files"))
     return content
 
 
@@ -60,14 +59,19 @@ def decoded(content: bytes, *, path: str, error: type[SkillgymError]) -> str:
 
 
 def read_text(
-    file: Path, *, path: str, error: type[SkillgymError], largest: int = LARGEST, opener: Opener | None = None
+    file: Path,
+    *,
+    path: str,
+    error: type[SkillgymError],
+    largest: int = MAX_SUITE_FILE_BYTES,
+    opener: Opener | None = None,
 ) -> str:
     """The text of a file. Raises ``error``."""
     return decoded(read_bytes(file, path=path, error=error, largest=largest, opener=opener), path=path, error=error)
 
 
 def kind_of(file: Path) -> Kind | None:
-    """What a path leads to; None: nothing, or the path is one that no file can have."""
+    """What is at a path, through links; None if there is nothing, or the path is not valid."""
     try:
         mode = file.stat().st_mode
     except (OSError, ValueError):
@@ -76,7 +80,7 @@ def kind_of(file: Path) -> Kind | None:
 
 
 def resolved(file: Path) -> Path:
-    """The path without symbolic links; as it is, where they lead nowhere."""
+    """The path with symbolic links resolved; unchanged if they form a loop."""
     try:
         return file.resolve()
     except (OSError, RuntimeError, ValueError):

@@ -1,4 +1,4 @@
-"""YAML text as values: the 1.2 core schema, with merge keys; ``on``, ``no`` and ``012`` mean what they look like.
+"""YAML text as values: the 1.2 core schema, with merge keys; ``on`` and ``no`` are text, and ``012`` is 12.
 
 Built from libyaml's events, since its composer crashes on deep nesting, drops doubled keys and expands alias bombs.
 """
@@ -13,16 +13,20 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from skillgym_action.documents.located_values import (
-    DEEPEST,
-    MOST_VALUES,
+    LocatedValue,
     NotationError,
-    Reading,
     doubled,
     is_huge,
     not_finite,
     too_deep,
     too_long,
     too_many,
+)
+from skillgym_action.limits import (
+    MAX_DOCUMENT_DEPTH,
+    MAX_DOCUMENT_VALUES,
+    MAX_YAML_CHARACTERS,
+    MAX_YAML_INTEGER_CHARACTERS,
 )
 
 if TYPE_CHECKING:
@@ -32,12 +36,9 @@ if TYPE_CHECKING:
 
     Node = yaml.AliasEvent | yaml.ScalarEvent | yaml.SequenceStartEvent | yaml.MappingStartEvent
 
-    # Where something is, and what is in it: by key, or in order; nothing for what an alias brings in.
-    Place = tuple[int, "dict[str, Place] | list[Place] | None"]
+    # The offset of a value, and the same for what is in it: by key, or in order; None for what an alias brings in.
+    Offsets = tuple[int, "dict[str, Offsets] | list[Offsets] | None"]
 
-MOST_CHARACTERS = 16 * 1024 * 1024
-"""Characters of all texts of a document, once its aliases are expanded."""
-MOST_DIGITS_READ = 1_000
 
 _PREFIX = "tag:yaml.org,2002:"
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
@@ -49,12 +50,12 @@ _BASES = {"0o": 8, "0x": 16}
 _MERGE = object()
 
 
-def read_yaml(text: str) -> Reading:
-    """The reading of a YAML text; an empty one is None. Raises NotationError."""
+def read_yaml(text: str) -> LocatedValue:
+    """The value of a YAML text, with offsets; an empty one is None. Raises NotationError."""
     try:
         builder = _Builder(text)
         value = builder.document()
-        return Reading(value=value, offset=builder.offset, values=builder.values)
+        return LocatedValue(value=value, offset=builder.offset, values=builder.values)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         words = ", ".join(part for part in (error.context, error.problem) if part)
@@ -76,7 +77,7 @@ class _Anchored:
 
 
 class _Builder:
-    """Values out of events, and their places; what an alias brings in has none of its own."""
+    """Values out of events, and their offsets; what an alias brings in has none of its own."""
 
     def __init__(self, text: str) -> None:
         self.values = 0
@@ -86,7 +87,7 @@ class _Builder:
         self._events: Iterator[Any] = yaml.parse(text, Loader=yaml.CSafeLoader)
         self._anchors: dict[str, _Anchored] = {}
         self._key_path: list[str | int] = []
-        self._place: Place | None = None
+        self._offsets: Offsets | None = None
 
     def document(self) -> object:
         """The value of the only document."""
@@ -95,37 +96,37 @@ class _Builder:
             return None
         event = next(self._events)
         value, inner = self._value(event)
-        self._place = _offset(event), inner
+        self._offsets = _offset(event), inner
         next(self._events)
         if not isinstance(second := next(self._events), yaml.StreamEndEvent):
             raise NotationError("more than one YAML document", offset=_offset(second), remedy="keep the first one")
         return value
 
     def offset(self, key_path: KeyPath) -> int | None:
-        """The place of a key or an element."""
-        place: Any = self._place
+        """The offset of a key or an element, if it is known."""
+        found: Any = self._offsets
         for part in key_path:
             try:
-                place = place[1][part]
+                found = found[1][part]
             except (LookupError, TypeError):
                 return None
-        return place[0] if place else None
+        return found[0] if found else None
 
     def _value(self, event: Node) -> tuple[object, Any]:
-        """The value that begins with an event, and the places of what is in it."""
+        """The value that begins with an event, and the offsets of what is in it."""
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event), None
         values, characters, deepest, depth = self.values, self._characters, self._deepest, len(self._key_path)
         self._deepest = depth - 1
         self.values += 1
-        if self.values > MOST_VALUES:
+        if self.values > MAX_DOCUMENT_VALUES:
             raise too_many(_offset(event))
         value: object
-        inner: list[Place] | dict[str, Place] | None = None
+        inner: list[Offsets] | dict[str, Offsets] | None = None
         if isinstance(event, yaml.ScalarEvent):
             self._characters += len(event.value)
             value = _scalar(event, self._key_path)
-        elif depth >= DEEPEST:
+        elif depth >= MAX_DOCUMENT_DEPTH:
             raise too_deep(_offset(event))
         elif isinstance(event, yaml.SequenceStartEvent):
             value, inner = self._sequence(event)
@@ -145,33 +146,35 @@ class _Builder:
         self.values += found.values
         self._characters += found.characters
         self._deepest = max(self._deepest, len(self._key_path) + found.levels)
-        if self._deepest >= DEEPEST:
+        if self._deepest >= MAX_DOCUMENT_DEPTH:
             raise too_deep(_offset(event))
-        if self.values > MOST_VALUES:
-            raise NotationError(f"aliases expand to more than {MOST_VALUES:,} values", offset=_offset(event))
-        if self._characters > MOST_CHARACTERS:
-            raise NotationError(f"aliases expand to more than {MOST_CHARACTERS:,} characters", offset=_offset(event))
+        if self.values > MAX_DOCUMENT_VALUES:
+            raise NotationError(f"aliases expand to more than {MAX_DOCUMENT_VALUES:,} values", offset=_offset(event))
+        if self._characters > MAX_YAML_CHARACTERS:
+            raise NotationError(
+                f"aliases expand to more than {MAX_YAML_CHARACTERS:,} characters", offset=_offset(event)
+            )
         return found.value
 
-    def _sequence(self, start: yaml.SequenceStartEvent) -> tuple[list[object], list[Place]]:
+    def _sequence(self, start: yaml.SequenceStartEvent) -> tuple[list[object], list[Offsets]]:
         _known_tag(start, "seq")
         items: list[object] = []
-        places: list[Place] = []
+        offsets: list[Offsets] = []
         self._deepest = len(self._key_path)
         self._key_path.append(0)
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             self._key_path[-1] = len(items)
             item, inner = self._value(event)
             items.append(item)
-            places.append((_offset(event), inner))
+            offsets.append((_offset(event), inner))
         self._key_path.pop()
-        return items, places
+        return items, offsets
 
-    def _mapping(self, start: yaml.MappingStartEvent) -> tuple[dict[str, object], dict[str, Place]]:
+    def _mapping(self, start: yaml.MappingStartEvent) -> tuple[dict[str, object], dict[str, Offsets]]:
         _known_tag(start, "map")
         own: dict[str, object] = {}
         merged: dict[str, object] = {}
-        places: dict[str, Place] = {}
+        offsets: dict[str, Offsets] = {}
         self._deepest = len(self._key_path)
         self._key_path.append("")
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
@@ -179,19 +182,19 @@ class _Builder:
             key = self._key(event)
             name = self._key_path[-1] = "<<" if key is _MERGE else str(key)
             self._characters += len(name)
-            if name in places:
-                raise doubled(tuple(self._key_path), self._text, offset=offset, first=places[name][0])
+            if name in offsets:
+                raise doubled(tuple(self._key_path), self._text, offset=offset, first=offsets[name][0])
             value, inner = self._value(next(self._events))
-            places[name] = offset, inner
+            offsets[name] = offset, inner
             if key is _MERGE:
                 merged = _merged(value, offset)
             else:
                 own[name] = value
         self._key_path.pop()
-        return {**merged, **own}, places
+        return {**merged, **own}, offsets
 
     def _key(self, event: Node) -> object:
-        """The text of a key as it is written, whatever it looks like."""
+        """A key as it is written: it is text, also where it looks like a number."""
         if isinstance(event, yaml.ScalarEvent):
             plain = event.tag is None and event.implicit[0]
             if event.anchor:
@@ -248,7 +251,7 @@ def _resolved(text: str, offset: int) -> tuple[str, object]:
     if text in _BOOL:
         return "bool", _BOOL[text]
     if _INT.fullmatch(text):
-        number = int(text, _BASES.get(text[:2], 10)) if len(text) <= MOST_DIGITS_READ else None
+        number = int(text, _BASES.get(text[:2], 10)) if len(text) <= MAX_YAML_INTEGER_CHARACTERS else None
         if number is None or is_huge(number):
             raise too_long(offset)
         return "int", number

@@ -1,1 +1,1 @@
-"""Folders that somebody else may change at any time, read and written by descriptor. Standard library only."""
+"""Folders that others may change at any time, read and written by descriptor. Standard library only."""

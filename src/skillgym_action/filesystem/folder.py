@@ -24,7 +24,7 @@ from skillgym_action.filesystem.descriptor_walk import (
 )
 from skillgym_action.filesystem.file_contents import CHUNK_BYTES, read_file, regular_file, write_new_file
 from skillgym_action.filesystem.globs import Glob, matches_nothing
-from skillgym_action.limits import MAX_PATH_CHARACTERS
+from skillgym_action.limits import MAX_PATH_CHARS
 
 try:
     from _blake2 import blake2b  # hashlib would load OpenSSL, which takes longer than most calls of a worker
@@ -199,7 +199,7 @@ class Folder:
             removal.remove_below(self.fd, path)
 
     def empty(self) -> bool:
-        """Remove everything below, whatever its modes, names and depth; return whether nothing is left."""
+        """Remove everything below, of any modes, names and depth; return whether nothing is left."""
         return removal.empty_folder(self.fd)
 
     def open_up(self, path: str = "") -> None:
@@ -349,7 +349,7 @@ def _matching(walk: DescriptorWalk, pattern: str) -> Iterator[tuple[str, bool]]:
                     continue
                 path = prefix + entry.name
                 if entry.is_dir(follow_symlinks=False):
-                    if len(path) < MAX_PATH_CHARACTERS:
+                    if len(path) < MAX_PATH_CHARS:
                         waiting.append((depth, entry.name, path + "/", reached))
                 elif glob.accepts(reached):
                     yield path, entry.is_symlink()

@@ -1,7 +1,8 @@
-"""Glob patterns for paths below a folder, matched in one walk.
+"""Glob patterns, the one dialect of the tool: for paths, and for names such as the ids of cases and runners.
 
-Each entry of a folder is looked at once, however many ``**`` there are: a walk keeps the set of the components of the
-pattern that may come next, as a state machine does. Trying one component after the other would take exponential time.
+``*`` and ``?`` stand for characters of one part, never for ``/``; ``[abc]``, ``[a-z]`` and ``[!a]`` for one character.
+``**`` as a whole part stands for any number of folders, also none; as the last part for everything below. Upper and
+lower case differ, and names that begin with a dot are not special. Documented in docs/reference/patterns.md.
 """
 
 from __future__ import annotations
@@ -9,35 +10,41 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from fnmatch import translate
+from functools import lru_cache
 
-from skillgym_action.limits import MAX_PATTERN_CHARACTERS
+from skillgym_action.limits import MAX_PATTERN_CHARS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 ANY_DEPTH = "**"
+_CACHED_PATTERNS = 1_024
 
 States = frozenset[int]
 
 
 class Glob:
-    """A pattern. A state is the index of the component that comes next."""
+    """A pattern, part by part. A state is the number of the part that comes next.
+
+    A path is matched with the set of all states it may be in, as by a finite automaton: no backtracking over ``**``,
+    and one walk looks at each entry of a folder once. Within a part, ``translate`` makes an expression that does not
+    backtrack either.
+    """
 
     def __init__(self, pattern: str) -> None:
-        """``**`` as a component stands for any folders, at the end for all files below; ``*`` stays within a name."""
         parts: list[str] = []
         for part in pattern.split("/"):
             if part not in {"", "."} and not (part == ANY_DEPTH and parts[-1:] == [part]):
                 parts.append(part)
         if parts and parts[-1] == ANY_DEPTH:
             parts.append("*")
-        self._parts = [None if part == ANY_DEPTH else re.compile(translate(part)).match for part in parts]
+        self._parts = [None if part == ANY_DEPTH else part_matcher(part) for part in parts]
         self.start = self._closure({0})
 
     def after(self, states: States, name: str) -> States:
-        """The states after an entry of that name; none if it cannot be part of a path that matches."""
+        """The states after an entry of that name; empty if nothing below it can match."""
         reached: set[int] = set()
         for state in states:
             if state == len(self._parts):
@@ -50,36 +57,74 @@ class Glob:
         return self._closure(reached)
 
     def accepts(self, states: States) -> bool:
-        """Whether the pattern can end here."""
+        """Whether a path that leads to these states matches."""
         return len(self._parts) in states
 
     def _closure(self, states: set[int]) -> States:
-        """With the states that follow where ``**`` stands for no folder."""
+        """The states, and those after a ``**`` that stands for no folder."""
         more = {state + 1 for state in states if state < len(self._parts) and self._parts[state] is None}
         return frozenset(states | more)
 
 
+def is_pattern(text: str) -> bool:
+    """Whether a text has a character with a meaning in patterns; if not, it can only be a name."""
+    return any(sign in text for sign in "*?[")
+
+
 def matches_nothing(pattern: str) -> bool:
-    """Whether a pattern has no name in it, or is too long."""
-    return not pattern.strip("/.") or len(pattern) > MAX_PATTERN_CHARACTERS
+    """Whether a pattern names no path at all, or is too long."""
+    return not pattern.strip("/.") or len(pattern) > MAX_PATTERN_CHARS
+
+
+def matches(path: str, pattern: str) -> bool:
+    """Whether the pattern stands for the whole path, or name."""
+    return any(whole for whole in _matched_lengths(path, pattern))
+
+
+def matches_path_or_folder(path: str, pattern: str) -> bool:
+    """Whether the pattern stands for the path, or for a folder above it."""
+    return any(True for _ in _matched_lengths(path, pattern))
+
+
+def part_matcher(part: str) -> Callable[[str], object]:
+    """What tells whether one name of a path matches a part other than ``**``."""
+    return re.compile(translate(part)).match
 
 
 def paths_matching(folder: Path, pattern: str) -> Iterator[Path]:
     """Paths below a folder that match and are no folders; links to folders are not followed.
 
-    By path, for folders that nobody changes meanwhile; ``Folder.glob`` is the one for folders of sessions.
+    By path, for folders that are not changed meanwhile; ``Folder.glob`` is the one for folders of sessions.
     """
     if matches_nothing(pattern):
         return
     glob = Glob(pattern)
     waiting = [(folder, glob.start)]
     while waiting:
-        current, states = waiting.pop()
+        place, states = waiting.pop()
         with suppress(OSError):
-            for entry in current.iterdir():
+            for entry in place.iterdir():
                 if not (reached := glob.after(states, entry.name)):
                     continue
                 if entry.is_dir() and not entry.is_symlink():
                     waiting.append((entry, reached))
                 elif glob.accepts(reached):
                     yield entry
+
+
+def _matched_lengths(path: str, pattern: str) -> Iterator[bool]:
+    """For each beginning of the path that the pattern stands for, the shortest first: whether it is the whole path."""
+    if matches_nothing(pattern):
+        return
+    glob, parts = _compiled(pattern), path.split("/")
+    states = glob.start
+    for number, part in enumerate(parts, start=1):
+        if not (states := glob.after(states, part)):
+            return
+        if glob.accepts(states):
+            yield number == len(parts)
+
+
+@lru_cache(maxsize=_CACHED_PATTERNS)
+def _compiled(pattern: str) -> Glob:
+    return Glob(pattern)

@@ -1,7 +1,7 @@
 """Where paths lead below a folder if symbolic links are followed as long as they stay inside.
 
 The system never follows a link here: each component is opened below its folder's descriptor, and the target of each
-link is read and walked in its turn. So nothing outside is looked at, whatever changes meanwhile.
+link is read and walked in its turn. So nothing outside is looked at, even if a session changes the folder meanwhile.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 
-from skillgym_action.limits import MAX_LINKS_FOLLOWED, MAX_PATH_CHARACTERS
+from skillgym_action.limits import MAX_LINKS_FOLLOWED, MAX_PATH_CHARS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def follow(walk: DescriptorWalk, path: str, root: str | None) -> tuple[str, os.s
     The name is "." for the current folder itself. ``root`` is the first folder's own path: absolute links below it lead
     inside. Raises OutsideError, OSError.
     """
-    if len(path) > MAX_PATH_CHARACTERS:
+    if len(path) > MAX_PATH_CHARS:
         raise OSError(errno.ENAMETOOLONG, "the path is too long", path)
     parts = _components(walk, path, root)
     links, is_link = 0, False
@@ -61,7 +61,7 @@ def follow(walk: DescriptorWalk, path: str, root: str | None) -> tuple[str, os.s
 def without_links(walk: DescriptorWalk, path: str, root: str | None) -> str | None:
     """The same path without links on the way to its last component, which may be one; None if it leads outside.
 
-    ``a/..`` is removed as text, whatever ``a`` is. Nothing needs to exist.
+    ``a/..`` is removed as text, even if ``a`` is a link. Nothing needs to exist.
     """
     if path.startswith("/"):
         if root is None or not _is_below(path, root):

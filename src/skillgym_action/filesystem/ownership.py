@@ -1,4 +1,4 @@
-"""Changing the owner of files of the tool, in folders that nobody else changes meanwhile."""
+"""Changing the owner of files of the tool, in folders that only the tool changes."""
 
 from __future__ import annotations
 

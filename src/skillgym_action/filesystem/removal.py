@@ -31,7 +31,7 @@ ATTEMPTS = 3  # to empty a folder in which files are created meanwhile
 def remove_path(path: str | Path) -> None:
     """Remove a file, a link (never its target) or a folder with all below it, as far as that is possible.
 
-    Only for folders in which nobody but the tool changes names: ``path`` is looked up several times.
+    Only for folders in which only the tool changes names: ``path`` is looked up several times.
     """
     with suppress(OSError):
         found = os.lstat(path)

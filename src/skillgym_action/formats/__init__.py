@@ -1,8 +1,8 @@
-"""SHELF: suite formats. One file per format.
+"""PLUGINS: suite formats, one file each.
 
 A format says whether a file is a suite of its kind, and reads it. It raises ``SuiteError`` for a file that cannot be
 used at all; a case that cannot be used becomes an ``Invalid``, and its siblings still run. To add one: a file here,
-a line in ``FORMATS``, a golden in tests/.
+a line in ``FORMATS``, tests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMATS = {
 
 
 class SuiteFile(Protocol):
-    """A file that may hold a suite. ``path`` is relative to the repository root, ``file`` absolute."""
+    """A file that may be a suite. ``path`` is relative to the repository root, ``file`` absolute."""
 
     @property
     def path(self) -> str: ...
@@ -34,12 +34,12 @@ class SuiteFile(Protocol):
     def file(self) -> Path: ...
     @property
     def environment(self) -> Mapping[str, str]:
-        """Ours, for formats that name its variables; secrets are in it."""
+        """The environment of the tool, for formats that name its variables; it has secrets."""
         ...
 
     @property
     def agentv_compat(self) -> bool:
-        """Whether AgentV's suites are to score as AgentV does where we differ on purpose."""
+        """Whether AgentV's suites are scored as AgentV does where this tool differs on purpose."""
         ...
 
     @property
@@ -49,7 +49,7 @@ class SuiteFile(Protocol):
 
     @property
     def program(self) -> Callable[[], dict[str, object]]:
-        """The cases as data, from the suite host that runs the file. Raises SuiteError when it cannot be loaded."""
+        """The reply of the suite host that runs the file, as data. Raises SuiteError when it cannot be loaded."""
         ...
 
     @property
@@ -59,20 +59,20 @@ class SuiteFile(Protocol):
 
     @property
     def refusal(self) -> Callable[[Path], str | None]:
-        """Why no workspace may be a copy of a folder, such as that a link is on the way to it; None: one may."""
+        """Why a folder cannot be the template of a workspace, such as a link on the way to it; None if it can."""
         ...
 
     @property
     def refusal_in_place(self) -> Callable[[Path], str | None]:
-        """Why no agent may work in a folder itself, such as that it is not in the repository; None: one may."""
+        """Why agents cannot work in a folder itself, such as that it is not in the repository; None if they can."""
         ...
 
 
 class Format(Protocol):
-    """What every module of this shelf offers."""
+    """The functions of every module of this package that is a format."""
 
     def named(self, path: str) -> bool:
-        """Whether a file is called like a suite of this format; one that cannot be read counts as a suite then."""
+        """Whether a file is called like a suite of this format. Then it counts as one if it cannot be read."""
         ...
 
     def accepts(self, path: str, head: str) -> bool:

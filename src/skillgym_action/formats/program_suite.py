@@ -1,4 +1,4 @@
-"""What a suite host tells of a suite program, as a suite: the same for all languages."""
+"""The reply of a suite host that has loaded a suite program, as a suite: the same for all languages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from skillgym_action.assertions.check import Check
+from skillgym_action.assertions.check import SuiteCheck
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
-from skillgym_action.limits import MAX_CASE_ID_CHARS
+from skillgym_action.limits import MAX_CASE_ID_CHARS, MAX_REPLY_PATH_CHARACTERS
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
@@ -22,52 +22,49 @@ if TYPE_CHECKING:
     from skillgym_action.formats import SuiteFile
 
 
-LONGEST_PATH = 4_096
-
-
-class Told(BaseModel):
-    """What a suite host answers; camelCase."""
+class HostReply(BaseModel):
+    """A part of a suite host's reply; its keys are in camelCase."""
 
     model_config = ConfigDict(alias_generator=to_camel, frozen=True)
 
 
-def _no_longer_than_paths_are(path: str) -> str:
-    if len(path) > LONGEST_PATH:
-        raise ValueError(f"a path has at most {LONGEST_PATH:,} characters")
+def _bounded_path(path: str) -> str:
+    if len(path) > MAX_REPLY_PATH_CHARACTERS:
+        raise ValueError(f"a path has at most {MAX_REPLY_PATH_CHARACTERS:,} characters")
     return path
 
 
-class Place(Told):
-    """A location; the path is relative to the repository root, and not everywhere text."""
+class HostLocation(HostReply):
+    """Where a case is defined; the path is relative to the repository root."""
 
-    path: Annotated[str, AfterValidator(_no_longer_than_paths_are)]
+    path: Annotated[str, AfterValidator(_bounded_path)]
     line: int | None = None
     column: int | None = None
 
 
-class ToldCase(Told):
-    """A case; its check stays in the host. Milliseconds."""
+class HostCase(HostReply):
+    """A case; its check stays in the host."""
 
     id: str
     prompt: str
-    location: Place
+    location: HostLocation
     tags: Annotated[tuple[str, ...], FailFast()] = ()
     timeout_ms: float | None = None
     expected_fail: bool = False
     classify: bool = False
 
 
-class ToldProblem(Told):
+class HostProblem(HostReply):
     """A case that cannot be used."""
 
     case: str
     message: str
-    location: Place
+    location: HostLocation
     remedy: str | None = None
 
 
-class ToldBootstrap(Told):
-    """A command; milliseconds."""
+class HostBootstrap(HostReply):
+    """The command that prepares a workspace."""
 
     command: str
     args: tuple[str, ...] = ()
@@ -75,29 +72,29 @@ class ToldBootstrap(Told):
     env: dict[str, str] = {}
 
 
-class ToldWorkspace(Told):
-    """Paths are as the author wrote them."""
+class HostWorkspace(HostReply):
+    """The workspace of a suite; paths are as the author wrote them."""
 
     mode: Literal["none", "shared", "isolated"]
     template_dir: str | None = None
     cwd: str | None = None
-    bootstrap: ToldBootstrap | None = None
+    bootstrap: HostBootstrap | None = None
     limits: object = None
 
 
-class ToldSuite(Told):
-    """The answer to ``load``."""
+class HostSuite(HostReply):
+    """The reply to ``load``."""
 
     name: Annotated[str, Field(max_length=MAX_CASE_ID_CHARS)] = ""
-    cases: Annotated[tuple[ToldCase, ...], FailFast()] = ()
-    problems: Annotated[tuple[ToldProblem, ...], FailFast()] = ()
-    workspace: ToldWorkspace | None = None
+    cases: Annotated[tuple[HostCase, ...], FailFast()] = ()
+    problems: Annotated[tuple[HostProblem, ...], FailFast()] = ()
+    workspace: HostWorkspace | None = None
 
 
-def suite_told(source: SuiteFile, format_name: str) -> Suite:
-    """The suite that a suite host tells of. Raises SuiteError."""
+def loaded_suite(source: SuiteFile, format_name: str) -> Suite:
+    """The suite that the suite host of ``source`` has loaded. Raises SuiteError."""
     try:
-        told = ToldSuite.model_validate(source.program())
+        loaded = HostSuite.model_validate(source.program())
     except ValidationError as error:
         problem = error.errors()[0]
         raise SuiteError.of(
@@ -108,21 +105,21 @@ def suite_told(source: SuiteFile, format_name: str) -> Suite:
             ),
         ) from error
     invalid = [
-        *map(_invalid, told.problems),
-        *(_endless(case) for case in told.cases if len(case.id) > MAX_CASE_ID_CHARS),
+        *map(_invalid, loaded.problems),
+        *(_id_too_long(case) for case in loaded.cases if len(case.id) > MAX_CASE_ID_CHARS),
     ]
-    if not told.cases and not invalid:
-        place = Location(path=source.path)
-        nothing = Problem(message="has no cases", location=place, remedy="a suite without cases judges nothing")
+    if not loaded.cases and not invalid:
+        location = Location(path=source.path)
+        nothing = Problem(message="has no cases", location=location, remedy="a suite without cases judges nothing")
         invalid.append(Invalid(problem=nothing))
     return Suite(
         path=source.path,
         file=source.file,
-        name=told.name or _name(source.file),
+        name=loaded.name or _name(source.file),
         format=format_name,
-        cases=tuple(_case(case) for case in told.cases if len(case.id) <= MAX_CASE_ID_CHARS),
+        cases=tuple(_case(case) for case in loaded.cases if len(case.id) <= MAX_CASE_ID_CHARS),
         invalid=tuple(invalid),
-        workspace=_workspace(told.workspace, source) if told.workspace else WorkspaceSpec(),
+        workspace=_workspace(loaded.workspace, source) if loaded.workspace else WorkspaceSpec(),
     )
 
 
@@ -132,70 +129,70 @@ def _name(file: Path) -> str:
     return name or file.parent.name
 
 
-def _case(told: ToldCase) -> Case:
+def _case(case: HostCase) -> Case:
     return Case(
-        id=told.id,
-        prompt=told.prompt,
-        location=_location(told.location),
-        assertions=(Check(told.id),),
-        tags=told.tags,
-        timeout=None if told.timeout_ms is None else told.timeout_ms / 1000,
-        expected_fail=told.expected_fail,
-        classify=told.classify,
+        id=case.id,
+        prompt=case.prompt,
+        location=_location(case.location),
+        assertions=(SuiteCheck(case.id),),
+        tags=case.tags,
+        timeout=None if case.timeout_ms is None else case.timeout_ms / 1000,
+        expected_fail=case.expected_fail,
+        classify=case.classify,
     )
 
 
-def _invalid(told: ToldProblem) -> Invalid:
-    problem = Problem(message=told.message, location=_location(told.location), remedy=told.remedy)
-    return Invalid(problem=problem, case_id=told.case)
+def _invalid(invalid: HostProblem) -> Invalid:
+    problem = Problem(message=invalid.message, location=_location(invalid.location), remedy=invalid.remedy)
+    return Invalid(problem=problem, case_id=invalid.case)
 
 
-def _endless(told: ToldCase) -> Invalid:
-    """A case whose id no report could show."""
+def _id_too_long(case: HostCase) -> Invalid:
+    """The error of a case whose id is too long for reports."""
     message = f"the id of a case is longer than {MAX_CASE_ID_CHARS:,} characters"
     return Invalid(
-        problem=Problem(message=message, location=_location(told.location)), case_id=told.id[:MAX_CASE_ID_CHARS]
+        problem=Problem(message=message, location=_location(case.location)), case_id=case.id[:MAX_CASE_ID_CHARS]
     )
 
 
-def _location(place: Place) -> Location:
-    return Location(path=place.path, line=place.line, column=place.column)
+def _location(location: HostLocation) -> Location:
+    return Location(path=location.path, line=location.line, column=location.column)
 
 
-def _workspace(told: ToldWorkspace, source: SuiteFile) -> WorkspaceSpec:
+def _workspace(workspace: HostWorkspace, source: SuiteFile) -> WorkspaceSpec:
     """Relative paths belong to the suite file. A shared workspace with a ``cwd`` is that directory itself.
 
     Raises SuiteError.
     """
     folder = source.file.parent
     try:
-        limits = parse_workspace_limits(told.limits)
+        limits = parse_workspace_limits(workspace.limits)
     except LimitError as error:
         key_path = "workspace.limits" + (f".{error.key}" if error.key else "")
         location = Location(path=source.path)
         raise SuiteError.of(Problem(message=error.message, location=location, key_path=key_path)) from error
-    if told.template_dir is not None and (refused := source.refusal(folder / told.template_dir)):
-        place = Location(path=source.path)
-        problem = Problem(message=refused, location=place, key_path="workspace.templateDir", remedy=PLAIN_TEMPLATE)
+    if workspace.template_dir is not None and (refused := source.refusal(folder / workspace.template_dir)):
+        location = Location(path=source.path)
+        problem = Problem(message=refused, location=location, key_path="workspace.templateDir", remedy=PLAIN_TEMPLATE)
         raise SuiteError.of(problem)
-    if told.cwd is not None and (refused := source.refusal_in_place(folder / told.cwd)):
-        place = Location(path=source.path)
-        problem = Problem(message=refused, location=place, key_path="workspace.cwd", remedy=PLAIN_DIRECTORY)
+    if workspace.cwd is not None and (refused := source.refusal_in_place(folder / workspace.cwd)):
+        location = Location(path=source.path)
+        problem = Problem(message=refused, location=location, key_path="workspace.cwd", remedy=PLAIN_DIRECTORY)
         raise SuiteError.of(problem)
     return WorkspaceSpec(
-        mode="none" if told.cwd is not None else told.mode,
-        source="empty" if told.template_dir is None else "template",
-        template=None if told.template_dir is None else folder / told.template_dir,
-        cwd=None if told.cwd is None else folder / told.cwd,
-        bootstrap=_bootstrap(told.bootstrap, folder) if told.bootstrap else None,
+        mode="none" if workspace.cwd is not None else workspace.mode,
+        source="empty" if workspace.template_dir is None else "template",
+        template=None if workspace.template_dir is None else folder / workspace.template_dir,
+        cwd=None if workspace.cwd is None else folder / workspace.cwd,
+        bootstrap=_bootstrap(workspace.bootstrap, folder) if workspace.bootstrap else None,
         limits=limits,
     )
 
 
-def _bootstrap(told: ToldBootstrap, folder: Path) -> Bootstrap:
-    argv = tuple(_resolved(word, folder) for word in (told.command, *told.args))
-    made = Bootstrap(argv=argv, env=tuple(told.env.items()))
-    return made if told.timeout_ms is None else replace(made, timeout=told.timeout_ms / 1000)
+def _bootstrap(bootstrap: HostBootstrap, folder: Path) -> Bootstrap:
+    argv = tuple(_resolved(word, folder) for word in (bootstrap.command, *bootstrap.args))
+    made = Bootstrap(argv=argv, env=tuple(bootstrap.env.items()))
+    return made if bootstrap.timeout_ms is None else replace(made, timeout=bootstrap.timeout_ms / 1000)
 
 
 def _resolved(word: str, folder: Path) -> str:

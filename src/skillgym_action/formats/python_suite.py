@@ -1,11 +1,11 @@
-"""Suites written in Python: programs that a suite host imports, and tells us about as data."""
+"""Suites written in Python: programs that a suite host imports, and describes as data."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from skillgym_action.formats.program_suite import suite_told
+from skillgym_action.formats.program_suite import loaded_suite
 
 if TYPE_CHECKING:
     from skillgym_action.formats import SuiteFile
@@ -26,4 +26,4 @@ def accepts(path: str, head: str) -> bool:
 
 def suite(source: SuiteFile) -> Suite:
     """The suite. Raises SuiteError."""
-    return suite_told(source, "python")
+    return loaded_suite(source, "python")

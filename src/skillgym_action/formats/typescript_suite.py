@@ -1,4 +1,4 @@
-"""Suites written in TypeScript or JavaScript: programs that a suite host imports, and tells us about as data."""
+"""Suites written in TypeScript or JavaScript: programs that a suite host imports, and describes as data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.formats.program_suite import suite_told
+from skillgym_action.formats.program_suite import loaded_suite
 
 if TYPE_CHECKING:
     from skillgym_action.formats import SuiteFile
@@ -17,18 +17,18 @@ NAME = re.compile(r"(^|[/_.-])suite\.(ts|mts|cts|js|mjs|cjs)$", re.IGNORECASE)
 
 
 def named(path: str) -> bool:
-    """``suite.ts``, ``*-suite.ts`` and their kin."""
+    """``suite.ts``, ``*-suite.ts``, and the same with the other endings."""
     return NAME.search(path) is not None
 
 
 def accepts(path: str, head: str) -> bool:
-    """``suite.ts``, ``*-suite.ts`` and their kin that mention skillgym."""
+    """The same, where the file mentions skillgym."""
     return named(path) and "skillgym" in head
 
 
 def suite(source: SuiteFile) -> Suite:
     """The suite. Raises SuiteError."""
-    return suite_told(source, "typescript")
+    return loaded_suite(source, "typescript")
 
 
 def types() -> str:

@@ -9,12 +9,18 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.documents import MOST_PROBLEMS, Document, checked, read_document
-from skillgym_action.documents.located_values import MOST_VALUES, key_path_text
+from skillgym_action.documents.documents import Document, checked, read_document
+from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.user_files import PLAIN_TEMPLATE
-from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside
+from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside, texts_in
 from skillgym_action.formats.xbench_model import SuiteSection
-from skillgym_action.limits import MAX_CASE_ID_CHARS, MAX_SUITE_CASES
+from skillgym_action.limits import (
+    MAX_CASE_ID_CHARS,
+    MAX_DOCUMENT_VALUES,
+    MAX_REPORTED_EXPECTATIONS,
+    MAX_REPORTED_PROBLEMS,
+    MAX_SUITE_CASES,
+)
 from skillgym_action.model.errors import Problem, SuiteError, closest_match
 from skillgym_action.model.resource_limits import parse_workspace_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
@@ -25,16 +31,14 @@ if TYPE_CHECKING:
 
     from skillgym_action.documents.located_values import KeyPath
     from skillgym_action.formats import SuiteFile
-    from skillgym_action.formats.xbench_expectations import Reading
-    from skillgym_action.formats.xbench_model import BootstrapSection, CaseSection, WorkspaceSection
+    from skillgym_action.formats.xbench_expectations import ParsedExpectation
+    from skillgym_action.formats.xbench_model import CaseSection, SuiteBootstrapSection, SuiteWorkspaceSection
     from skillgym_action.model.assertion import Assertion
 
-MOST_TOLD = 20
-"""Expectations of a case that are told to be wrong."""
 DEFAULT_BUDGET = 5.0
-"""US dollars for a case, where neither it nor the suite says."""
+"""US dollars for a case without a budget in case and suite."""
 DEFAULT_TIMEOUT = 600.0
-"""Seconds for a case, where neither it nor the suite says."""
+"""Seconds for a case without a timeout in case and suite."""
 
 _UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
 
@@ -48,8 +52,6 @@ def suite_schema() -> dict[str, object]:
 
 
 CUT = 60_000  # characters; a head that long may end before the first "expect"
-
-
 OWN_ENDING = ".bench.json"
 
 
@@ -82,7 +84,7 @@ def accepts(path: str, head: str) -> bool:
 
 
 def _has_expectations(case: dict[str, object]) -> bool:
-    """A misspelt ``expect`` counts, so that its case is reported; ``expected`` is a word of other formats."""
+    """Whether a case has the key ``expect``, also misspelt: then it is reported; ``expected`` is of other formats."""
     return closest_match("expect", case.keys() - {"expected"}, 0.8) is not None
 
 
@@ -98,12 +100,12 @@ def suite(source: SuiteFile) -> Suite:
     cases: list[Case] = []
     warnings: list[Problem] = []
     for index, case in zip(indexes, section.cases, strict=True):
-        readings, problems = _readings(document, index, case, expectations)
+        parsed, problems = _parsed(document, index, case, expectations)
         if problems := list(_unusable(document, index, case)) or problems:
             wrong[index] = problems
             continue
-        cases.append(_case(document, index, case, section, tuple(reading.assertion for reading in readings)))
-        warnings.extend(islice(_warnings(document, index, readings), MOST_PROBLEMS - len(warnings)))
+        cases.append(_case(document, index, case, section, tuple(one.assertion for one in parsed)))
+        warnings.extend(islice(_warnings(document, index, parsed), MAX_REPORTED_PROBLEMS - len(warnings)))
     _refuse_many(document, wrong)
     return Suite(
         path=source.path,
@@ -146,17 +148,19 @@ def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, li
         section, misfits = checked(usable, SuiteSection, extensions=True)
     if section is None:
         raise SuiteError.of(*(problem for _, problem in misfits))
-    if (len(section.tags) + len(section.runners)) * len(cases) > MOST_VALUES:
+    if (len(section.tags) + len(section.runners)) * len(cases) > MAX_DOCUMENT_VALUES:
         problem = _problem(document, (), "too many tags and runners for that many cases", remedy="split the suite")
         raise SuiteError.of(problem)
     return section, indexes, wrong
 
 
 def _refuse_many(document: Document, wrong: dict[int, list[Problem]]) -> None:
-    """Raises SuiteError for a suite that is not worth being told of case by case."""
-    if len(wrong) > MOST_PROBLEMS:
+    """Raises SuiteError for more unusable cases than are reported one by one."""
+    if len(wrong) > MAX_REPORTED_PROBLEMS:
         top = _problem(document, ("cases",), f"{len(wrong):,} cases cannot be used; these are the first")
-        raise SuiteError.of(top, *(problem for index in sorted(wrong)[:MOST_TOLD] for problem in wrong[index]))
+        raise SuiteError.of(
+            top, *(problem for index in sorted(wrong)[:MAX_REPORTED_EXPECTATIONS] for problem in wrong[index])
+        )
 
 
 def _doubles(document: Document, cases: list[object]) -> dict[int, list[Problem]]:
@@ -165,8 +169,8 @@ def _doubles(document: Document, cases: list[object]) -> dict[int, list[Problem]
     for index, case in enumerate(cases):
         case_id = case.get("id") if isinstance(case, dict) else None
         if isinstance(case_id, str) and len(case_id) <= MAX_CASE_ID_CHARS and first.setdefault(case_id, index) != index:
-            place = document.locate(("cases", first[case_id], "id"))
-            message = f"the id {case_id!r} is already that of cases[{first[case_id]}] at {place}"
+            location = document.locate(("cases", first[case_id], "id"))
+            message = f"the id {case_id!r} is already that of cases[{first[case_id]}] at {location}"
             wrong[index] = [_problem(document, ("cases", index, "id"), message, remedy="rename one of them")]
     return wrong
 
@@ -188,39 +192,38 @@ def _case(
     )
 
 
-def _readings(
+def _parsed(
     document: Document, index: int, case: CaseSection, expectations: Expectations
-) -> tuple[list[Reading], list[Problem]]:
-    readings: list[Reading] = []
+) -> tuple[list[ParsedExpectation], list[Problem]]:
+    parsed: list[ParsedExpectation] = []
     problems: list[Problem] = []
     for number, written in enumerate(case.expect):
-        place = ("cases", index, "expect", number)
+        key_path = ("cases", index, "expect", number)
         try:
-            readings.append(expectations.reading(written, key_path_text(place)))
+            parsed.append(expectations.parsed(written, key_path_text(key_path)))
         except GrammarError as error:
-            problems.append(_problem(document, place, error.message, remedy=error.remedy))
-            if len(problems) == MOST_TOLD:
+            problems.append(_problem(document, key_path, error.message, remedy=error.remedy))
+            if len(problems) == MAX_REPORTED_EXPECTATIONS:
                 break
-    return readings, problems
+    return parsed, problems
 
 
-def _warnings(document: Document, index: int, readings: list[Reading]) -> Iterator[Problem]:
-    for number, reading in enumerate(readings):
-        if reading.warning:
-            yield _problem(document, ("cases", index, "expect", number), reading.warning)
+def _warnings(document: Document, index: int, parsed: list[ParsedExpectation]) -> Iterator[Problem]:
+    for number, one in enumerate(parsed):
+        if one.warning:
+            yield _problem(document, ("cases", index, "expect", number), one.warning)
 
 
 def _unusable(document: Document, index: int, case: CaseSection) -> Iterator[Problem]:
-    """Characters that no program can be given, and ids without an end."""
+    """Problems of characters that cannot be passed to a program, and of ids that are too long."""
     if len(case.id) > MAX_CASE_ID_CHARS:
         yield _problem(document, ("cases", index, "id"), f"is longer than {MAX_CASE_ID_CHARS:,} characters")
     texts: list[tuple[KeyPath, str | None]] = [(("id",), case.id), (("prompt",), case.prompt), (("model",), case.model)]
     for number, written in enumerate(case.expect):
-        objects = () if isinstance(written, str) else (written.file, written.test, written.diff, written.no_file)
-        texts += [(("expect", number), text) for text in (objects or (written,)) if isinstance(text, str)]
+        texts += [(("expect", number), text) for text in texts_in(written)]
     for key_path, text in texts:
         if text and (found := _UNUSABLE.search(text)):
-            message = f"holds a character that no program can be given: U+{ord(found[0]):04X}"
+            message = f"has a character that cannot be passed to a program: U+{ord(found[0]):04X}"
             yield _problem(document, ("cases", index, *key_path), message)
 
 
@@ -239,7 +242,7 @@ def _in_brackets(remedy: str | None) -> str:
     return f" ({remedy})" if remedy else ""
 
 
-def _workspace(document: Document, section: WorkspaceSection, source: SuiteFile) -> WorkspaceSpec:
+def _workspace(document: Document, section: SuiteWorkspaceSection, source: SuiteFile) -> WorkspaceSpec:
     folder = source.file.parent
     if section.template_dir and not PurePosixPath(source.path).is_absolute():
         try:
@@ -259,7 +262,7 @@ def _workspace(document: Document, section: WorkspaceSection, source: SuiteFile)
     )
 
 
-def _bootstrap(section: str | BootstrapSection | None, folder: Path) -> Bootstrap | None:
+def _bootstrap(section: str | SuiteBootstrapSection | None, folder: Path) -> Bootstrap | None:
     if section is None:
         return None
     if isinstance(section, str):

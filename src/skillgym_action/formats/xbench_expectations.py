@@ -1,10 +1,10 @@
-"""The expectations of x-bench, as strings and as objects, and the assertions they become.
+"""The expectations of x-bench, as strings and as objects, and the assertions they become. A kind is a row of ``KINDS``.
 
     expectation = "file:" path ws ( "exists" | "contains" ws quoted | "matches" ws "/" regex "/" [flags] )
                 | "test:" ( quoted | command ) [ ws "passes" ]
                 | "diff:" path | "no-file:" path
 
-The object form says the same with keys, and more: ``glob``, ``timeout``, ``failFast``, ``exits``, ``fails``.
+The object form has the kind as a key, and more keys: ``glob``, ``timeout``, ``failFast``, ``exits``, ``fails``.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import json
 import re
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from skillgym_action.assertions.commands import CommandPasses
 from skillgym_action.assertions.files import FileAbsent, FileChanged, FileContains, FileExists, FileMatches
 from skillgym_action.javascript.regex import Patterns
+from skillgym_action.limits import MAX_EXPECTATION_CHARACTERS, MAX_EXPECTATION_RULE_WORDS, MAX_SUITE_SECONDS
 from skillgym_action.model.errors import closest_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skillgym_action.formats.xbench_model import ExpectationSection
     from skillgym_action.model.assertion import Assertion
 
-LONGEST = 10_000
-"""Characters of an expectation; the time to read one is bounded with it."""
-_MOST_RULES = 10
-"""Words of an expectation that may be its rule."""
+Text = Annotated[str, Field(min_length=1)]
+Seconds = Annotated[float, Field(gt=0, le=MAX_SUITE_SECONDS)]
 
 _PATH_REMEDY = "paths are relative to the workspace, and stay inside"
 _RULES = ("exists", "contains", "matches")
@@ -45,71 +45,149 @@ _ESCAPE = re.compile(r"\\(['\"\\nt])")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
+class XbenchSection(BaseModel):
+    """A mapping in a suite file: types are strict, and unknown keys are errors, except ``x-*`` and ``$schema``."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        defer_build=True,
+        json_schema_extra={"patternProperties": {r"^(x-.*|\$schema)$": {}}},
+    )
+
+
+class ExpectationOptions(XbenchSection):
+    """The keys of an expectation object that are not its kind. ``timeout`` is in seconds."""
+
+    exists: Literal[True] | None = None
+    contains: str | None = None
+    matches: str | None = None
+    glob: bool = False
+    timeout: Seconds | None = None
+    exits: Annotated[int, Field(ge=0, le=255)] | None = None
+    fails: bool = False
+    fail_fast: bool = Field(default=False, alias="failFast")
+
+    def set_keys(self) -> set[str]:
+        """Names of the keys that are written and not null."""
+        return {name for name in self.model_fields_set if getattr(self, name) is not None}
+
+
 class GrammarError(ValueError):
-    """An expectation that says nothing that could be checked."""
+    """An expectation that cannot be understood; ``message`` is a part of a sentence, without the location."""
 
     def __init__(self, message: str, remedy: str | None = None) -> None:
-        """``message`` in plain words."""
         super().__init__(message)
         self.message, self.remedy = message, remedy
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What an expectation became, and what is dubious about how it is written."""
+class ParsedExpectation:
+    """An assertion, and a warning if it is not certain that the author meant it."""
 
     assertion: Assertion
     warning: str | None = None
 
 
+class ExpectationKind(Protocol):
+    """A kind of expectation. ``options``: the keys that may stand beside it in an object, besides ``failFast``."""
+
+    @property
+    def options(self) -> frozenset[str]: ...
+
+    def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:
+        """The assertion for ``rest``, the text after the prefix. ``name``: all of the text. Raises GrammarError."""
+        ...
+
+    def from_object(self, value: str, section: ExpectationOptions, patterns: Patterns) -> Assertion:
+        """The assertion for the value of the kind's key; its name is the text that means the same."""
+        ...
+
+
 class Expectations:
-    """Reads the expectations of a suite."""
+    """Parses the expectations of one suite; equal texts are parsed once."""
 
     def __init__(self) -> None:
-        """None is read yet."""
-        self._known: dict[str, Reading] = {}
+        self._known: dict[str, ParsedExpectation] = {}
         self._patterns = Patterns()
 
-    def reading(self, written: str | ExpectationSection, key_path: str) -> Reading:
-        """The assertion of an expectation that stands at ``key_path``. Raises GrammarError."""
+    def parsed(self, written: str | ExpectationOptions, key_path: str) -> ParsedExpectation:
+        """The assertion of the expectation at ``key_path``. Raises GrammarError."""
         if not isinstance(written, str):
-            reading = object_expectation(written, self._patterns)
+            parsed = parse_object(written, self._patterns)
         elif (known := self._known.get(written)) is None:
-            reading = self._known[written] = expectation(written, self._patterns)
+            parsed = self._known[written] = parse_text(written, self._patterns)
         else:
-            reading = known
-        if isinstance(reading.assertion, FileMatches):
-            return replace(reading, assertion=replace(reading.assertion, key_path=key_path))
-        return reading
+            parsed = known
+        if isinstance(parsed.assertion, FileMatches):
+            return replace(parsed, assertion=replace(parsed.assertion, key_path=key_path))
+        return parsed
 
 
-# --- strings ----------------------------------------------------------------------------------------
-
-
-def expectation(text: str, patterns: Patterns | None = None) -> Reading:
-    """The assertion of an expectation string, which becomes its name. Raises GrammarError."""
-    if len(text) > LONGEST:
-        raise GrammarError(f"the expectation is longer than {LONGEST:,} characters")
+def parse_text(text: str, patterns: Patterns | None = None) -> ParsedExpectation:
+    """The assertion of an expectation in its text form, which becomes its name. Raises GrammarError."""
+    if len(text) > MAX_EXPECTATION_CHARACTERS:
+        raise GrammarError(f"the expectation is longer than {MAX_EXPECTATION_CHARACTERS:,} characters")
     prefix, colon, rest = text.partition(":")
-    if not colon or prefix not in _KINDS:
-        meant = closest_match(prefix.strip().lower(), _KINDS)
-        known = ", ".join(f"{kind}:" for kind in _KINDS)
+    if not colon or prefix not in KINDS:
+        meant = closest_match(prefix.strip().lower(), KINDS)
+        known = ", ".join(f"{kind}:" for kind in KINDS)
         remedy = f"did you mean {meant}:?" if meant else f"an expectation starts with one of {known}"
         raise GrammarError(f"unknown kind of expectation: {text[:60]!r}", remedy)
     if not (rest := rest.strip()):
         raise GrammarError(f"nothing follows {prefix}:", _RULES_REMEDY if prefix == "file" else None)
-    return _KINDS[prefix](text, rest, patterns or Patterns())
+    return KINDS[prefix].from_text(text, rest, patterns or Patterns())
 
 
-def _file(name: str, rest: str, patterns: Patterns) -> Reading:
-    path, rule, operand = _ruled(rest)
-    warning = None
-    if rule == "contains" and not _QUOTED.fullmatch(operand):
-        warning = f"the text after contains is not in quotes; it is taken as it is: {operand!r}"
-    elif rest.startswith(path) and _RULE.search(path):
-        warning = f"the path is taken to be {path!r}; put it in quotes if that is meant"
-    operand = _literal(operand) if rule == "contains" else operand
-    return Reading(_file_assertion(name, path, rule, operand, patterns), warning)
+def parse_object(section: ExpectationOptions, patterns: Patterns | None = None) -> ParsedExpectation:
+    """The assertion of an expectation in its object form. Raises GrammarError."""
+    keys = section.set_keys()
+    kinds = [kind for kind in KINDS if _field(kind) in keys]
+    if len(kinds) != 1:
+        raise GrammarError(f"must have exactly one of {', '.join(KINDS)}")
+    kind = KINDS[kinds[0]]
+    if surplus := sorted(keys - kind.options - {_field(kinds[0]), "fail_fast"}):
+        raise GrammarError(f"{surplus[0]} does not go with {kinds[0]}")
+    return ParsedExpectation(kind.from_object(getattr(section, _field(kinds[0])), section, patterns or Patterns()))
+
+
+def texts_in(written: str | ExpectationOptions) -> tuple[str, ...]:
+    """The texts of an expectation that name a path or a command."""
+    if isinstance(written, str):
+        return (written,)
+    return tuple(text for kind in KINDS if (text := getattr(written, _field(kind))) is not None)
+
+
+def _field(kind: str) -> str:
+    return kind.replace("-", "_")
+
+
+# --- file -------------------------------------------------------------------------------------------
+
+
+class FileKind:
+    """``file:PATH`` with one of the rules exists, contains and matches."""
+
+    options = frozenset({*_RULES, "glob"})
+
+    def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:
+        path, rule, operand = _ruled(rest)
+        warning = None
+        if rule == "contains" and not _QUOTED.fullmatch(operand):
+            warning = f"the text after contains is not in quotes; it is taken as it is: {operand!r}"
+        elif rest.startswith(path) and _RULE.search(path):
+            warning = f"the path is taken to be {path!r}; put it in quotes if that is meant"
+        operand = _literal(operand) if rule == "contains" else operand
+        return ParsedExpectation(_file_assertion(name, path, rule, operand, patterns), warning)
+
+    def from_object(self, value: str, section: ExpectationOptions, patterns: Patterns) -> Assertion:
+        rules = [rule for rule in _RULES if rule in section.set_keys()]
+        if len(rules) != 1:
+            raise GrammarError("file needs exactly one of exists, contains, matches")
+        operand = section.contains if section.contains is not None else section.matches or ""
+        shown = {"contains": f" {json.dumps(operand, ensure_ascii=False)}", "matches": f" {operand}"}.get(rules[0], "")
+        made = _file_assertion(f"file:{value} {rules[0]}{shown}", value, rules[0], operand, patterns)
+        return replace(made, glob=section.glob, fail_fast=section.fail_fast)
 
 
 def _ruled(rest: str) -> tuple[str, str, str]:
@@ -119,7 +197,7 @@ def _ruled(rest: str) -> tuple[str, str, str]:
     if exists := _EXISTS.search(rest):
         return rest[: exists.start()], "exists", ""
     last = None
-    for rule in islice(_RULE.finditer(rest), _MOST_RULES):
+    for rule in islice(_RULE.finditer(rest), MAX_EXPECTATION_RULE_WORDS):
         operand = rest[rule.end() :].strip()
         if (_QUOTED if rule[1] == "contains" else _REGEX).fullmatch(operand):
             return rest[: rule.start()], rule[1], operand
@@ -134,7 +212,7 @@ def _no_rule(words: list[str]) -> GrammarError:
         return GrammarError("contains needs a text", _RULES_REMEDY)
     if "matches" in words[1:]:
         return GrammarError("matches needs a regular expression between slashes", _RULES_REMEDY)
-    for word in reversed(words[1:][-_MOST_RULES:]):
+    for word in reversed(words[1:][-MAX_EXPECTATION_RULE_WORDS:]):
         if meant := closest_match(word, _RULES, 0.75):
             return GrammarError(f"unknown rule {word!r}", f"did you mean {meant!r}?")
     return GrammarError("says nothing about the file", _RULES_REMEDY)
@@ -149,95 +227,6 @@ def _literal(operand: str) -> str:
 
 def _unescaped(escape: re.Match[str]) -> str:
     return {"n": "\n", "t": "\t"}.get(escape[1], escape[1])
-
-
-def _test(name: str, rest: str, _: Patterns) -> Reading:
-    command = _PASSES.sub("", rest)
-    if command[0] in "'\"" and command.find(command[0], 1) == len(command) - 1:
-        command = command[1:-1]
-    if not command.strip() or command == rest == "passes":
-        raise GrammarError("test: needs a command", "write test:COMMAND passes")
-    return Reading(CommandPasses(name=name, command=command))
-
-
-def _diff(name: str, rest: str, _: Patterns) -> Reading:
-    return Reading(FileChanged(name=name, path=inside(_plain_path(rest))))
-
-
-def _no_file(name: str, rest: str, _: Patterns) -> Reading:
-    return Reading(FileAbsent(name=name, path=inside(_plain_path(rest))))
-
-
-def _plain_path(path: str) -> str:
-    quoted = _QUOTED_PATH.fullmatch(path)
-    return quoted[2] if quoted and quoted[3] is None else path
-
-
-_KINDS: dict[str, Callable[[str, str, Patterns], Reading]] = {
-    "file": _file,
-    "test": _test,
-    "diff": _diff,
-    "no-file": _no_file,
-}
-
-
-# --- objects ----------------------------------------------------------------------------------------
-
-
-_GOES_WITH = {
-    "file": {"exists", "contains", "matches", "glob"},
-    "test": {"timeout", "exits", "fails"},
-    "diff": {"glob"},
-    "no_file": {"glob"},
-}
-
-
-def object_expectation(section: ExpectationSection, patterns: Patterns | None = None) -> Reading:
-    """The assertion of an expectation object; its name is the string that says the same. Raises GrammarError."""
-    given = {name for name in section.model_fields_set if getattr(section, name) is not None}
-    kinds = [kind for kind in _GOES_WITH if kind in given]
-    if len(kinds) != 1:
-        raise GrammarError("must have exactly one of file, test, diff, no-file")
-    if surplus := sorted(given - _GOES_WITH[kinds[0]] - {kinds[0], "fail_fast"}):
-        raise GrammarError(f"{surplus[0]} does not go with {kinds[0].replace('_', '-')}")
-    fail_fast = section.fail_fast
-    if section.file:
-        return Reading(_file_object(section, section.file, given, patterns or Patterns()))
-    if section.test:
-        return Reading(_test_object(section, section.test))
-    if section.diff:
-        name, path = f"diff:{section.diff}", inside(section.diff)
-        return Reading(FileChanged(name=name, path=path, glob=section.glob, fail_fast=fail_fast))
-    path = inside(section.no_file or "")
-    return Reading(FileAbsent(name=f"no-file:{section.no_file}", path=path, glob=section.glob, fail_fast=fail_fast))
-
-
-def _file_object(section: ExpectationSection, path: str, given: set[str], patterns: Patterns) -> Assertion:
-    rules = [rule for rule in _RULES if rule in given]
-    if len(rules) != 1:
-        raise GrammarError("file needs exactly one of exists, contains, matches")
-    operand = section.contains if section.contains is not None else section.matches or ""
-    shown = {"contains": f" {json.dumps(operand, ensure_ascii=False)}", "matches": f" {operand}"}.get(rules[0], "")
-    name = f"file:{path} {rules[0]}{shown}"
-    made = _file_assertion(name, path, rules[0], operand, patterns)
-    return replace(made, glob=section.glob, fail_fast=section.fail_fast)
-
-
-def _test_object(section: ExpectationSection, command: str) -> Assertion:
-    if section.fails and section.exits is not None:
-        raise GrammarError("fails and exits exclude each other")
-    exits = None if section.fails else section.exits or 0
-    ends = "fails" if exits is None else f"exits {exits}" if exits else "passes"
-    return CommandPasses(
-        name=f"test:{command} {ends}",
-        command=command,
-        timeout=section.timeout,
-        exits=exits,
-        fail_fast=section.fail_fast,
-    )
-
-
-# --- what both have ---------------------------------------------------------------------------------
 
 
 def _file_assertion(
@@ -260,6 +249,63 @@ def _file_assertion(
         raise GrammarError(f"not a regular expression: {error}") from error
 
 
+# --- the other kinds --------------------------------------------------------------------------------
+
+
+class CommandKind:
+    """``test:COMMAND passes``; as an object also with another exit code, and a timeout."""
+
+    options = frozenset({"timeout", "exits", "fails"})
+
+    def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as ExpectationKind has it
+        command = _PASSES.sub("", rest)
+        if command[0] in "'\"" and command.find(command[0], 1) == len(command) - 1:
+            command = command[1:-1]
+        if not command.strip() or command == rest == "passes":
+            raise GrammarError("test: needs a command", "write test:COMMAND passes")
+        return ParsedExpectation(CommandPasses(name=name, command=command))
+
+    def from_object(self, value: str, section: ExpectationOptions, patterns: Patterns) -> Assertion:  # noqa: ARG002
+        if section.fails and section.exits is not None:
+            raise GrammarError("fails and exits exclude each other")
+        exits = None if section.fails else section.exits or 0
+        ends = "fails" if exits is None else f"exits {exits}" if exits else "passes"
+        return CommandPasses(
+            name=f"test:{value} {ends}",
+            command=value,
+            timeout=section.timeout,
+            exits=exits,
+            fail_fast=section.fail_fast,
+        )
+
+
+@dataclass(frozen=True)
+class PlainKind:
+    """An expectation that has one operand and no rules: ``PREFIX:OPERAND``.
+
+    ``make(name, operand)`` makes the assertion, a dataclass with ``fail_fast`` and the fields ``options``; ``unquoted``
+    takes the operand of a text out of its quotes.
+    """
+
+    prefix: str
+    make: Callable[[str, str], Any]
+    unquoted: Callable[[str], str]
+    options: frozenset[str] = frozenset()
+
+    def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as ExpectationKind has it
+        return ParsedExpectation(self.make(name, self.unquoted(rest)))
+
+    def from_object(self, value: str, section: ExpectationOptions, patterns: Patterns) -> Assertion:  # noqa: ARG002
+        options = {name: getattr(section, name) for name in self.options}
+        made: Assertion = replace(self.make(f"{self.prefix}:{value}", value), fail_fast=section.fail_fast, **options)
+        return made
+
+
+def _unquoted_path(path: str) -> str:
+    quoted = _QUOTED_PATH.fullmatch(path)
+    return quoted[2] if quoted and quoted[3] is None else path
+
+
 def inside(path: str) -> str:
     """A path without ``.`` and ``..``, a trailing ``/`` kept. Raises GrammarError if it leads out of the workspace."""
     if path.startswith(("/", "\\")) or _DRIVE.match(path):
@@ -273,3 +319,34 @@ def inside(path: str) -> str:
         elif part not in {"", "."}:
             parts.append(part)
     return "/".join(parts) + ("/" if parts and path.endswith("/") else "") or "."
+
+
+# --- the table --------------------------------------------------------------------------------------
+
+
+def _changed(name: str, path: str) -> FileChanged:
+    return FileChanged(name=name, path=inside(path))
+
+
+def _absent(name: str, path: str) -> FileAbsent:
+    return FileAbsent(name=name, path=inside(path))
+
+
+_GLOB = frozenset({"glob"})
+KINDS: dict[str, ExpectationKind] = {
+    "file": FileKind(),
+    "test": CommandKind(),
+    "diff": PlainKind("diff", _changed, _unquoted_path, _GLOB),
+    "no-file": PlainKind("no-file", _absent, _unquoted_path, _GLOB),
+}
+"""Kinds by the prefix of the text form, which is the key of the object form."""
+
+if TYPE_CHECKING:
+    ExpectationSection = ExpectationOptions
+else:
+    ExpectationSection = create_model(
+        "ExpectationSection",
+        __base__=ExpectationOptions,
+        __doc__="An expectation as an object: one kind, and what goes with it. ``timeout`` is in seconds.",
+        **{_field(kind): (Text | None, Field(default=None, alias=kind)) for kind in KINDS},
+    )

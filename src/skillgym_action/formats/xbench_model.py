@@ -1,42 +1,29 @@
-"""What an x-bench suite file holds, as models: types, limits, names of keys."""
+"""The content of an x-bench suite file, as models: types, limits, names of keys."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
 from skillgym_action.documents.option_values import Count, Size  # noqa: TC001 - pydantic reads annotations
+from skillgym_action.formats.xbench_expectations import ExpectationSection, Seconds, Text, XbenchSection
 
-LONGEST_WAIT = 7 * 24 * 3600.0
-"""Seconds a case or a command may be given: a week."""
-
-Text = Annotated[str, Field(min_length=1)]
 Dollars = Annotated[float, Field(gt=0)]
-Seconds = Annotated[float, Field(gt=0, le=LONGEST_WAIT)]
 
 
 def _shape(value: object) -> str:
     return "object" if isinstance(value, dict) else "text"
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        defer_build=True,
-        json_schema_extra={"patternProperties": {r"^(x-.*|\$schema)$": {}}},
-    )
-
-
-class DefaultsSection(_Section):
+class SuiteDefaultsSection(XbenchSection):
     """``defaults``: for cases that do not say."""
 
     budget: Dollars | None = None
     timeout: Seconds | None = None
 
 
-class BootstrapSection(_Section):
+class SuiteBootstrapSection(XbenchSection):
     """``workspace.bootstrap`` as an object; words that start with ``./`` or ``../`` are relative to the suite file."""
 
     command: Text
@@ -45,7 +32,7 @@ class BootstrapSection(_Section):
     env: dict[str, str] = Field(default_factory=dict)
 
 
-class LimitsSection(_Section):
+class SuiteLimitsSection(XbenchSection):
     """``workspace.limits``: what a session may use; they can only lower the limits of the run."""
 
     memory: Size = None
@@ -54,32 +41,15 @@ class LimitsSection(_Section):
     file_size: Size = Field(default=None, alias="fileSize")
 
 
-class WorkspaceSection(_Section):
+class SuiteWorkspaceSection(XbenchSection):
     """``workspace``. Without ``templateDir`` it is a copy of the repository; ``bootstrap`` may be one shell line."""
 
     template_dir: Text | None = Field(default=None, alias="templateDir")
     bootstrap: (
-        Annotated[Annotated[Text, Tag("text")] | Annotated[BootstrapSection, Tag("object")], Discriminator(_shape)]
+        Annotated[Annotated[Text, Tag("text")] | Annotated[SuiteBootstrapSection, Tag("object")], Discriminator(_shape)]
         | None
     ) = None
-    limits: LimitsSection | None = None
-
-
-class ExpectationSection(_Section):
-    """An expectation as an object: one of the four kinds, and what goes with it. ``timeout`` is in seconds."""
-
-    file: Text | None = None
-    test: Text | None = None
-    diff: Text | None = None
-    no_file: Text | None = Field(default=None, alias="no-file")
-    exists: Literal[True] | None = None
-    contains: str | None = None
-    matches: str | None = None
-    glob: bool = False
-    timeout: Seconds | None = None
-    exits: Annotated[int, Field(ge=0, le=255)] | None = None
-    fails: bool = False
-    fail_fast: bool = Field(default=False, alias="failFast")
+    limits: SuiteLimitsSection | None = None
 
 
 Expectation = Annotated[
@@ -88,7 +58,7 @@ Expectation = Annotated[
 ]
 
 
-class CaseSection(_Section):
+class CaseSection(XbenchSection):
     """``cases[]``. ``budget`` is in US dollars, ``timeout`` in seconds."""
 
     id: Text
@@ -102,14 +72,14 @@ class CaseSection(_Section):
     runners: list[Text] = Field(default_factory=list)
 
 
-class SuiteSection(_Section):
+class SuiteSection(XbenchSection):
     """A whole suite file."""
 
     name: Text | None = None
     description: str | None = None
     model: Text | None = None
-    defaults: DefaultsSection = DefaultsSection()
+    defaults: SuiteDefaultsSection = SuiteDefaultsSection()
     cases: list[CaseSection]
     tags: list[Text] = Field(default_factory=list)
-    workspace: WorkspaceSection = WorkspaceSection()
+    workspace: SuiteWorkspaceSection = SuiteWorkspaceSection()
     runners: list[Text] = Field(default_factory=list)

@@ -13,7 +13,7 @@ from skillgym_action.github.comment import StickyComment
 from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.pull_request import NoPullRequestError, PullRequest, find_pull_request
 from skillgym_action.github.review import Review
-from skillgym_action.github.running_comment import Progress
+from skillgym_action.github.running_comment import ProgressCounter
 from skillgym_action.github.status import CommitStatus, status_context
 from skillgym_action.limits import SECONDS_AFTER_CANCELLATION
 from skillgym_action.model.errors import ConfigError, Problem
@@ -53,8 +53,8 @@ class Publisher:
         self._api, self._event, self._options = api, event, options
         self._redactor, self._log, self._templates = redactor, log, templates
         self._run = event.links().run
-        self._hidden: markdown.Hidden = {"comment_id": options.comment_id, "run_key": event.run_key}
-        self._progress = Progress(self._write_progress, budget=options.budget, period=options.period)
+        self._hidden: markdown.HiddenLines = {"comment_id": options.comment_id, "run_key": event.run_key}
+        self._progress = ProgressCounter(self._write_progress, budget=options.budget, period=options.period)
         self._notes: dict[str, Problem] = {}
         self._given_up: set[str] = set()
         self._forbidden = self._ended = False
@@ -78,15 +78,8 @@ class Publisher:
         """Count a result for the comment."""
         self._progress.finished(result)
 
-    def _write_progress(self, done: int, total: int, spent: str) -> None:
-        body = self._rendered(
-            lambda templates: markdown.running(
-                done=done, total=total, spent=spent, run=self._run, templates=templates, **self._hidden
-            )
-        )
-        if comment := self._comment:
-            create = self._options.comment_when == "always"
-            self._attempt("comment", lambda: comment.write(lambda _: body, create=create))
+    def _write_progress(self, progress: markdown.RunProgress) -> None:
+        self._write_comment(replace(progress, run=self._run), create=self._options.comment_when == "always")
 
     # --- at its end ---------------------------------------------------------------------------------
 
@@ -96,9 +89,7 @@ class Publisher:
         self._progress.end()
         self._api.retry_budget.waits = True
         self._find_targets()
-        if comment := self._comment:
-            create = self._creates_comment(report)
-            self._attempt("comment", lambda: comment.write(lambda limit: self._body(report, limit), create=create))
+        self._write_comment(report, create=self._creates_comment(report))
         if status := self._status:
             self._attempt("status", lambda: status.decided(report))
         if self._pull and self._options.review_comments and not report.cancelled:
@@ -119,23 +110,23 @@ class Publisher:
             return
         self._progress.end()
         self._api.retry_budget.end_within(SECONDS_AFTER_CANCELLATION)
-        body = self._rendered(lambda templates: markdown.unfinished(run=self._run, templates=templates, **self._hidden))
-        if (comment := self._comment) and comment.written:
-            self._attempt("comment", lambda: comment.write(lambda _: body, create=False))
+        if self._comment and self._comment.written:
+            self._write_comment(markdown.RunProgress(run=self._run, ended=True), create=False)
         if status := self._status:
             self._attempt("status", status.unfinished)
 
-    def _body(self, report: RunReport, limit: int) -> str:
-        return self._rendered(
-            lambda templates: "".join(markdown.comment(report, templates=templates, limit=limit, **self._hidden))
-        )
+    def _write_comment(self, run: RunReport | markdown.RunProgress, *, create: bool) -> None:
+        """Write the comment; ``create``: also where there is none yet."""
+        if comment := self._comment:
+            self._attempt("comment", lambda: comment.write(lambda limit: self._rendered(run, limit), create=create))
 
-    def _rendered(self, render: Callable[[markdown.Templates | None], str]) -> str:
+    def _rendered(self, run: RunReport | markdown.RunProgress, limit: int) -> str:
         """Markdown of the user's templates, or of the packaged ones when those fail: ``publish`` reports the error."""
         try:
-            return self._redactor.text(render(self._templates))
+            pieces = [*markdown.comment(run, templates=self._templates, limit=limit, **self._hidden)]
         except ConfigError:
-            return self._redactor.text(render(None))
+            pieces = [*markdown.comment(run, limit=limit, **self._hidden)]
+        return self._redactor.text("".join(pieces))
 
     def _creates_comment(self, report: RunReport) -> bool:
         """Whether to create a comment if there is none yet."""

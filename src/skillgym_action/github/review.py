@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from skillgym_action.github.api_objects import ChangedFile, ReviewComment, parse_pages
 from skillgym_action.github.comment import own_comments
 from skillgym_action.limits import MAX_REVIEW_COMMENTS
-from skillgym_action.reporters.review import review_text
-from skillgym_action.reporters.wording import RED
+from skillgym_action.reporters.wording import RED, cause, runner_id
+from skillgym_action.text.escaping import clipped, markdown_code_span, markdown_inline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
 
+_NAME, _MESSAGE, _RUNNERS = 120, 400, 10  # characters; characters; runners of a case that are listed
 _NO_LIMIT = 10**9  # a line after all others
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
@@ -167,3 +168,17 @@ def _failing_cases(report: RunReport) -> Iterator[tuple[list[Result], range]]:
         location = results[0].location
         if location and location.line:
             yield results, range(location.line, ends[location.path, location.line])
+
+
+def review_text(results: list[Result]) -> str:
+    """Markdown: the case, and for each runner that is not green why."""
+    lines = [f"**{markdown_code_span(clipped(results[0].case_id, _NAME))}** is not green", ""]
+    for result in results[:_RUNNERS]:
+        reason = cause(result)
+        message = markdown_inline(clipped(reason.message.strip().partition("\n")[0], _MESSAGE))
+        assertion = f"{markdown_code_span(clipped(reason.assertion, _NAME))}: " if reason.assertion else ""
+        runner = markdown_code_span(clipped(runner_id(result), _NAME))
+        lines.append(f"- {runner} · {markdown_inline(clipped(reason.label, _NAME))} · {assertion}{message}")
+    if len(results) > _RUNNERS:
+        lines.append(f"- and {len(results) - _RUNNERS} more runners")
+    return "\n".join(lines)

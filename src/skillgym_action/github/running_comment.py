@@ -1,53 +1,51 @@
-"""What the comment says while a run goes on, written anew from time to time."""
+"""Counts results while a run goes on, and passes the counts on from time to time, so that the comment is updated."""
 
 from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING
 
+from skillgym_action.reporters.markdown import RunProgress
 from skillgym_action.reporters.wording import money
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
 
 
-class Progress:
-    """Counts results as they come, from any thread, and hands the counts on: at once, then every ``period`` seconds."""
+class ProgressCounter:
+    """Counts results from any thread. Calls ``write`` at once, then every ``period`` seconds if there are new results.
 
-    def __init__(self, write: Callable[[int, int, str], None], *, budget: float | None, period: float) -> None:
-        """``write`` takes what is done, what there is in all, and the money spent in words; it raises nothing."""
+    ``budget``: US dollars that the run may spend. ``write`` must not raise.
+    """
+
+    def __init__(self, write: Callable[[RunProgress], None], *, budget: float | None, period: float) -> None:
         self._write, self._budget, self._period = write, budget, period
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._done = self._total = self._written = 0
-        self._known: list[float] = []
-        self._complete = True
+        self._known_costs: list[float] = []
+        self._is_cost_complete = True
 
     def planned(self, total: int) -> None:
-        """That many results will come. Writes before it returns: nothing runs yet."""
+        """Write ``0 of total`` before anything runs, then start the thread that writes the counts."""
         self._total = total
-        self._write(*self._counts())
+        self._write(self._progress())
         self._thread = threading.Thread(target=self._keep_writing, name="progress", daemon=True)
         self._thread.start()
 
-    def started(self, execution: Execution) -> None:
-        """Not told."""
-
     def finished(self, result: Result) -> None:
-        """One more."""
         with self._lock:
             self._done += 1
             if result.cost.usd is not None:
-                self._known.append(result.cost.usd)
+                self._known_costs.append(result.cost.usd)
             elif result.attempts:
-                self._complete = False
+                self._is_cost_complete = False
 
     def end(self) -> None:
-        """Nothing is written after this has returned."""
+        """Stop writing; nothing is written after this has returned."""
         self._ended.set()
         if self._thread:
             self._thread.join()
@@ -55,10 +53,11 @@ class Progress:
     def _keep_writing(self) -> None:
         while not self._ended.wait(self._period):
             if self._done != self._written:
-                self._write(*self._counts())
+                self._write(self._progress())
 
-    def _counts(self) -> tuple[int, int, str]:
+    def _progress(self) -> RunProgress:
         with self._lock:
             self._written = self._done
-            spent = money(sum(self._known), complete=self._complete)
-        return self._done, self._total, spent + (f" of {money(self._budget)}" if self._budget else "")
+            spent = money(sum(self._known_costs), complete=self._is_cost_complete)
+        of_budget = f" of {money(self._budget)}" if self._budget else ""
+        return RunProgress(done=self._done, total=self._total, spent=spent + of_budget)

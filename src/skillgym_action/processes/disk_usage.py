@@ -1,6 +1,6 @@
-"""What folders occupy on their file system, and the reserve of it that sessions may not use up.
+"""Disk usage of folders, and the reserve of the file system that sessions have to leave free.
 
-No link is followed, and no name is looked up twice: a session that replaces its folders leads nobody out of them.
+No link is followed, and no name is looked up twice: a session that replaces folders cannot lead the walk out of them.
 """
 
 from __future__ import annotations
@@ -11,39 +11,46 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
+from skillgym_action.limits import DISK_RESERVE_BYTES, MAX_MEASURED_ENTRIES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-BLOCK = 512  # bytes of a block as stat counts them
-LEVELS = 64  # folders that are open at the same time; deeper ones follow when these are closed
-DEEPER = 64  # of those that follow
-MOST = 1_000_000  # entries of one look
-RESERVE, SHARE = 512 * 1024**2, 20  # bytes, or that part of a file system which is smaller
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+BLOCK_BYTES = 512  # of a block as stat counts them
+OPEN_LEVELS = 64  # folders that are open at the same time; deeper ones follow when these are closed
+WAITING_FOLDERS = 64  # open folders that wait to be walked, since they are deeper; more are not counted
+RESERVE_DIVISOR = 20  # the reserve is at most this part of the file system
 
 
 def disk_used(folders: Sequence[Path], *, enough: int | None = None) -> int:
     """Bytes that the folders occupy with all below them, by allocated blocks; a file with several names counts once.
 
-    The look ends as soon as more than ``enough`` is found, or after a million entries. What vanishes meanwhile, and
-    what may not be read, counts nothing, and so does another file system that is mounted in them.
+    Counting ends as soon as more than ``enough`` is found, or after a million entries. What vanishes meanwhile, what
+    may not be read, and other file systems mounted in the folders are not counted.
     """
     walk = _Walk(enough)
     for folder in folders:
         with suppress(OSError):
-            walk.take(os.open(folder, FOLDER))
+            walk.add(os.open(folder, FOLDER_FLAGS))
     return walk.bytes
 
 
 class _Walk:
+    """Counts depth first. A folder is a descriptor here, hence only so many are open at a time.
+
+    ``DescriptorWalk`` is for exact walks: it finds its way back in trees of any depth. This one may skip folders: a
+    tree that is too deep and too wide for it is counted in part.
+    """
+
     def __init__(self, enough: int | None) -> None:
         self.bytes = self._entries = 0
         self._enough = enough
         self._seen: set[tuple[int, int]] = set()
 
-    def take(self, root: int) -> None:
-        """Count an open folder, which is closed afterwards."""
+    def add(self, root: int) -> None:
+        """Count an open folder, and close it."""
         first = os.fstat(root)
         self._count(first)
         waiting = [root]
@@ -51,7 +58,7 @@ class _Walk:
             self._below(waiting.pop(), first.st_dev, waiting)
 
     def _below(self, root: int, device: int, waiting: list[int]) -> None:
-        """Depth first, since an open folder is a descriptor; ``waiting`` takes folders that are too deep for now."""
+        """Count what is below a folder, and close it; folders that are too deep for now are added to ``waiting``."""
         levels: list[tuple[int, list[str]]] = [(root, list(self._folders(root, device)))]
         try:
             while levels:
@@ -60,10 +67,10 @@ class _Walk:
                     os.close(levels.pop()[0])
                     continue
                 with suppress(OSError):
-                    folder = os.open(names.pop(), FOLDER, dir_fd=parent)
-                    if len(levels) < LEVELS:
+                    folder = os.open(names.pop(), FOLDER_FLAGS, dir_fd=parent)
+                    if len(levels) < OPEN_LEVELS:
                         levels.append((folder, list(self._folders(folder, device))))
-                    elif len(waiting) < DEEPER:
+                    elif len(waiting) < WAITING_FOLDERS:
                         waiting.append(folder)
                     else:
                         os.close(folder)
@@ -72,7 +79,7 @@ class _Walk:
                 os.close(folder)
 
     def _folders(self, folder: int, device: int) -> Iterator[str]:
-        """The names of the folders in a folder, whose entries are counted on the way."""
+        """Count the entries of a folder; the names of the folders in it."""
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 if self._is_enough:
@@ -90,62 +97,61 @@ class _Walk:
             if (found.st_dev, found.st_ino) in self._seen:
                 return
             self._seen.add((found.st_dev, found.st_ino))
-        self.bytes += found.st_blocks * BLOCK
+        self.bytes += found.st_blocks * BLOCK_BYTES
 
     @property
     def _is_enough(self) -> bool:
-        return self._entries >= MOST or (self._enough is not None and self.bytes > self._enough)
+        return self._entries >= MAX_MEASURED_ENTRIES or (self._enough is not None and self.bytes > self._enough)
 
 
 def free_space(folder: Path) -> int:
-    """Bytes that others than root can still use of the file system of ``folder``. Raises OSError."""
+    """Bytes that users other than root can still use of the file system of ``folder``. Raises OSError."""
     found = os.statvfs(folder)
     return found.f_bavail * found.f_frsize
 
 
 def default_reserve(folder: Path) -> int:
-    """Bytes of the file system of ``folder`` that sessions are to leave: 512 MiB, or 5 % where that is less."""
+    """Bytes of the file system of ``folder`` that sessions have to leave free: 512 MiB, or 5 % if that is less."""
     found = os.statvfs(folder)
-    return min(RESERVE, found.f_blocks * found.f_frsize // SHARE)
+    return min(DISK_RESERVE_BYTES, found.f_blocks * found.f_frsize // RESERVE_DIVISOR)
 
 
-class SpaceReserve:
-    """What sessions are to leave of a file system that they share. When less is left, the largest of them has to go.
+class DiskReserve:
+    """Space that sessions have to leave free on their file system; if less is left, the largest session has to end.
 
-    For all threads. A session enters with its folders before its first program starts, and leaves when they are gone.
+    Thread-safe. A session is added with its folders before its first program starts, and removed with them.
     """
 
     def __init__(self, folder: Path, reserve: int | None = None, free: Callable[[Path], int] | None = None) -> None:
-        """Of the file system of ``folder``, so many bytes; None: the default. Raises OSError.
+        """``reserve``: bytes of the file system of ``folder``; None: the default. Raises OSError.
 
-        ``free`` says how much is left there.
+        ``free`` returns the bytes that are left there.
         """
         self._folder, self._free = folder, free or free_space
         self.bytes = default_reserve(folder) if reserve is None else reserve
         self._sessions: set[tuple[Path, ...]] = set()
         self._lock = threading.Lock()
 
-    def enter(self, folders: Sequence[Path]) -> None:
-        """Another session may use these."""
+    def add(self, folders: Sequence[Path]) -> None:
         with self._lock:
             self._sessions.add(tuple(folders))
 
-    def leave(self, folders: Sequence[Path]) -> None:
-        """That session has been cleaned up."""
+    def remove(self, folders: Sequence[Path]) -> None:
         with self._lock:
             self._sessions.discard(tuple(folders))
 
-    def claimed_from(self, folders: Sequence[Path]) -> int | None:
-        """Bytes that the session uses, if it has to end since less than the reserve is left; None: it has not to.
+    def usage_of_largest(self, folders: Sequence[Path]) -> int | None:
+        """Bytes that the session uses, if it has to end since less than the reserve is left; else None.
 
-        It is the largest of all, and as large as the reserve: to end a small one helps nobody.
+        Only the largest session has to end, and only if it is as large as the reserve: ending a small one frees too
+        little.
         """
         try:
             if self._free(self._folder) >= self.bytes:
                 return None
         except OSError:
             return None
-        with self._lock:  # one look for all who ask meanwhile would not be cheaper: each is asked for itself
+        with self._lock:  # each caller measures for itself: the others' folders change meanwhile
             others = self._sessions - {tuple(folders)}
             own = disk_used(folders)
             if own < self.bytes or any(disk_used(other, enough=own) > own for other in others):

@@ -1,4 +1,4 @@
-"""What programs write to files, read while they run and afterwards."""
+"""Output that programs write to files, read while they run and afterwards."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Self
 
+from skillgym_action.limits import MAX_OUTPUT_BYTES, MAX_OUTPUT_LINE_BYTES, MAX_OUTPUT_LINES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -14,22 +16,19 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Watcher
     from skillgym_action.model.session_report import Trouble
 
-CHUNK = 1024 * 1024
-LINE_LIMIT = 4 * 1024 * 1024
-LARGEST = 64 * 1024 * 1024
-MOST_LINES = 1_000_000
+CHUNK_BYTES = 1024 * 1024
 
 
-def is_too_much(*paths: Path) -> bool:
-    """Whether a program printed more than anybody reads."""
-    return any(_size(path) > LARGEST for path in paths)
+def is_too_large(*paths: Path) -> bool:
+    """Whether one of the files has more output than a program may print."""
+    return any(_size(path) > MAX_OUTPUT_BYTES for path in paths)
 
 
-def cut(*paths: Path) -> None:
-    """Leave the beginning."""
+def truncate(*paths: Path) -> None:
+    """Cut off what is more than a program may print."""
     for path in paths:
-        if is_too_much(path):
-            os.truncate(path, LARGEST)
+        if is_too_large(path):
+            os.truncate(path, MAX_OUTPUT_BYTES)
 
 
 def _size(path: Path) -> int:
@@ -40,23 +39,21 @@ def _size(path: Path) -> int:
 
 
 class OutputFile:
-    """What a process wrote to a file; fulfils ``session.Output``."""
+    """The output of a process in a file; fulfils ``session.Output``."""
 
     def __init__(self, path: Path) -> None:
         """The file need not exist: then there was no output."""
         self.path = path
 
     def lines(self) -> Iterator[str]:
-        """Lines without their ends; what is not UTF-8 is replaced; lines over 4 MiB are cut.
-
-        Of a program that has run wild only the first million.
-        """
+        """At most the first million lines, without line ends; at most 4 MiB of each. Invalid UTF-8 is replaced."""
         with suppress(FileNotFoundError), self.path.open("rb") as file:
-            for line in islice(iter(lambda: file.readline(LINE_LIMIT), b""), MOST_LINES):
-                whole = line.endswith(b"\n")
+            chunks = iter(lambda: file.readline(MAX_OUTPUT_LINE_BYTES), b"")
+            for line in islice(chunks, MAX_OUTPUT_LINES):
+                complete = line.endswith(b"\n")
                 yield line.decode("utf-8", "replace").rstrip("\r\n")
-                while not whole and (rest := file.readline(LINE_LIMIT)):
-                    whole = rest.endswith(b"\n")
+                while not complete and (rest := file.readline(MAX_OUTPUT_LINE_BYTES)):
+                    complete = rest.endswith(b"\n")
 
     def tail(self, size: int) -> str:
         """The last ``size`` bytes."""
@@ -66,34 +63,34 @@ class OutputFile:
         return ""
 
 
-class Tail:
-    """Reads what was added to a growing file and shows whole lines to a watcher."""
+class OutputTail:
+    """Reads what was added to a growing file and passes whole lines to a watcher. A context manager."""
 
     def __init__(self, path: Path, watch: Watcher) -> None:
         """The file exists."""
-        self.file: IO[bytes] = path.open("rb", buffering=0)
         self.watch = watch
-        self.rest = b""
+        self._file: IO[bytes] = path.open("rb", buffering=0)
+        self._incomplete = b""  # the last line, whose end is not there yet
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.file.close()
+        self._file.close()
 
     def trouble(self) -> Trouble | None:
-        """The watcher's reason to stop, from the lines that came since the last call."""
-        for chunk in self._chunks():
-            *lines, self.rest = (self.rest + chunk).split(b"\n")
+        """The watcher's reason to stop the program, from the lines added since the last call."""
+        for chunk in self._new_chunks():
+            *lines, self._incomplete = (self._incomplete + chunk).split(b"\n")
             for line in lines:
                 if trouble := self.watch(line.decode("utf-8", "replace")):
                     return trouble
-            self.rest = self.rest[-LINE_LIMIT:]
+            self._incomplete = self._incomplete[-MAX_OUTPUT_LINE_BYTES:]
         return None
 
-    def _chunks(self) -> Iterator[bytes]:
-        """What is there by now, and no more: who prints faster than we read must not keep us for ever."""
-        left = os.fstat(self.file.fileno()).st_size - self.file.tell()
-        while left > 0 and (chunk := self.file.read(min(left, CHUNK))):
+    def _new_chunks(self) -> Iterator[bytes]:
+        """What is in the file by now, and no more: a program can print faster than its output is read."""
+        left = os.fstat(self._file.fileno()).st_size - self._file.tell()
+        while left > 0 and (chunk := self._file.read(min(left, CHUNK_BYTES))):
             left -= len(chunk)
             yield chunk

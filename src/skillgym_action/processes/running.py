@@ -6,88 +6,85 @@ import errno
 import os
 import select
 import signal
-import struct
+import subprocess
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from skillgym_action.supervisor.messages import ConnectionLostError, receive, send
+from skillgym_action.limits import END_SECONDS, START_SECONDS
+from skillgym_action.supervisor.messages import WAIT_STATUS, ConnectionLostError, receive, send
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Sequence
 
-STATUS = struct.Struct("=i")
-STARTED = 1.0  # seconds in which a program nearly always has been started
-ENDED = 15.0  # seconds that a process has to end that must end
-
 
 class LostError(OSError):
-    """The process that looked after a session is gone: it was killed, or the supervisor was."""
+    """The process that runs a session's programs has ended: it was killed, or the supervisor was."""
 
     def __init__(self) -> None:
         """Shown like any other error of the system."""
         super().__init__(errno.ECONNRESET, "the process that runs the session's programs was killed")
 
 
-class Running(Protocol):
-    """A program that runs, with everything it starts."""
+class RunningProgram(Protocol):
+    """A program that runs, with all processes that it starts."""
 
     root: int
-    """Process id: the program runs in it or below."""
+    """Process id: the program is this process or a descendant of it."""
 
     def fileno(self) -> int:
-        """Readable as soon as it has ended."""
+        """A descriptor that becomes readable when the program has ended."""
         ...
 
     def end(self, grace: float) -> None:
-        """Ask all of it to end, kill what is left after ``grace`` seconds."""
+        """Terminate the program and its descendants, kill them after ``grace`` seconds."""
         ...
 
     def exit_code(self) -> int | None:
-        """Its exit code, once it has ended; negative: the signal that ended it; None: nobody can tell."""
+        """Its exit code, once it has ended; negative: the signal that ended it; None: unknown."""
         ...
 
 
 class Worker:
-    """A worker of one user, then the program that it has become; fulfils ``Running``."""
+    """A worker of one user, then the program that it executes; fulfils ``RunningProgram``."""
 
     def __init__(
-        self, link: socket.socket, status: int, groups: tuple[int, ...], signalled: Callable[[int], None]
+        self, connection: socket.socket, status: int, groups: tuple[int, ...], send_signal: Callable[[int], None]
     ) -> None:
-        """``status`` becomes readable when the process has ended; ``signalled`` signals all that the user runs."""
-        self.link, self.groups, self.root = link, groups, 0
-        self._status, self._signalled = status, signalled
+        """``status`` becomes readable when the process has ended; ``send_signal`` reaches all processes of the user."""
+        self.connection, self.groups, self.root = connection, groups, 0
+        self._status, self._send_signal = status, send_signal
 
-    def ask(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> Any:
-        """The answer. Raises OSError, ConnectionLostError."""
-        self.tell(request, descriptors)
-        return self.answer()
+    def request(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> Any:
+        """Send a request; its reply. Raises OSError, ConnectionLostError."""
+        self.send(message, descriptors)
+        return self.reply()
 
-    def tell(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
-        """Send what is not answered. Raises ConnectionLostError."""
-        send(self.link, request, descriptors)
+    def send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+        """Send a message that has no reply. Raises ConnectionLostError."""
+        send(self.connection, message, descriptors)
 
-    def answer(self) -> Any:
-        """The next answer. Raises OSError, ConnectionLostError."""
-        received = receive(self.link)
+    def reply(self) -> Any:
+        """The next reply. Raises OSError, ConnectionLostError."""
+        received = receive(self.connection)
         if received is None:
             raise ConnectionLostError("the worker has ended")
-        answer, _ = received
-        if "error" in answer:
-            raise OSError(answer.get("errno"), str(answer["error"]))
-        return answer.get("value")
+        reply, _ = received
+        if "error" in reply:
+            raise OSError(reply.get("errno"), str(reply["error"]))
+        return reply.get("value")
 
     def become(self, request: dict[str, Any], descriptors: Sequence[int]) -> Worker:
-        """The running program. Raises OSError, ConnectionLostError."""
+        """Have the worker execute a program, which then runs as this. Raises OSError, ConnectionLostError."""
         try:
-            send(self.link, {**request, "op": "become"}, descriptors)
-            failed = receive(self.link)  # nothing, since the link is closed by the exec
+            send(self.connection, {**request, "op": "become"}, descriptors)
+            failed = receive(self.connection)  # None if it succeeds, since the exec closes the connection
         except ConnectionLostError:
             os.close(self._status)
             raise
         finally:
-            self.link.close()
+            self.connection.close()
         if failed:
             os.close(self._status)
             raise OSError(failed[0].get("errno"), str(failed[0].get("error")))
@@ -95,98 +92,142 @@ class Worker:
 
     def close(self) -> None:
         """Let the worker end, and wait for that."""
-        self.link.close()
-        _readable(self._status, ENDED)
+        self.connection.close()
+        _wait_readable(self._status, END_SECONDS)
         os.close(self._status)
 
     def fileno(self) -> int:
-        """Readable as soon as the program has ended."""
         return self._status
 
     def end(self, grace: float) -> None:
-        """End all that the user runs."""
-        self._signalled(signal.SIGTERM)
-        if not _readable(self._status, grace):
-            self._signalled(signal.SIGKILL)
+        """Terminate all processes of the user, kill them after ``grace`` seconds."""
+        self._send_signal(signal.SIGTERM)
+        if not _wait_readable(self._status, grace):
+            self._send_signal(signal.SIGKILL)
 
     def exit_code(self) -> int | None:
-        """Waits until the program has ended."""
-        told = os.read(self._status, STATUS.size) if _readable(self._status, ENDED) else b""
+        """Wait until the program has ended; its exit code. To be called once."""
+        status = os.read(self._status, WAIT_STATUS.size) if _wait_readable(self._status, END_SECONDS) else b""
         os.close(self._status)
-        return os.waitstatus_to_exitcode(STATUS.unpack(told)[0]) if len(told) == STATUS.size else None
+        if len(status) != WAIT_STATUS.size:
+            return None
+        return os.waitstatus_to_exitcode(WAIT_STATUS.unpack(status)[0])
 
 
 class Subreaper:
-    """A process that runs one program at a time; fulfils ``Running`` while it does."""
+    """A process that runs one program at a time; fulfils ``RunningProgram`` while it does."""
 
-    def __init__(self, link: socket.socket, idle: list[Subreaper]) -> None:
-        """``idle`` is where it waits for its next program."""
-        self.link, self.root = link, 0
+    def __init__(self, connection: socket.socket, idle: list[Subreaper]) -> None:
+        """``idle`` is the list it is added to after a program, to wait for the next one."""
+        self.connection, self.root = connection, 0
         self._idle = idle
 
     def run(self, request: dict[str, Any], descriptors: Sequence[int]) -> Subreaper:
-        """The running program. Raises OSError, ConnectionLostError."""
+        """Start a program. Raises OSError, ConnectionLostError."""
         try:
-            send(self.link, {**request, "op": "run"}, descriptors)
+            send(self.connection, {**request, "op": "run"}, descriptors)
             if not self.root:
-                self.root = int(self._answer()["pid"])
-            answer = self._answer()
+                self.root = int(self._reply()["pid"])
+            reply = self._reply()
         except ConnectionLostError:
-            self.link.close()
+            self.connection.close()
             raise
-        if "error" in answer:
+        if "error" in reply:
             self._idle.append(self)
-            raise OSError(answer["errno"], str(answer["error"]))
+            raise OSError(reply["errno"], str(reply["error"]))
         return self
 
-    def _answer(self) -> dict[str, Any]:
-        """The next answer, also of a subreaper that its program has stopped at once. Raises ConnectionLostError."""
-        if not _readable(self.link.fileno(), STARTED):
+    def _reply(self) -> dict[str, Any]:
+        """The next reply, even of a subreaper that its program has stopped at once. Raises ConnectionLostError."""
+        if not _wait_readable(self.connection.fileno(), START_SECONDS):
             self._signal(signal.SIGCONT)
-            if not _readable(self.link.fileno(), ENDED):
+            if not _wait_readable(self.connection.fileno(), END_SECONDS):
                 self._signal(signal.SIGKILL)  # then the supervisor ends what it left
                 raise ConnectionLostError("the subreaper does not answer")
-        received = receive(self.link)
+        received = receive(self.connection)
         if received is None:
             raise ConnectionLostError("the subreaper has ended")
         return received[0]
 
     def close(self) -> None:
         """Let it end."""
-        self.link.close()
+        self.connection.close()
 
     def fileno(self) -> int:
-        """Readable as soon as the program has ended, and all it left."""
-        return self.link.fileno()
+        """A descriptor that becomes readable when the program has ended, and all processes it left."""
+        return self.connection.fileno()
 
     def end(self, grace: float) -> None:
-        """End the program and all that it started."""
         self._signal(signal.SIGCONT)  # a program of the same user may have stopped it
         with suppress(ConnectionLostError):
-            send(self.link, {"op": "end", "grace": grace})
+            send(self.connection, {"op": "end", "grace": grace})
 
     def exit_code(self) -> int | None:
-        """Waits until the program has ended, and all it left. The subreaper is free then."""
-        answer = None
-        if _readable(self.link.fileno(), ENDED):
+        """Wait until the program has ended, and all processes it left; its exit code. Then the subreaper is idle."""
+        message = None
+        if _wait_readable(self.connection.fileno(), END_SECONDS):
             with suppress(ConnectionLostError):
-                answer = receive(self.link)
+                message = receive(self.connection)
         else:
             self._signal(signal.SIGKILL)  # then the supervisor ends what it left
-        if answer is None:
-            self.link.close()
+        if message is None:
+            self.connection.close()
             return None
         self._idle.append(self)
-        return os.waitstatus_to_exitcode(int(answer[0]["status"]))
+        return os.waitstatus_to_exitcode(int(message[0]["status"]))
 
     def _signal(self, number: int) -> None:
-        """To the subreaper alone, whose link is open: it has not ended."""
+        """Signal the subreaper alone; its connection is open, so it has not ended and its process id is not reused."""
         if self.root:
             with suppress(ProcessLookupError):
                 os.kill(self.root, number)
 
 
-def _readable(descriptor: int, seconds: float) -> bool:
+class PipedProgram:
+    """A running program connected by pipes, with the methods of ``subprocess.Popen`` that suite hosts need.
+
+    ``stdin`` and ``stdout`` are the descriptors of the tool's ends of the pipes.
+    """
+
+    def __init__(self, running: RunningProgram, stdin: int, stdout: int) -> None:
+        """``close`` closes the pipes."""
+        self.stdin, self.stdout = stdin, stdout
+        self._running = running
+        self._code: int | None = None
+        self._has_ended = False
+
+    def wait(self, seconds: float) -> int | None:
+        """Its exit code; None: unknown. Raises subprocess.TimeoutExpired while it runs."""
+        if not self._has_ended:
+            poll = select.poll()
+            poll.register(self._running.fileno(), select.POLLIN)
+            if not poll.poll(seconds * 1000):
+                raise subprocess.TimeoutExpired("a suite host", seconds)
+            self._code, self._has_ended = self._running.exit_code(), True
+        return self._code
+
+    def end(self, grace: float) -> None:
+        """Terminate the program and its descendants, kill them after ``grace`` seconds."""
+        if not self._has_ended:
+            self._running.end(grace)
+            self._code, self._has_ended = self._running.exit_code(), True
+
+    def close_stdin(self) -> None:
+        if self.stdin >= 0:
+            os.close(self.stdin)
+            self.stdin = -1
+
+    def close(self) -> None:
+        """Close the pipes; the program has ended."""
+        self.close_stdin()
+        if self.stdout >= 0:
+            with suppress(OSError):
+                os.close(self.stdout)
+            self.stdout = -1
+
+
+def _wait_readable(descriptor: int, seconds: float) -> bool:
+    """Whether a descriptor becomes readable, or is closed at the other end, within so many seconds."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     deadline = time.monotonic() + seconds

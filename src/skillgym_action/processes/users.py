@@ -1,8 +1,8 @@
-"""The users that agents run as, and with them all other programs that follow text of suites and pull requests.
+"""The users that agents run as, and all other programs that follow text of suites and pull requests.
 
-Each session has a user id of its own, which no other session, program or user of the machine has: so nothing of it can
-look into another one, signal it, or change its files, and killing all that the user runs ends the session. The named
-user is who works where sessions have no folder of their own: in the checkout itself.
+Each session has a user id of its own, which no other session, program or account of the machine has: so its processes
+cannot look into another session, signal it, or change its files, and killing all processes of the user ends the
+session. The named user runs sessions that have no folder of their own: those in the checkout itself.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.session import Identity
 from skillgym_action.supervisor.prctl import PR_GET_SECUREBITS, prctl
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SECBIT_NO_SETUID_FIXUP = 4
-IMAGES_OWN = "agent"  # the user that the action's image has for this; it has entries of that name for IDS, too
-IDS = range(50_000, 60_000)  # free for such purposes by Debian's rules; every user namespace knows them
+IMAGE_USER = "agent"  # of the action's image, which has accounts of that name for SESSION_UIDS, too
+SESSION_UIDS = range(50_000, 60_000)  # free for such uses by the rules of Debian; every user namespace has them
 LOCK_FOLDERS = ("/run/skillgym-action", "/var/lib/skillgym-action")
-# What programs keep of their users below a home; agents of ours never look there, hostile ones do.
+# Where programs keep credentials below a home directory. They are closed to sessions while the tool runs as root.
 CREDENTIALS = (
     *(".netrc", ".npmrc", ".pypirc", ".gitconfig", ".git-credentials", ".vault-token", ".claude.json"),
     *(".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh", ".config/gh", ".config/gcloud", ".config/git"),
@@ -40,10 +41,10 @@ CREDENTIALS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentUser:
-    """A user of this machine without any rights of ours, and the ids of sessions.
+    """An unprivileged user of this machine, and the user ids of sessions.
 
-    ``readers``: the group to which the checkout is open while agents run; ``judges``: the one that workspaces are open
-    to. Nobody of the machine is in them.
+    ``readers``: the group that may read the checkout while agents run; ``judges``: the group that may enter workspaces.
+    No account of the machine is in them.
     """
 
     name: str
@@ -54,62 +55,66 @@ class AgentUser:
     ids: UserIds
 
     @property
-    def have_names(self) -> bool:
-        """Whether the system has a name for the users of sessions, which some programs need."""
+    def have_accounts(self) -> bool:
+        """Whether the system has accounts for the user ids of sessions, which some programs need."""
         with suppress(KeyError):
-            return bool(pwd.getpwuid(IDS.start) and pwd.getpwuid(IDS.stop - 1))
+            return bool(pwd.getpwuid(SESSION_UIDS.start) and pwd.getpwuid(SESSION_UIDS.stop - 1))
         return False
 
     @property
     def in_place(self) -> Identity:
-        """Who works in a folder that is not the session's own."""
+        """The identity of sessions in a folder that is not their own."""
         return Identity(uid=self.uid, gid=self.gid, is_own=False)
 
-    def session(self) -> Identity:
-        """A user of its own for a session. Raises OSError when none is free."""
+    def session_identity(self) -> Identity:
+        """A new user for a session. Raises OSError if no user id is free."""
         uid = self.ids.take()
         return Identity(uid=uid, gid=uid)
 
-    def suite(self, identity: Identity) -> Identity:
-        """The same user, as programs that the suite brings along have it: they may read the checkout."""
+    def suite_identity(self, identity: Identity) -> Identity:
+        """The same user for programs of the suite, which may also read the checkout."""
         return Identity(uid=identity.uid, gid=identity.gid, groups=(self.readers,), is_own=identity.is_own)
 
-    def host(self) -> Identity:
-        """A user of its own for a suite host, which reads the checkout and judges workspaces. Raises OSError."""
+    def host_identity(self) -> Identity:
+        """A new user for a suite host, which reads the checkout and workspaces. Raises OSError if no id is free."""
         uid = self.ids.take()
         return Identity(uid=uid, gid=uid, groups=(self.readers, self.judges))
 
 
 class UserIds:
-    """User ids that nothing else on the machine has: no account, and no other run."""
+    """User ids that no account and no other run of the machine has."""
 
     def __init__(self, taken: Iterable[int]) -> None:
-        """Locks that other runs see are held on a file of root's. Raises OSError."""
-        free = sorted(set(IDS) - set(taken))
+        """Other runs see the locks on a file that belongs to root, one byte for each user id. Raises OSError."""
+        free = sorted(set(SESSION_UIDS) - set(taken))
         random.shuffle(free)
         self._free = free
         self._lock = threading.Lock()
         self.file = _lock_file()
 
     def exclude(self, number: int) -> None:
-        """Never take that one: it is a group that other runs use."""
+        """Never take that id: it is a group that other runs use."""
         with self._lock:
             self._free = [uid for uid in self._free if uid != number]
 
     def take(self) -> int:
-        """One that is ours until the run has ended. Raises OSError when none is left."""
+        """A user id, taken until the end of the run. Raises OSError if none is left."""
         with self._lock:
             while self._free:
                 uid = self._free.pop()
-                if self._locked(uid):
+                if self._try_lock(uid):
                     return uid
-        raise OSError(f"no user id is left for another session: all of {IDS.start} to {IDS.stop - 1} are in use")
+        first, last = SESSION_UIDS.start, SESSION_UIDS.stop - 1
+        raise OSError(f"no user id is left for another session: all of {first} to {last} are in use")
 
-    def _locked(self, uid: int) -> bool:
-        """Whether no other run has it. The lock belongs to the open file, hence lasts as long as the supervisor."""
-        area = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, uid, 1, 0)
+    def _try_lock(self, uid: int) -> bool:
+        """Lock a user id; False if another run has it.
+
+        The lock belongs to the open file description (Linux), which the supervisor shares: it lasts as long as that.
+        """
+        region = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, uid, 1, 0)
         try:
-            fcntl.fcntl(self.file, getattr(fcntl, "F_OFD_SETLK", fcntl.F_SETLK), area)
+            fcntl.fcntl(self.file, getattr(fcntl, "F_OFD_SETLK", fcntl.F_SETLK), region)
         except OSError:
             return False
         return True
@@ -117,17 +122,16 @@ class UserIds:
 
 def _lock_file() -> int:
     """A file in a folder that only root can write to. Raises OSError."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     for path in LOCK_FOLDERS:
         with suppress(OSError):
             with suppress(FileExistsError):
                 os.mkdir(path, 0o700)
-            folder = os.open(path, flags)
+            folder = os.open(path, FOLDER_FLAGS)
             try:
                 found = os.fstat(folder)
                 if found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                    new = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-                    return os.open("user-ids", new, 0o600, dir_fd=folder)
+                    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+                    return os.open("user-ids", flags, 0o600, dir_fd=folder)
             finally:
                 os.close(folder)
     raise OSError(f"no lock can be kept in {' or '.join(LOCK_FOLDERS)}")
@@ -142,19 +146,17 @@ def agent_user(name: str) -> AgentUser:
     if found.pw_uid == 0:
         raise UsageError("--agent-user: root may do everything", remedy="name a user without rights")
     if os.geteuid() != 0:
-        raise UsageError(
-            "--agent-user: only root can start programs as somebody else", remedy="run as root, or without"
-        )
+        raise UsageError("--agent-user: only root can start programs as another user", remedy="run as root, or without")
     if _keeps_rights():
         raise UsageError(
             "--agent-user: this process would keep root's rights as another user (securebits: no_setuid_fixup)",
             remedy="start it without",
         )
-    accounts = {user.pw_uid for user in pwd.getpwall() if user.pw_name not in {name, IMAGES_OWN}}
-    groups = {group.gr_gid for group in grp.getgrall() if group.gr_name not in {name, IMAGES_OWN}}
-    readers, judges, *free = (number for number in IDS if number not in groups)
+    accounts = {user.pw_uid for user in pwd.getpwall() if user.pw_name not in {name, IMAGE_USER}}
+    groups = {group.gr_gid for group in grp.getgrall() if group.gr_name not in {name, IMAGE_USER}}
+    readers, judges, *free = (number for number in SESSION_UIDS if number not in groups)
     if not free:
-        raise UsageError(f"--agent-user: the groups {IDS.start} to {IDS.stop - 1} are all taken")
+        raise UsageError(f"--agent-user: the groups {SESSION_UIDS.start} to {SESSION_UIDS.stop - 1} are all taken")
     try:
         ids = UserIds({*accounts, *groups, readers, judges, found.pw_uid})
     except OSError as error:
@@ -163,14 +165,14 @@ def agent_user(name: str) -> AgentUser:
 
 
 def _keeps_rights() -> bool:
-    """Whether who stops being root keeps its capabilities, and its signals with them reach everybody."""
+    """Whether a process that changes from root to another user keeps its capabilities, also to signal any process."""
     return bool(prctl(PR_GET_SECUREBITS) & SECBIT_NO_SETUID_FIXUP)
 
 
-def images_own_user() -> str | None:
-    """The name of the image's own user, in the image."""
+def image_user() -> str | None:
+    """The name of the image's user; None outside of the image, and where the tool is not root."""
     if os.geteuid() != 0:
         return None
     with suppress(KeyError):
-        return pwd.getpwnam(IMAGES_OWN).pw_name
+        return pwd.getpwnam(IMAGE_USER).pw_name
     return None

@@ -1,7 +1,7 @@
-"""SHELF: reporters. One file per output: a pure function from a run report to text.
+"""PLUGINS: reporters. One module per output: a pure function from a run report to text.
 
-``render(report)`` yields the text in pieces, so that memory stays flat. To add one: a file here, a line in
-``REPORTERS``, a golden in tests/.
+``render(report)`` yields the text in pieces, so that memory use does not grow with the report. To add a reporter: a
+module in this package, a line in ``REPORTERS``, tests. Help texts and ``--report`` take the names from ``REPORTERS``.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ REPORTERS = {
     "summary": "skillgym_action.reporters.markdown.summary",
     "comment": "skillgym_action.reporters.markdown.comment",
     "annotations": "skillgym_action.reporters.annotations.render",
+    "ctrf": "skillgym_action.reporters.ctrf.render",
     "x-bench": "skillgym_action.reporters.xbench.render",
     "agentv": "skillgym_action.agentv.reporter.render",
 }
 
 
 class Reporter(Protocol):
-    """What every line of this shelf's table names."""
+    """The function that a line of ``REPORTERS`` names."""
 
     def __call__(self, report: RunReport) -> Iterator[str]:
-        """The text of the report, in pieces."""
+        """Yield the text of the report in pieces."""
         ...
 
 
 def reporter_named(name: str) -> Reporter:
-    """The function of a reporter; its module is imported on first use."""
+    """Return the function of a reporter; its module is imported on first use."""
     module, function = REPORTERS[name].rsplit(".", 1)
     return cast("Reporter", getattr(import_module(module), function))

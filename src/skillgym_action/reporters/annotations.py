@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_ANNOTATION_CHARS, MAX_ANNOTATION_TITLE_CHARS, MAX_ANNOTATIONS
 from skillgym_action.model.links import is_in_repository
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import RED, cause, counted, leaks, place, runner_id
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
 
-OF_A_KIND = 10
-MESSAGE = 4_096  # characters
-TITLE = 255
 _ELSEWHERE = "the job summary and the results file list all of them"
 
 
@@ -38,7 +36,7 @@ def render(report: RunReport) -> Iterator[str]:
 
 def _shown(found: int) -> int:
     """How many get a line of their own; the last place goes to one that says how many more there are."""
-    return found if found <= OF_A_KIND else OF_A_KIND - 1
+    return found if found <= MAX_ANNOTATIONS else MAX_ANNOTATIONS - 1
 
 
 def _red(result: Result) -> str:
@@ -61,8 +59,8 @@ def _command(kind: str, location: Location | None, title: str, message: str) -> 
     places: dict[str, object] = {}
     if location and is_in_repository(location):  # GitHub knows no other files
         places = {"file": location.path, "line": location.line, "col": location.column}
-    given = {**places, "title": clipped(one_line(title), TITLE)}
+    parameters = {**places, "title": clipped(one_line(title), MAX_ANNOTATION_TITLE_CHARS)}
     properties = ",".join(
-        f"{name}={workflow_property(str(value))}" for name, value in given.items() if value is not None
+        f"{name}={workflow_property(str(value))}" for name, value in parameters.items() if value is not None
     )
-    return f"::{kind} {properties}::{workflow_message(clipped(message, MESSAGE))}\n"
+    return f"::{kind} {properties}::{workflow_message(clipped(message, MAX_ANNOTATION_CHARS))}\n"

@@ -1,7 +1,7 @@
 """Reporter: JUnit XML. A suite per suite and runner, a test case per execution, one result element at most each.
 
-junit-xml builds each suite's tree; what it cannot say (properties of a case, a time of zero, types of skips, retried
-sessions) is completed here, and the tree is serialised and dropped before the next one is built.
+junit-xml builds the tree of each suite. What it has no parameters for is added to the tree: properties of a case, a
+time of zero, types of skips, retried sessions. Each tree is serialised and dropped before the next one is built.
 """
 
 from __future__ import annotations
@@ -12,9 +12,14 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from junit_xml import TestCase, TestSuite
 
+from skillgym_action.limits import (
+    MAX_REPORTED_EXPLANATION_CHARS,
+    MAX_REPORTED_MESSAGE_CHARS,
+    MAX_REPORTED_OUTPUT_CHARS,
+)
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import GREEN, LIMIT, Status
-from skillgym_action.reporters.wording import cause, leaked, score
+from skillgym_action.reporters.wording import cause, explanation, leaked, score
 from skillgym_action.text.escaping import clipped, tail, xml_text
 
 if TYPE_CHECKING:
@@ -22,10 +27,6 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
-
-MESSAGE = 1_000  # characters
-BODY = 8_000
-SYSTEM_OUT = 16_000
 
 
 def render(report: RunReport) -> Iterator[str]:
@@ -73,22 +74,23 @@ def _case(classname: str, result: Result) -> TestCase:
         classname=classname,
         file=xml_text(location.path if location else result.suite.path),
         line=location.line if location else None,
-        stdout=xml_text(tail(result.final_output or "", SYSTEM_OUT)),
+        stdout=xml_text(tail(result.final_output or "", MAX_REPORTED_OUTPUT_CHARS)),
     )
     if result.status is Status.PASSED:
         return case
-    message = xml_text(clipped(_message(result), MESSAGE)).strip() or result.status
+    body = xml_text(clipped(explanation(result), MAX_REPORTED_EXPLANATION_CHARS))
+    message = xml_text(clipped(_message(result), MAX_REPORTED_MESSAGE_CHARS)).strip() or result.status
     if result.status is Status.ERRORED:
-        case.add_error_info(message, _body(result), _type(result))
+        case.add_error_info(message, body, _type(result))
     elif result.status in (Status.FAILED, Status.UNEXPECTED_PASSED):
-        case.add_failure_info(message, _body(result), _type(result))
+        case.add_failure_info(message, body, _type(result))
     else:
         case.add_skipped_info(message)
     return case
 
 
 def _message(result: Result) -> str:
-    """Why it is not simply green; before that the score, if that is it."""
+    """Return the cause; with the score before it where the score was too low."""
     reason = cause(result)
     low = result.score is not None and result.status in (Status.FAILED, Status.EXPECTED_FAILED)
     return f"{score(result.judgement)}: {reason.message}" if low else reason.message
@@ -104,19 +106,8 @@ def _type(result: Result) -> str:
     return f"skillgym.{result.status}"
 
 
-def _body(result: Result) -> str:
-    """The message, its place, and every assertion that does not hold."""
-    reason = cause(result)
-    lines = [reason.message, f"at {reason.location}"]
-    for outcome in result.judgement.outcomes:
-        if outcome.passed is not True:
-            lines += ["", f"{outcome.assertion}: {outcome.explanation}"]
-            lines += [outcome.evidence] if outcome.evidence else []
-    return xml_text(clipped("\n".join(lines), BODY))
-
-
 def _complete(element: Element, result: Result) -> None:
-    """Add what junit-xml leaves out."""
+    """Add what junit-xml has no parameters for."""
     element.set("time", _seconds(result.duration_ms))
     for skipped in element.iter("skipped"):
         skipped.set("type", _type(result))
@@ -127,7 +118,11 @@ def _complete(element: Element, result: Result) -> None:
     element.insert(0, properties)
     tag = "flakyFailure" if result.status in GREEN else "rerunFailure"
     for kind, message in _retried(result):
-        SubElement(element, tag, {"type": f"skillgym.{xml_text(kind)}", "message": xml_text(clipped(message, MESSAGE))})
+        SubElement(
+            element,
+            tag,
+            {"type": f"skillgym.{xml_text(kind)}", "message": xml_text(clipped(message, MAX_REPORTED_MESSAGE_CHARS))},
+        )
 
 
 def _properties(result: Result) -> Iterator[tuple[str, object]]:
@@ -150,7 +145,7 @@ def _properties(result: Result) -> Iterator[tuple[str, object]]:
 
 
 def _retried(result: Result) -> Iterator[tuple[str, str]]:
-    """Class and message of each session that was followed by another try of the same repetition."""
+    """Yield class and message of each session that was followed by another one of the same repetition."""
     last = {attempt.repetition: attempt.session for attempt in result.attempts}
     for attempt in result.attempts:
         if attempt.session < last[attempt.repetition]:

@@ -1,22 +1,22 @@
-"""Reporters: the job summary and the pull request comment, from report templates users may override."""
+"""Reporters: the job summary and the pull request comment, rendered from report templates that users may override.
+
+A report that is larger than GitHub takes is rendered again from data, with fewer rows; text is never cut.
+"""
 
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
-from jinja2.bccache import Bucket, FileSystemBytecodeCache
 
+from skillgym_action.limits import COMMENT_CHARACTERS, MAX_SUMMARY_BYTES
 from skillgym_action.model.errors import ConfigError, Problem
-from skillgym_action.reporters.figures import ALL_DETAILS, Figures
-from skillgym_action.reporters.fitting import Room, fitted, size_in_bytes
-from skillgym_action.reporters.rows import NOTHING, inline, linked, ours
-from skillgym_action.reporters.view import verdict_of, view_of
+from skillgym_action.reporters.markdown_rows import NOTHING, RowBudget, inline, linked, markup
+from skillgym_action.reporters.markdown_view import ALL_DETAILS, ReportTotals, verdict_of, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,24 +24,38 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.reporters.view import View
+    from skillgym_action.reporters.markdown_view import View
 
-COMMENT = 65_000  # characters; GitHub promises to take 65,536
-SUMMARY = 1_000_000  # bytes; GitHub drops a summary of more than 1,048,576
 PACKAGED = Path(__file__).parent.parent / "templates"
+_TRIES = 5
+_MARGIN = 0.98  # of the room that another try gets, so that it need not be the last but one
 _HIDDEN_LINE = re.compile(r"<!--\s*(?:skillgym-action|run)\b")
 
 
-class Hidden(TypedDict, total=False):
-    """What the hidden lines of a comment say. ``run_key`` is ``<run id>/<attempt>``."""
+class HiddenLines(TypedDict, total=False):
+    """Values of the hidden lines of a comment. ``run_key`` is ``<run id>/<attempt>``."""
 
     comment_id: str
     run_key: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Live:
-    """What the comment says before there is a report, escaped; ``spent`` and ``run`` may be empty."""
+class RunProgress:
+    """A run that has no report yet: ``done`` of ``total`` executions, ``spent`` as text, ``run``: the run's address.
+
+    ``ended``: there will be no report.
+    """
+
+    done: int = 0
+    total: int = 0
+    spent: str = ""
+    run: str | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunningView:
+    """What the template of a run without a report gets, escaped; ``spent`` and ``run`` may be empty."""
 
     title: Markup
     spent: Markup
@@ -49,51 +63,51 @@ class Live:
 
 
 class Templates(Protocol):
-    """Report templates of the user's, which come before the packaged ones, and are rendered elsewhere."""
+    """Report templates of the user, which replace packaged ones and are rendered by another process."""
 
     def replaces(self, name: str) -> bool:
-        """Whether one of them takes part in the report that the packaged template of this name makes."""
+        """Whether one of them takes part in rendering the packaged template of this name."""
         ...
 
     def rendered(self, name: str, view: object) -> str:
-        """The text that the template of this name makes of a view. Raises ConfigError."""
+        """Return the text that the template of this name makes of a view. Raises ConfigError."""
         ...
 
 
 def summary(report: RunReport, *, templates: Templates | None = None) -> Iterator[str]:
-    """The job summary. Raises ConfigError for ``templates`` that do not work."""
-    yield _report(report, "summary.md.j2", templates, SUMMARY, size_in_bytes)
+    """Yield the job summary. Raises ConfigError for ``templates`` that do not work."""
+    yield _report(report, "summary.md.j2", templates, MAX_SUMMARY_BYTES, size_in_bytes)
 
 
 def comment(
-    report: RunReport, *, templates: Templates | None = None, limit: int = COMMENT, **hidden: Unpack[Hidden]
+    run: RunReport | RunProgress,
+    *,
+    templates: Templates | None = None,
+    limit: int = COMMENT_CHARACTERS[0],
+    **hidden: Unpack[HiddenLines],
 ) -> Iterator[str]:
-    """The comment in at most ``limit`` characters, below hidden lines by which a run finds it. Raises ConfigError."""
+    """Yield the comment on a run, whether it goes on or has its report, below the hidden lines that identify it.
+
+    A report is made to fit into ``limit`` characters. Raises ConfigError for ``templates`` that do not work.
+    """
     first = _first_lines(**hidden)
-    yield first + _report(report, "comment.md.j2", templates, limit - len(first), len)
+    if isinstance(run, RunProgress):
+        yield first + _rendered("running.md.j2", _running_view(run), templates)
+    else:
+        yield first + _report(run, "comment.md.j2", templates, limit - len(first), len)
 
 
-def running(
-    *, done: int, total: int, spent: str, run: str | None, templates: Templates | None = None, **hidden: Unpack[Hidden]
-) -> str:
-    """The comment while the run goes on. ``spent`` is a phrase, ``run`` an address. Raises ConfigError."""
-    title = ours(f"⏳ Running: {done:,} of {total:,}")
-    return _first_lines(**hidden) + _live(title, inline(spent), run, templates)
-
-
-def unfinished(*, run: str | None, templates: Templates | None = None, **hidden: Unpack[Hidden]) -> str:
-    """The comment of a run that ended without a report. Raises ConfigError."""
-    title = ours("⚠️ Inconclusive: the run ended before its report")
-    return _first_lines(**hidden) + _live(title, NOTHING, run, templates)
-
-
-def _live(title: Markup, spent: Markup, run: str | None, templates: Templates | None) -> str:
-    live = Live(title=title, spent=spent, run=linked(ours(ALL_DETAILS), run) if run else NOTHING)
-    return _rendered("running.md.j2", live, templates)
+def _running_view(run: RunProgress) -> RunningView:
+    title = f"⏳ Running: {run.done:,} of {run.total:,}"
+    if run.ended:
+        title = "⚠️ Inconclusive: the run ended before its report"
+    return RunningView(
+        title=markup(title), spent=inline(run.spent), run=linked(markup(ALL_DETAILS), run.run) if run.run else NOTHING
+    )
 
 
 def marker(comment_id: str) -> str:
-    """The hidden line of the comment with this id."""
+    """Return the hidden line by which the comment with this id is found."""
     return f"<!-- skillgym-action:{re.sub(r'[^A-Za-z0-9_.]+', '-', comment_id)[:100]} -->"
 
 
@@ -105,26 +119,17 @@ def _first_lines(*, comment_id: str = "default", run_key: str | None = None) -> 
     return f"{marker(comment_id)}\n<!-- run: {run_key} -->\n"
 
 
-class _Compiled(FileSystemBytecodeCache):
-    """Our templates are compiled once, beside Python's own compiled files; every time where those cannot be written."""
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep what was compiled."""
-        with suppress(OSError):
-            super().dump_bytecode(bucket)
-
-
-@cache  # both reports are made of the same templates; to compile them takes longer than all the rest
+@cache  # summary and comment use the same templates, which are compiled once
 def environment() -> Environment:
-    """Where packaged report templates are rendered: nothing unescaped, nothing undefined. ``packaged/`` names them too.
+    """Return the environment of the packaged report templates, which can also be named with ``packaged/``.
 
-    Users' own are rendered by another process, with the same settings.
+    Unescaped text is escaped, undefined values are errors. User templates are rendered by another process with the same
+    settings: see ``user_templates/render_program.py``.
     """
     packaged = FileSystemLoader(PACKAGED)
     return Environment(
         loader=ChoiceLoader([packaged, PrefixLoader({"packaged": packaged})]),
         undefined=StrictUndefined,
-        bytecode_cache=_Compiled(str(Path(__file__).parent / "__pycache__")),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -135,9 +140,9 @@ def _report(
     report: RunReport, name: str, templates: Templates | None, limit: int, measure: Callable[[str], int]
 ) -> str:
     """The rendered template, in at most ``limit`` as ``measure`` counts."""
-    figures = Figures.of(report)
+    figures = ReportTotals.of(report)
     text = fitted(
-        lambda room: _rendered(name, view_of(figures, Room(room, measure)), templates),
+        lambda budget: _rendered(name, view_of(figures, RowBudget(budget, measure)), templates),
         lambda: _rendered(name, verdict_of(figures), templates),
         limit,
         measure,
@@ -147,13 +152,36 @@ def _report(
     return text
 
 
-def _rendered(name: str, view: View | Live, templates: Templates | None) -> str:
+def size_in_bytes(text: str) -> int:
+    """The size of ``text`` as UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def fitted(render: Callable[[int], str], verdict: Callable[[], str], limit: int, measure: Callable[[str], int]) -> str:
+    """Return what ``render`` makes of the largest budget for rows with which its size is at most ``limit``.
+
+    ``measure`` returns sizes. If even a report without rows is too large, returns ``verdict()``, of any size.
+    """
+    bare = render(0)
+    budget = spare = limit - (size := measure(bare))
+    for _ in range(_TRIES):
+        if budget <= 0:
+            break
+        text = render(budget)
+        if (taken := measure(text)) <= limit:
+            return text
+        # A template may show a row twice: what counts is what it made of the last room.
+        budget = min(budget - 1, int(budget * spare / (taken - size) * _MARGIN))
+    return bare if size <= limit else verdict()
+
+
+def _rendered(name: str, view: View | RunningView, templates: Templates | None) -> str:
     if templates and templates.replaces(name):
         text = templates.rendered(name, view)
     else:
         text = environment().get_template(name).render(view=view)
     text = text.strip() + "\n"
     if _HIDDEN_LINE.search(text):
-        message = f"{name}: the hidden lines that tell comments apart are written by the program alone"
+        message = f"{name}: the hidden lines that identify comments are written by the program alone"
         raise ConfigError.of(Problem(message=message, remedy="take them out of the report template"))
     return text

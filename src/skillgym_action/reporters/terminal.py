@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_TERMINAL_MESSAGE_CHARS
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import (
     RED,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport, SuitesFrom
 
-MESSAGE = 600  # characters
 SIGNS = {
     Status.PASSED: ("✓", "32"),
     Status.FAILED: ("✗", "31"),
@@ -70,10 +70,10 @@ def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
     yield _verdict_line(report, color=color)
 
 
-def _suites_from(told: SuitesFrom) -> Iterator[str]:
-    commit = f" ({terminal_line(told.commit[:12])})" if told.commit else ""
-    yield f"note suites and configuration are those in {terminal_line(told.folder)}{commit}\n"
-    for sentence, paths in suites_from(told):
+def _suites_from(origin: SuitesFrom) -> Iterator[str]:
+    commit = f" ({terminal_line(origin.commit[:12])})" if origin.commit else ""
+    yield f"note suites and configuration are those in {terminal_line(origin.folder)}{commit}\n"
+    for sentence, paths in suites_from(origin):
         named = f"{counted(len(paths), 'suite')} {sentence}: {terminal_line(listed(paths))}" if paths else sentence
         yield f"note {named}\n"
     yield "\n"
@@ -86,7 +86,7 @@ def _red(result: Result, *, color: bool) -> Iterator[str]:
     yield f"{_styled(title, shade, color=color)}: {terminal_line(reason.label)}\n"
     if reason.assertion:
         yield f"    {terminal_line(reason.assertion)}\n"
-    for line in clipped(reason.message, MESSAGE).splitlines():
+    for line in clipped(reason.message, MAX_TERMINAL_MESSAGE_CHARS).splitlines():
         yield f"    {terminal_line(line)}\n"
     where = [terminal_line(str(reason.location))]
     if result.directory:

@@ -1,4 +1,4 @@
-"""What all reporters say in the same words: numbers, places, causes, the verdict. Nothing here is escaped yet."""
+"""Texts that all reporters share: numbers, locations, causes, the verdict. Nothing is escaped yet."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ CHANGES: dict[SuiteChange, str] = {
     "unidentified": "has no digest in the results",
     "not-compared": "was compared with nothing",
 }
-LEAKED = "make a new one: whatever the session reached may have seen it"
+LEAKED = "revoke it and create a new one: any service that the session reached may have seen it"
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
-_NOUNS = {
+NOUNS = {
     Status.PASSED: ("passed", "passed"),
     Status.FAILED: ("failed", "failed"),
     Status.EXPECTED_FAILED: ("failed as expected", "failed as expected"),
@@ -38,23 +38,23 @@ _NOUNS = {
 
 
 def listed(words: Sequence[str]) -> str:
-    """The first few words, and how many more there are."""
+    """Return the first few words, and how many more there are."""
     rest = len(words) - NAMED
     return ", ".join(words[:NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def suites_from(told: SuitesFrom) -> Iterator[tuple[str, tuple[str, ...]]]:
+def suites_from(origin: SuitesFrom) -> Iterator[tuple[str, tuple[str, ...]]]:
     """How suites and configuration of a run differ from the checkout's: sentences, each with the paths it is about.
 
     "There" is the folder that they are from.
     """
-    if told.added:
-        yield "not there, hence not run", told.added
-    if told.changed:
-        yield "changed by this commit, run as they are there", told.changed
-    if told.removed:
-        yield "not in the checkout, run as they are there", told.removed
-    if told.configuration_differs:
+    if origin.added:
+        yield "not there, hence not run", origin.added
+    if origin.changed:
+        yield "changed by this commit, run as they are there", origin.changed
+    if origin.removed:
+        yield "not in the checkout, run as they are there", origin.removed
+    if origin.configuration_differs:
         yield "the configuration of the checkout is another one, and the one there counts", ()
 
 
@@ -71,7 +71,7 @@ def changed_suites(report: RunReport) -> str | None:
 
 
 def money(usd: float | None, *, complete: bool = True) -> str:
-    """US dollars. What is not known is never shown as nothing: ``unknown``, or ``≥`` the known part."""
+    """US dollars. An unknown cost is not treated as zero: ``unknown``, or ``≥`` the known part."""
     if usd is None:
         return "—" if complete else "unknown"
     if 0 < usd < 0.0001:  # noqa: PLR2004
@@ -152,12 +152,23 @@ def cause(result: Result) -> Cause:
     )
 
 
+def explanation(result: Result) -> str:
+    """Return the message of the cause, its location, and all assertions that do not hold, with their evidence."""
+    reason = cause(result)
+    lines = [reason.message, f"at {reason.location}"]
+    for outcome in result.judgement.outcomes:
+        if outcome.passed is not True:
+            lines += ["", f"{outcome.assertion}: {outcome.explanation}"]
+            lines += [outcome.evidence] if outcome.evidence else []
+    return "\n".join(lines)
+
+
 def _label(judgement: Judgement) -> str:
     """The class of the failure; the score that was too low in place of the general one."""
     label = judgement.failure_class.label if judgement.failure_class else judgement.status
-    if judgement.status not in (Status.FAILED, Status.EXPECTED_FAILED) or not (told := score(judgement)):
+    if judgement.status not in (Status.FAILED, Status.EXPECTED_FAILED) or not (scored := score(judgement)):
         return label
-    return told if judgement.failure_class == ASSERTION_FAILURE else f"{label}, {told}"
+    return scored if judgement.failure_class == ASSERTION_FAILURE else f"{label}, {scored}"
 
 
 def score(judgement: Judgement) -> str:
@@ -202,7 +213,7 @@ def retries(result: Result) -> int:
 def tallied(totals: Totals) -> list[tuple[Status, str]]:
     """``2 failed``, ``37 passed``, ``1 could not be judged``: what is red first, no zeros."""
     order = (*RED, Status.PASSED, Status.EXPECTED_FAILED, Status.SKIPPED)
-    return [(status, counted(totals.counts[status], *_NOUNS[status])) for status in order if totals.counts[status]]
+    return [(status, counted(totals.counts[status], *NOUNS[status])) for status in order if totals.counts[status]]
 
 
 def tally(totals: Totals) -> str:

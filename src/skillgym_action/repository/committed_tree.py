@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
 
 CHUNK = 1024 * 1024
 # In a partial clone git fetches missing objects, with a program that the configuration names. GIT_NO_LAZY_FETCH stops
@@ -50,7 +50,7 @@ class MissingObjectError(OSError):
 class CommittedTree:
     """A commit of the repository that is checked out in ``root``."""
 
-    def __init__(self, root: Path, processes: Processes, commit: str) -> None:
+    def __init__(self, root: Path, processes: ProcessLauncher, commit: str) -> None:
         """``commit``: the full id."""
         self._root, self._processes, self._commit = root, processes, commit
 

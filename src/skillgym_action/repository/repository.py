@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.repository.checkout import Checkout
 from skillgym_action.repository.walk import GIT, REGULAR_FILE, PathRefusedError
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
 
 # Neither searched for suites nor copied, also if git does not ignore them.
 SKIPPED_FOLDERS = frozenset(
@@ -49,7 +50,7 @@ def repository_root(start: Path) -> Path:
 class Repository:
     """A git checkout, or a folder without git."""
 
-    def __init__(self, root: Path, processes: Processes, checkout: Checkout | None = None) -> None:
+    def __init__(self, root: Path, processes: ProcessLauncher, checkout: Checkout | None = None) -> None:
         """``root`` is absolute; ``checkout`` is the same folder, if it is open already."""
         self.root = root
         self.checkout = checkout or Checkout(root)
@@ -139,7 +140,7 @@ class Repository:
                 elif stat.S_ISREG(mode):
                     _copy_file(folder, name, target / name)
                 elif stat.S_ISDIR(mode):
-                    inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+                    inner = os.open(name, FOLDER_FLAGS, dir_fd=folder)
                     try:
                         (target / name).mkdir()
                         below = (one for one in os.listdir(inner) if one != GIT)

@@ -155,8 +155,7 @@ class SessionAssertionContext(SuiteClassifier):
         if judge is None:
             return None
         self._begin()
-        with self._services.processes.turns.waiting():
-            answer = judge.ask(question)
+        answer = judge.ask(question)
         both = (self.cost_usd, answer.cost_usd)
         self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
         path = self._folder / f"judge-{next(self._questions)}.json"

@@ -7,9 +7,10 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.documents import read_document, told_document, validated
+from skillgym_action.documents.documents import program_document, read_document, validated
 from skillgym_action.documents.located_values import key_path_text
-from skillgym_action.documents.user_files import LARGEST_CONFIG, PLAIN_DIRECTORY, PLAIN_PATH, read_bytes, read_text
+from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_PATH, read_bytes, read_text
+from skillgym_action.limits import MAX_CONFIGURATION_BYTES
 from skillgym_action.model.errors import ConfigError, Location, Problem, UsageError
 from skillgym_action.repository.suite_source import checkout_as_source, normalized
 from skillgym_action.settings.configuration_sections import ConfigFile
@@ -45,8 +46,8 @@ class Config:
     def with_runners(self, text: str) -> Config:
         """This configuration with the runners of an action input: YAML as under ``runners:`` of the file."""
         inner = read_document(text, path="input runners", kind="yaml", error=ConfigError)
-        reading = replace(inner.reading, offset=lambda key_path: inner.reading.offset(key_path[1:]))
-        whole = replace(inner, value={"runners": inner.value}, reading=reading)
+        located = replace(inner.located, offset=lambda key_path: inner.located.offset(key_path[1:]))
+        whole = replace(inner, value={"runners": inner.value}, located=located)
         runners = _validated(whole).runners
         return replace(self, file=self.file.model_copy(update={"runners": runners}))
 
@@ -79,11 +80,11 @@ def read_config(
     kind = KINDS.get(path.suffix.lower())
     opener = checkout.opener(path) if checkout else None
     if kind:
-        text = read_text(path, path=shown, error=ConfigError, largest=LARGEST_CONFIG, opener=opener)
+        text = read_text(path, path=shown, error=ConfigError, largest=MAX_CONFIGURATION_BYTES, opener=opener)
         document = read_document(text, path=shown, kind=kind, error=ConfigError)
     elif run and path.suffix.lower() in PROGRAMS:
-        read_bytes(path, path=shown, error=ConfigError, largest=LARGEST_CONFIG, opener=opener)
-        document = told_document(run(path), path=shown)
+        read_bytes(path, path=shown, error=ConfigError, largest=MAX_CONFIGURATION_BYTES, opener=opener)
+        document = program_document(run(path), path=shown)
     else:
         problem = Problem(
             message=f"configuration in {path.suffix or 'a file without an ending'} cannot be read",
@@ -208,7 +209,9 @@ def _content(file: Path | None, checkout: Checkout) -> bytes | None:
     if file is None:
         return None
     try:
-        return read_bytes(file, path=file.name, error=ConfigError, largest=LARGEST_CONFIG, opener=checkout.opener(file))
+        return read_bytes(
+            file, path=file.name, error=ConfigError, largest=MAX_CONFIGURATION_BYTES, opener=checkout.opener(file)
+        )
     except ConfigError:
         return None
 

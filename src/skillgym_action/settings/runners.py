@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.filesystem.globs import matches
 from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
@@ -19,7 +19,7 @@ from skillgym_action.text.redaction import is_secret_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from skillgym_action.agents import Listing
+    from skillgym_action.agents import AgentInfo
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.configuration_sections import AgentSection
     from skillgym_action.settings.context import LaunchContext
@@ -35,7 +35,7 @@ def selected_runners(config: Config, selectors: Iterable[str], environment: Mapp
     wanted = tuple(selectors) or tuple(configured)
     runners: dict[str, Runner] = {}
     for selector in wanted:
-        ids = [name for name in configured if fnmatchcase(name, selector)] if selectors else [selector]
+        ids = [name for name in configured if name == selector or matches(name, selector)] if selectors else [selector]
         for name in ids:
             runners.setdefault(name, _configured(name, configured[name].agent, config.folder, environment))
         if not ids and is_agent(selector):
@@ -84,7 +84,7 @@ def secrets_of(runners: Iterable[Runner]) -> tuple[str, ...]:
     return tuple(value for name, value in env if is_secret_name(name))
 
 
-def _keys(listing: Listing, environment: Mapping[str, str]) -> dict[str, str]:
+def _keys(listing: AgentInfo, environment: Mapping[str, str]) -> dict[str, str]:
     return {name: environment[name] for name in listing.keys if environment.get(name)}
 
 

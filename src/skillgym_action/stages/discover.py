@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from skillgym_action.filesystem.globs import is_pattern, matches_path_or_folder
 from skillgym_action.formats import format_named
 from skillgym_action.limits import SUITE_HEAD_BYTES
 from skillgym_action.model.errors import UsageError
@@ -30,6 +30,7 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
     """The suite files below ``options.paths``, sorted, without doubles. Raises UsageError for a path not there."""
     wanted = [path for path in options.paths if not path.startswith("!")]
     unwanted = [path.removeprefix("!") for path in options.paths if path.startswith("!")]
+    excluded = [_relative(repository, repository.checkout.under_root(cwd / path)) for path in unwanted]
     found: dict[str, FoundSuite] = {}
     for path in wanted or [os.fspath(repository.root if not options.paths else cwd)]:
         try:
@@ -44,7 +45,8 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
             ) from error
     if options.without:
         found = {path: suite for path, suite in found.items() if not suite.file.is_relative_to(options.without)}
-    return tuple(found[path] for path in sorted(found) if not any(_matches(path, pattern) for pattern in unwanted))
+    left_out = {path for path in found if any(path == one or matches_path_or_folder(path, one) for one in excluded)}
+    return tuple(found[path] for path in sorted(found.keys() - left_out))
 
 
 def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOptions) -> Iterator[FoundSuite]:
@@ -53,10 +55,10 @@ def _below(repository: Repository, cwd: Path, path: str, options: DiscoverOption
         yield from _searched(repository, repository.files(_folder(repository, path, target)), options)
     elif os.path.lexists(target):
         yield _named(repository, target, options)
-    elif any(sign in path for sign in "*?["):
+    elif is_pattern(path):
         pattern = _relative(repository, target)
         yield from _searched(
-            repository, (p for p in repository.files(repository.root) if _matches(p, pattern)), options
+            repository, (p for p in repository.files(repository.root) if matches_path_or_folder(p, pattern)), options
         )
     else:
         raise UsageError(
@@ -122,9 +124,3 @@ def _relative(repository: Repository, target: Path) -> str:
     return (
         target.relative_to(repository.root).as_posix() if target.is_relative_to(repository.root) else target.as_posix()
     )
-
-
-def _matches(path: str, pattern: str) -> bool:
-    """Shell patterns over the whole path; a folder's name matches what is below it."""
-    pattern = pattern.removeprefix("./").rstrip("/")
-    return fnmatch(path, pattern) or fnmatch(path, pattern + "/*") or fnmatch(path, pattern.replace("**/", ""))

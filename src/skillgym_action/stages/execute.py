@@ -123,8 +123,7 @@ class _Line:
             if unstarted:
                 result = _hidden(self.services, unstarted)
             else:
-                with self.services.processes.turns.working():
-                    result = self._executed(execution, list(held))
+                result = self._executed(execution, list(held))
                 if held:  # before the run was resumed, secrets may have been others
                     result = _hidden(self.services, result)
             before[execution.case.id] = result
@@ -183,8 +182,7 @@ class _Line:
         if not self.services.cancelled and (refusal := self._refusal(execution)):
             return last.judgement if is_retry else refusal
         if last.trouble and is_retry and len(held) > before:
-            with self.services.processes.turns.waiting():
-                self.services.clock.pause(_wait(last.trouble, count_troubled(held)), self.services.cancelled)
+            self.services.clock.pause(_wait(last.trouble, count_troubled(held)), self.services.cancelled)
         return CANCELLED_JUDGEMENT if self.services.cancelled else None
 
     def _session(self, execution: Execution, place: tuple[int, int]) -> SessionResult:

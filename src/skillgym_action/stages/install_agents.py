@@ -43,7 +43,7 @@ def _equipped(services: Services, runner: Runner, find: Find) -> Runner:
     agent, listing = runner.agent, AGENTS[runner.agent.type]
     if agent.command or not listing.package or not listing.executable:
         return runner
-    if not agent.version and services.installs.on_path(listing.executable, agent.env.get("PATH")):
+    if not agent.version and services.installs.find_program(listing.executable, agent.env.get("PATH")):
         return runner
     found = find(agent.type, agent.version)
     if isinstance(found, Trouble):
@@ -53,7 +53,7 @@ def _equipped(services: Services, runner: Runner, find: Find) -> Runner:
 
 def _program(services: Services, agent: str, version: str | None, *, install: bool) -> Path:
     """Raises InstallError."""
-    if there := services.installs.there(agent, version):
+    if there := services.installs.installed_program(agent, version):
         return there
     if not install:
         missing = f"version {version} is not installed" if version else f"{AGENTS[agent].executable} is not on PATH"

@@ -8,9 +8,9 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.user_files import LARGEST_PYTHON, LARGEST_SCRIPT, decoded, read_bytes, resolved
+from skillgym_action.documents.user_files import decoded, read_bytes, resolved
 from skillgym_action.formats import format_named
-from skillgym_action.limits import MAX_SUITE_PROGRAMS_AT_ONCE
+from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
 from skillgym_action.model.errors import Location, SuiteError
 from skillgym_action.model.suite import Invalid, Suite, WorkspaceSpec
 from skillgym_action.settings.runners import usable
@@ -78,7 +78,7 @@ class SuiteFileAccess:
 
     def program(self) -> dict[str, object]:
         """The cases of a suite program, as data."""
-        largest = LARGEST_PYTHON if self.file.suffix.lower() == ".py" else LARGEST_SCRIPT
+        largest = MAX_PYTHON_SUITE_BYTES if self.file.suffix.lower() == ".py" else MAX_SCRIPT_SUITE_BYTES
         read_bytes(self.file, path=self.path, error=SuiteError, largest=largest, opener=self.opener)
         return self.hosts.load(self.file)
 

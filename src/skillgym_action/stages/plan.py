@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_PATTERN_CHARACTERS
+from skillgym_action.filesystem.globs import matches
 from skillgym_action.model.dependencies import dependency_groups
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
 from skillgym_action.model.suite import Case, Invalid
@@ -83,12 +82,12 @@ def _selected(case_id: str, tags: tuple[str, ...], options: PlanOptions) -> bool
     """Tags are alternatives. ``*`` stands for a suite that could not be read: no filter hides it."""
     if options.cases and case_id != "*" and not _any(case_id, options.cases):
         return False
-    return not options.tags or bool(set(tags) & set(options.tags)) or case_id == "*"
+    return not options.tags or any(_any(tag, options.tags) for tag in tags) or case_id == "*"
 
 
 def _any(name: str, patterns: tuple[str, ...]) -> bool:
-    """Suites write patterns, too, and a pattern takes time that grows with its length."""
-    return any(name == one or (len(one) <= MAX_PATTERN_CHARACTERS and fnmatchcase(name, one)) for one in patterns)
+    """Whether one of the patterns stands for the name. A name with ``[`` in it stands for itself, too."""
+    return any(name == one or matches(name, one) for one in patterns)
 
 
 def _execution(index: int, suite: Suite, case: Case, runner: Runner, options: PlanOptions) -> Execution:

@@ -12,7 +12,7 @@ from skillgym_action.model.result import SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.sessions.hooks import workspace_spec
-from skillgym_action.storage.journal import Journal, Spent
+from skillgym_action.storage.journal import Journal, SessionCosts
 from skillgym_action.storage.journal_lines import read
 from skillgym_action.storage.results_file import restored_result
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Execution, Plan
     from skillgym_action.services import Services
-    from skillgym_action.storage.journal import Beginning
-    from skillgym_action.storage.journal_lines import Began, Held, Key, Told
+    from skillgym_action.storage.journal import JournalHead
+    from skillgym_action.storage.journal_lines import JournalContents, JournalHeadEntry, Key, SessionEntry
 
 
-def resume(services: Services, plan: Plan, journal: Journal, now: Beginning) -> Journal:
+def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead) -> Journal:
     """``journal`` with what was done before; where nothing was, the run begins ``now``.
 
     Raises UsageError for a file that is no journal of ours.
@@ -58,7 +58,7 @@ def resume(services: Services, plan: Plan, journal: Journal, now: Beginning) -> 
     )
 
 
-def _finished(sessions: Iterable[Held]) -> Iterator[Held]:
+def _finished(sessions: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
     """Those of an execution that need not be held again, each of which follows the one before."""
     follower = 1, 1
     for one in sessions:
@@ -69,7 +69,7 @@ def _finished(sessions: Iterable[Held]) -> Iterator[Held]:
         follower = (repetition + 1, 1) if one.result.status in GREEN else (repetition, number + 1)
 
 
-def _attempted(execution: Execution, told: Held) -> SessionResult:
+def _attempted(execution: Execution, told: SessionEntry) -> SessionResult:
     """What the suite says of the case is told by the suite, as it is today."""
     case = execution.case
     result = restored_result(told.result, execution.index, execution.suite, execution.runner)
@@ -88,18 +88,18 @@ def _attempted(execution: Execution, told: Held) -> SessionResult:
     )
 
 
-def _spent(one: Held) -> Spent:
+def _spent(one: SessionEntry) -> SessionCosts:
     """Nobody knows what sessions cost that were interrupted; most of those have no line at all, hence no say."""
     costs = one.agent_usd, one.judge_usd
     if one.result.status is Status.SKIPPED:
         costs = one.agent_usd or 0.0, one.judge_usd or 0.0
-    return Spent(suite=one.suite, runner=one.result.runner_id or "", costs=costs)
+    return SessionCosts(suite=one.suite, runner=one.result.runner_id or "", costs=costs)
 
 
 # --- what people should know ------------------------------------------------------------------------
 
 
-def _differences(before: Began, now: Beginning) -> Iterator[Problem]:
+def _differences(before: JournalHeadEntry, now: JournalHead) -> Iterator[Problem]:
     if before.tool.version != now.version:
         version = before.tool.version[:MAX_QUOTED_VERSION_CHARS]
         yield Problem(message=f"the run began with skillgym-action {version}, and goes on with {now.version}")
@@ -121,7 +121,7 @@ def _given(value: float | None) -> str:
     return "not given" if value is None else f"{value:g}"
 
 
-def _left_out(found: Told, plan: Plan, digests: set[str]) -> Iterator[Problem]:
+def _left_out(found: JournalContents, plan: Plan, digests: set[str]) -> Iterator[Problem]:
     """Sessions of executions that are others now, or are not asked for."""
     today = {(one.suite.path, one.case.id, one.runner.id) for one in plan.executions}
     gone = [key for key, sessions in found.sessions.items() if sessions[-1].digest not in digests]
@@ -143,7 +143,7 @@ def _gone(plan: Plan, sessions: Mapping[int, tuple[SessionResult, ...]]) -> Iter
 
 
 def _again(
-    found: Told, plan: Plan, digests: Mapping[int, str], sessions: Mapping[int, tuple[SessionResult, ...]]
+    found: JournalContents, plan: Plan, digests: Mapping[int, str], sessions: Mapping[int, tuple[SessionResult, ...]]
 ) -> Iterator[Problem]:
     """Sessions whose commands, graders or checks ran more than once, or will: the run was interrupted meanwhile."""
     notes = []

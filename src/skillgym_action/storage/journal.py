@@ -1,7 +1,7 @@
-"""The journal: what a run writes down while it goes on, so that one that was killed can be resumed.
+"""The journal: a file that a run writes while it goes on, so that it can be resumed after it was killed.
 
-A line tells how the run began; then comes a line for each session that has ended, as results tell of it. Before it
-stand lines that say that the session was started, and that its judging had effects of its own.
+The first line has the settings of the run. Then each session has up to three lines: it was started, its judging began
+to run commands, and its result, as ``results.json`` has it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Beginning:
+class JournalHead:
     """How a run began. ``settings``: what finished sessions and missing ones should have in common."""
 
     began: datetime
@@ -50,8 +50,8 @@ class Beginning:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Spent:
-    """What sessions on a runner of a suite cost, agent and judge each; None: nobody knows."""
+class SessionCosts:
+    """What sessions on a runner of a suite cost, agent and judge each; None: unknown."""
 
     suite: str
     runner: str
@@ -69,21 +69,21 @@ class Journal:
     began: datetime
     digests: Mapping[int, str]
     sessions: Mapping[int, tuple[SessionResult, ...]] = field(default_factory=dict)
-    spent: tuple[Spent, ...] = ()
+    spent: tuple[SessionCosts, ...] = ()
     warnings: tuple[Problem, ...] = ()
 
 
 def digest(execution: Execution, root: Path) -> str:
-    """Tells whether a session is still one of the execution: its suite, prompt, agent and model are as they were.
+    """Return the identity of an execution: its sessions count only while suite, prompt, agent and model stay the same.
 
     Limits, keys and the place of the repository, ``root``, have no part in it.
     """
     agent = replace(execution.runner.agent, budget=None, timeout=None)  # its repr has no keys
-    told = (
+    identity = (
         (execution.suite.path, execution.suite.digest, execution.case.id, execution.case.prompt),
         (execution.runner.id, agent, execution.model, execution.directory),
     )
-    text = repr(told).replace(repr(f"{root}/")[1:-1], "")
+    text = repr(identity).replace(repr(f"{root}/")[1:-1], "")
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -97,8 +97,8 @@ def event_line(event: Literal["started", "judging"], digest: str, place: tuple[i
 
 
 def session_line(digest: str, attempted: SessionResult) -> str:
-    """The line of a session that has ended. The prompt is the suite's to tell."""
-    told = result_row(replace(attempted.result, prompt=None))
+    """The line of a session that has ended. Without the prompt, which the suite has."""
+    row = result_row(replace(attempted.result, prompt=None))
     trouble = {"trouble": to_json(attempted.trouble)} if attempted.trouble else {}
     costs = {"agentUsd": attempted.agent_cost.usd, "judgeUsd": attempted.judgement.cost_usd}
-    return json_line({"digest": digest, "suite": attempted.result.suite.path, **costs, **trouble, "result": told})
+    return json_line({"digest": digest, "suite": attempted.result.suite.path, **costs, **trouble, "result": row})

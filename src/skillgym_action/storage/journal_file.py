@@ -1,4 +1,4 @@
-"""The journal door: lines that are whole or not there, and that outlive whoever is killed while writing them."""
+"""The journal file: each line is written at once and as a whole, also when the process is killed while it writes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_JOURNAL_LINE_BYTES
 from skillgym_action.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,12 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JOURNAL = "journal.jsonl"
-LONGEST = 64 * 1024 * 1024  # bytes of a line
 CHUNK = 64 * 1024
 
 
 class JournalFile:
-    """One run's journal. While it is open, nobody else can open it; whoever is killed leaves it free."""
+    """The journal of one run. While it is open no other process can open it; the lock ends with the process."""
 
     def __init__(self, path: Path, folder: int | None = None) -> None:
         """Make the file where it is not. Raises UsageError while another run has it open, OSError.
@@ -76,14 +76,14 @@ class JournalFile:
         """All lines with their ends, which what was torn off has not; of one that no run writes, the beginning."""
         with os.fdopen(os.dup(self._file), "rb") as file:
             file.seek(0)
-            while line := file.readline(LONGEST):
-                whole = line.endswith(b"\n") or len(line) < LONGEST
+            while line := file.readline(MAX_JOURNAL_LINE_BYTES):
+                whole = line.endswith(b"\n") or len(line) < MAX_JOURNAL_LINE_BYTES
                 yield line if whole else line + b"\n"
-                while not whole and (rest := file.readline(LONGEST)):
+                while not whole and (rest := file.readline(MAX_JOURNAL_LINE_BYTES)):
                     whole = rest.endswith(b"\n")
 
-    def mend(self) -> None:
-        """Remove what is torn off at the end, so that the next line begins where one does. Raises OSError."""
+    def remove_incomplete_line(self) -> None:
+        """Remove an incomplete last line, so that the next one begins on its own line. Raises OSError."""
         place = os.fstat(self._file).st_size
         while place:
             size = min(place, CHUNK)

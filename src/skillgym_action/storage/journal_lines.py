@@ -1,4 +1,4 @@
-"""The lines of a journal, validated: it may come from anybody. What is no line of one costs its own session only."""
+"""The lines of a journal, validated, as it may come from an untrusted run. A wrong line costs only its own session."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, ValidationError
 
+from skillgym_action.limits import MAX_SHOWN_JOURNAL_PROBLEMS
 from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
 from skillgym_action.storage.journal_file import JOURNAL
-from skillgym_action.storage.mapping import Entry
+from skillgym_action.storage.mapping import MappedModel
 from skillgym_action.storage.results_schema import COMMIT, DIGEST, Id, Path, ResultEntry, Text, Time, ToolEntry, Usd
-from skillgym_action.storage.stored_runs import in_our_words
+from skillgym_action.storage.stored_runs import plain_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SHOWN = 5  # of the lines that are none
-ITS_SESSION = "the session it tells of is held again"
+RUN_AGAIN = "its session is run again"
 Key = tuple[str, str, str | None]
-"""Suite, case and runner, as the journal calls them."""
-Place = tuple[str, tuple[int, int]]
+"""Path of the suite, id of the case, id of the runner."""
+SessionKey = tuple[str, tuple[int, int]]
 """A session: the digest of its execution, repetition and number."""
 EVENT = b'{"event":'
 Count = Annotated[int, Field(ge=1)]
 
 
-class Began(Entry):
+class JournalHeadEntry(MappedModel):
     """The first line: how the run began."""
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
@@ -39,7 +39,7 @@ class Began(Entry):
     settings: dict[Id, float | None]
 
 
-class Event(Entry):
+class EventEntry(MappedModel):
     """A session began, or its judging began to run commands, graders or checks."""
 
     event: Literal["started", "judging"]
@@ -48,20 +48,22 @@ class Event(Entry):
     session: Count
 
 
-class _Trouble(Entry):
+class TroubleEntry(MappedModel):
+    """Why a session could not be judged."""
+
     kind: Id
     message: Text
     retry_after: float | None = None
 
 
-class Held(Entry):
+class SessionEntry(MappedModel):
     """A session that has ended."""
 
     digest: Annotated[str, Field(pattern=DIGEST)]
     suite: Path
     agent_usd: Usd | None
     judge_usd: Usd | None
-    trouble: _Trouble | None = None
+    trouble: TroubleEntry | None = None
     result: ResultEntry
 
     @property
@@ -95,27 +97,27 @@ class Held(Entry):
 
 
 @dataclass(slots=True)
-class Told:
-    """What was read of a journal. ``sessions``: those that count, ``all``: those that cost something.
+class JournalContents:
+    """The content of a journal. ``sessions``: those that count, ``all``: also those that only count as costs.
 
     ``started`` and ``judging``: how often sessions began, and how often their commands, graders or checks did.
     """
 
-    began: Began | None = None
-    sessions: dict[Key, list[Held]] = field(default_factory=dict)
-    all: list[Held] = field(default_factory=list)
+    began: JournalHeadEntry | None = None
+    sessions: dict[Key, list[SessionEntry]] = field(default_factory=dict)
+    all: list[SessionEntry] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     unshown: int = 0
-    started: Counter[Place] = field(default_factory=Counter)
-    judging: Counter[Place] = field(default_factory=Counter)
+    started: Counter[SessionKey] = field(default_factory=Counter)
+    judging: Counter[SessionKey] = field(default_factory=Counter)
 
     @property
     def interrupted(self) -> int:
         """How many sessions began and have no line, since the tool was killed meanwhile."""
         return (self.started - Counter((one.digest, one.place) for one in self.all)).total()
 
-    def take(self, one: Held) -> None:
-        """A session in place of those that were held before and come after it, or were of something else."""
+    def take(self, one: SessionEntry) -> None:
+        """Add a session. It replaces later ones of its execution, and all if the execution has changed."""
         self.all.append(one)
         before = self.sessions.setdefault(one.key, [])
         if before and before[-1].digest != one.digest:
@@ -125,25 +127,28 @@ class Told:
         before.append(one)
 
     def warn(self, number: int, message: str) -> None:
-        """Say what is wrong with a line, for the first few."""
-        if len(self.warnings) < SHOWN:
+        """Add a warning about a line; after the first few they are only counted."""
+        if len(self.warnings) < MAX_SHOWN_JOURNAL_PROBLEMS:
             self.warnings.append(Problem(message=message, location=Location(path=JOURNAL, line=number)))
         else:
             self.unshown += 1
 
 
-def read(lines: Iterable[bytes]) -> Told:
-    """What a journal tells; what is no line of a journal is a warning. Raises UsageError for one that is not ours."""
-    found = Told()
+def read(lines: Iterable[bytes]) -> JournalContents:
+    """Return the content of a journal, with a warning for each line that is not valid.
+
+    Raises UsageError for a journal that another version or another program wrote.
+    """
+    found = JournalContents()
     for number, line in enumerate(lines, start=1):
         if not line.endswith(b"\n"):
-            found.warn(number, f"is torn off; {ITS_SESSION if found.began else 'the run begins anew'}")
+            found.warn(number, f"is torn off; {RUN_AGAIN if found.began else 'the run begins anew'}")
         elif found.began is None:
-            found.began = _began(line[:-1])
+            found.began = _head(line[:-1])
         elif line.startswith(EVENT):
             _count(found, number, line[:-1])
-        elif isinstance(one := _held(line[:-1]), str):
-            found.warn(number, f"{one}; {ITS_SESSION}")
+        elif isinstance(one := _session(line[:-1]), str):
+            found.warn(number, f"{one}; {RUN_AGAIN}")
         else:
             found.take(one)
     if found.unshown:
@@ -151,9 +156,9 @@ def read(lines: Iterable[bytes]) -> Told:
     return found
 
 
-def _count(found: Told, number: int, line: bytes) -> None:
+def _count(found: JournalContents, number: int, line: bytes) -> None:
     try:
-        one = Event.model_validate_json(line, strict=True)
+        one = EventEntry.model_validate_json(line, strict=True)
     except ValidationError as error:
         found.warn(number, f"{_mistake(error)}; the line is ignored")
         return
@@ -161,18 +166,18 @@ def _count(found: Told, number: int, line: bytes) -> None:
     counted[one.digest, (one.repetition, one.session)] += 1
 
 
-def _held(line: bytes) -> Held | str:
-    """What the line tells of, or what is wrong with it."""
+def _session(line: bytes) -> SessionEntry | str:
+    """Return the session of a line, or what is wrong with the line."""
     try:
-        one = Held.model_validate_json(line, strict=True)
+        one = SessionEntry.model_validate_json(line, strict=True)
     except ValidationError as error:
         return _mistake(error)
     return one.contradiction() or one
 
 
-def _began(line: bytes) -> Began:
+def _head(line: bytes) -> JournalHeadEntry:
     try:
-        return Began.model_validate_json(line, strict=True)
+        return JournalHeadEntry.model_validate_json(line, strict=True)
     except ValidationError as error:
         raise UsageError(
             f"{JOURNAL}:1: {_mistake(error)}",
@@ -182,5 +187,6 @@ def _began(line: bytes) -> Began:
 
 def _mistake(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
-    place, told = ".".join(map(str, first["loc"])), in_our_words(first).replace(" at line 1 column", " at column")
-    return f"{place}: {told}" if place else told
+    key_path = ".".join(map(str, first["loc"]))
+    message = plain_message(first).replace(" at line 1 column", " at column")
+    return f"{key_path}: {message}" if key_path else message

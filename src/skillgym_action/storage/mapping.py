@@ -1,7 +1,7 @@
 """Objects of a JSON file and the nouns of ``model/``: each field is declared once, and written and read by that.
 
-An ``Entry`` is a pydantic model of an object in the file. Its fields are validated by pydantic when a file is read, and
-say here where the noun has their value: in the attribute of the same name, or in what ``Source`` describes.
+A ``MappedModel`` is the pydantic model of an object in the file: it validates what is read. Each field also declares
+where the noun has its value: in the attribute of the same name, or where its ``FieldSource`` says.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PLACEHOLDER = "__class__"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
+class FieldSource:
     """Where the noun has a field's value; part of the field's annotation.
 
     ``attribute``: a path such as ``judgement.status``, by default the field's name. ``convert``: what is written in
@@ -36,7 +36,7 @@ class Source:
     always: bool = False
 
 
-class Entry(BaseModel):
+class MappedModel(BaseModel):
     """An object of the file: camelCase keys there, snake_case names here; unknown keys are refused.
 
     Fields that have a default are omitted from the file when they have that value.
@@ -54,18 +54,18 @@ class Entry(BaseModel):
         return {}
 
 
-def write(model: type[Entry], noun: object) -> dict[str, object]:
+def write(model: type[MappedModel], noun: object) -> dict[str, object]:
     """Return the object that a file has for ``noun``, keys in the order of the fields."""
     return writer(model)(noun)
 
 
-def read(model: type[Entry], entry: Entry, **more: object) -> Any:
+def read(model: type[MappedModel], entry: MappedModel, **more: object) -> Any:
     """Return the noun for ``entry``, an instance of ``model``; ``more``: attributes that are not in the file."""
     return _reader(model)(entry, more)
 
 
 @cache
-def writer(model: type[Entry]) -> Callable[[object], dict[str, object]]:
+def writer(model: type[MappedModel]) -> Callable[[object], dict[str, object]]:
     """Return ``write`` for one model. Made once, since a large run writes tens of thousands of objects."""
     fields = _fields(model)
     converted = [(field.key, field.source.convert) for field in fields if field.source.convert]
@@ -115,13 +115,13 @@ def _writer_of(
 
 
 @cache
-def _reader(model: type[Entry]) -> Callable[[Entry, Mapping[str, object]], Any]:
+def _reader(model: type[MappedModel]) -> Callable[[MappedModel, Mapping[str, object]], Any]:
     fields = [field for field in _fields(model) if field.source.read]
     paths = [field.path for field in fields]
     values_of = attrgetter(*(field.name for field in fields), _PLACEHOLDER)
     nested = [(field.path, _nested_reader(field.entry, is_list=field.is_list)) for field in fields if field.entry]
 
-    def noun_of(entry: Entry, more: Mapping[str, object]) -> Any:
+    def noun_of(entry: MappedModel, more: Mapping[str, object]) -> Any:
         found = dict(zip(paths, values_of(entry), strict=False))
         for path, convert in nested:
             if found[path] is not None:
@@ -135,7 +135,7 @@ def _reader(model: type[Entry]) -> Callable[[Entry, Mapping[str, object]], Any]:
     return noun_of
 
 
-def _nested_reader(model: type[Entry], *, is_list: bool) -> Callable[[Any], object]:
+def _nested_reader(model: type[MappedModel], *, is_list: bool) -> Callable[[Any], object]:
     noun_of = _reader(model)
     if is_list:
         return lambda entries: tuple(noun_of(entry, {}) for entry in entries)
@@ -148,17 +148,17 @@ class _Field(NamedTuple):
     name: str
     key: str
     path: str
-    source: Source
-    entry: type[Entry] | None
+    source: FieldSource
+    entry: type[MappedModel] | None
     is_list: bool
     is_omitted: bool
     default: object
 
 
-def _fields(model: type[Entry]) -> list[_Field]:
+def _fields(model: type[MappedModel]) -> list[_Field]:
     found = []
     for name, info in model.model_fields.items():
-        source = next((item for item in info.metadata if isinstance(item, Source)), Source())
+        source = next((item for item in info.metadata if isinstance(item, FieldSource)), FieldSource())
         field = _Field(
             name=name,
             key=info.alias or name,
@@ -173,8 +173,8 @@ def _fields(model: type[Entry]) -> list[_Field]:
     return found
 
 
-def _entry_in(annotation: Any) -> type[Entry] | None:
+def _entry_in(annotation: Any) -> type[MappedModel] | None:
     """Return the model in ``Model``, ``Model | None`` and ``tuple[Model, ...]``; None for other types."""
-    if isinstance(annotation, type) and issubclass(annotation, Entry):
+    if isinstance(annotation, type) and issubclass(annotation, MappedModel):
         return annotation
     return next(filter(None, map(_entry_in, get_args(annotation))), None)

@@ -60,11 +60,11 @@ def merged(parts: StoredReports, name: str) -> RunReport:
 
 
 def _suites_from(reports: list[RunReport]) -> SuitesFrom | None:
-    """What the runs tell of the folder that their suites are from, where it is the same one for all."""
-    told = [report.suites_from for report in reports]
-    if _agreed(one and (one.folder, one.commit) for one in told) is None:
+    """Return the folder that the suites of all runs are from; None if the runs differ in it."""
+    all_origins = [report.suites_from for report in reports]
+    if _agreed(one and (one.folder, one.commit) for one in all_origins) is None:
         return None
-    known = [one for one in told if one]
+    known = [one for one in all_origins if one]
     return replace(
         known[0],
         added=_united(one.added for one in known),
@@ -99,36 +99,36 @@ def _suites(reports: list[RunReport]) -> dict[str, Suite]:
 
 
 def _results(parts: StoredReports, runners: dict[str, Runner], suites: dict[str, Suite]) -> tuple[Result, ...]:
-    """Suite by suite, in each as planned. What several runs told of a case that cannot be used is told once."""
+    """Suite by suite, in each as planned. A case that cannot be used is in it once, even if several runs have it."""
     order = {path: number for number, path in enumerate(suites)}
-    told: dict[tuple[object, ...], Path] = {}
+    files: dict[tuple[object, ...], Path] = {}
     results = []
     for file, report in parts:
         own: set[tuple[object, ...]] = set()
         for result in report.results:
             suite, runner = result.suite.path, result.runner
             key: tuple[object, ...] = (suite, result.case_id, runner.id if runner else result.judgement)
-            if key in told and runner:
+            if key in files and runner:
                 raise UsageError(
-                    f"{result.case_id!r} of {suite} on {runner.id} is in {told[key]} and in {file}",
+                    f"{result.case_id!r} of {suite} on {runner.id} is in {files[key]} and in {file}",
                     remedy="name each run once; jobs that run the same cases need runners with ids of their own",
                 )
-            if key not in told:
+            if key not in files:
                 own.add(key)
                 results.append(replace(result, suite=suites[suite], runner=runners[runner.id] if runner else None))
-        told |= dict.fromkeys(own, file)
+        files |= dict.fromkeys(own, file)
     return tuple(sorted(results, key=lambda result: (order[result.suite.path], result.index)))
 
 
 def _differences(reports: list[RunReport]) -> Iterator[Problem]:
-    """What the runs should have in common, and have not."""
-    for what, told in (
+    """Yield a warning for everything that the runs should have in common and do not."""
+    for what, values in (
         ("commits", [report.commit or "none" for report in reports]),
         ("versions of skillgym-action", [report.version for report in reports]),
         ("folders of suites", [_folder(report.suites_from) for report in reports]),
     ):
-        if len(set(told)) > 1:
-            yield Problem(message=f"the runs are of different {what}: {listed(sorted(set(told)))}")
+        if len(set(values)) > 1:
+            yield Problem(message=f"the runs are of different {what}: {listed(sorted(set(values)))}")
     digests: dict[str, set[str]] = {}
     for report in reports:
         for suite in report.suites:
@@ -154,11 +154,11 @@ def _missing(reports: list[RunReport]) -> Iterator[str]:
             yield f"{'shard {} is' if len(missing) == 1 else 'shards {} are'} missing".format(listed(missing) + whose)
 
 
-def _folder(told: SuitesFrom | None) -> str:
-    """How a message calls it."""
-    if told is None:
+def _folder(origin: SuitesFrom | None) -> str:
+    """Return the folder as messages name it."""
+    if origin is None:
         return "the checkout"
-    return f"{told.folder} ({told.commit})" if told.commit else told.folder
+    return f"{origin.folder} ({origin.commit})" if origin.commit else origin.folder
 
 
 def _united(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class RedactedFiles:
-    """Rewrites files, for as long as nobody else does."""
+    """Takes secrets out of files, which no other process may write meanwhile."""
 
     def __init__(self, redactor: Redactor) -> None:
         """``redactor`` knows the secrets."""
@@ -134,7 +135,7 @@ def remove_below(root: Path, path: str) -> None:
     Links are removed, never what they lead to; what is not there is no error.
     """
     with suppress(FileNotFoundError):
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        folder = os.open(root, FOLDER_FLAGS)
         try:
             Folder(folder).remove([path])
         finally:

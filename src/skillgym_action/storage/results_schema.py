@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, FailFast, Field
 
-from skillgym_action.limits import MAX_WRITTEN_OUTPUT_CHARACTERS
+from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARS
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.findings import Finding
@@ -25,7 +25,7 @@ from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import Suite, SuiteChange
 from skillgym_action.model.verdicts import GREEN, FailureClass, Status
-from skillgym_action.storage.mapping import Entry, Source, read
+from skillgym_action.storage.mapping import FieldSource, MappedModel, read
 from skillgym_action.text.escaping import tail
 
 _PART = r"(?:[^/\x00.][^/\x00]*|\.[^/\x00.][^/\x00]*|\.\.[^/\x00]+)"  # of a path: neither . nor ..
@@ -111,31 +111,31 @@ def _error(result: Result) -> Failure | None:
 
 
 def _end_of_output(output: str) -> str:
-    return tail(output, MAX_WRITTEN_OUTPUT_CHARACTERS)
+    return tail(output, MAX_FINAL_OUTPUT_CHARS)
 
 
-def _part_of_location(name: str) -> Source:
+def _part_of_location(name: str) -> FieldSource:
     def part(problem: Problem) -> object:
         return getattr(problem.location and in_repository(problem.location), name, None)
 
-    return Source(read=False, compute=part)
+    return FieldSource(read=False, compute=part)
 
 
-def _count(status: Status) -> Source:
-    return Source(compute=lambda totals: totals.counts[status])
+def _count(status: Status) -> FieldSource:
+    return FieldSource(compute=lambda totals: totals.counts[status])
 
 
 # --- the file ---------------------------------------------------------------------------------------
 
 
-class ToolEntry(Entry):
+class ToolEntry(MappedModel):
     """The program that ran the suites."""
 
     name: Literal["skillgym-action"]
     version: Id
 
 
-class DecisionEntry(Entry):
+class DecisionEntry(MappedModel):
     """Green or red, and why in words."""
 
     passed: bool
@@ -143,7 +143,7 @@ class DecisionEntry(Entry):
     reasons: Several[Text]
 
 
-class SuitesFromEntry(Entry):
+class SuitesFromEntry(MappedModel):
     """The folder that suites and the configuration were read from, such as a checkout of the base commit.
 
     Suites of the checkout that agents worked on: ``added`` are not in the folder and were not run; of ``changed`` and
@@ -157,10 +157,10 @@ class SuitesFromEntry(Entry):
     added: Several[Path] = ()
     changed: Several[Path] = ()
     removed: Several[Path] = ()
-    configuration_differs: Annotated[bool, Source(always=True)] = False
+    configuration_differs: Annotated[bool, FieldSource(always=True)] = False
 
 
-class RunEntry(Entry):
+class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
     ``incomplete`` says what belongs to the run and is not in it.
@@ -171,7 +171,7 @@ class RunEntry(Entry):
     id: Annotated[str, Field(max_length=255, pattern=NAME)]
     status: Annotated[
         Literal["finished", "cancelled"],
-        Source(read=False, compute=lambda report: "cancelled" if report.cancelled else "finished"),
+        FieldSource(read=False, compute=lambda report: "cancelled" if report.cancelled else "finished"),
     ]
     started_at: Time
     ended_at: Time
@@ -181,23 +181,23 @@ class RunEntry(Entry):
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     incomplete: Several[Text] = ()
     suites_from: SuitesFromEntry | None = None
-    decision: Annotated[DecisionEntry | None, Source(read=False)]
+    decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
     def attributes(self) -> dict[str, object]:
         return {"cancelled": self.status == "cancelled"}
 
 
-class TokensEntry(Entry):
+class TokensEntry(MappedModel):
     """Tokens on one scale for all agents; null is unknown."""
 
-    input: Annotated[Count | None, Source(attribute="input_tokens")]
-    output: Annotated[Count | None, Source(attribute="output_tokens")]
-    reasoning: Annotated[Count | None, Source(attribute="reasoning_tokens")]
-    cache: Annotated[Count | None, Source(attribute="cache_tokens")]
-    total: Annotated[Count | None, Source(attribute="total_tokens")]
+    input: Annotated[Count | None, FieldSource(attribute="input_tokens")]
+    output: Annotated[Count | None, FieldSource(attribute="output_tokens")]
+    reasoning: Annotated[Count | None, FieldSource(attribute="reasoning_tokens")]
+    cache: Annotated[Count | None, FieldSource(attribute="cache_tokens")]
+    total: Annotated[Count | None, FieldSource(attribute="total_tokens")]
 
 
-class TotalsEntry(Entry):
+class TotalsEntry(MappedModel):
     """Sums. ``costUsd`` is the known part, ``costComplete`` whether that is all; ``passRate`` is of the judged."""
 
     executions: Count
@@ -215,23 +215,23 @@ class TotalsEntry(Entry):
     retries: Count
 
 
-class RunnerHead(Entry):
+class RunnerHead(MappedModel):
     """A configured agent. ``version`` is that of its executions."""
 
     noun: ClassVar = Runner
     parts: ClassVar = {"agent": AgentConfig}
 
     id: Id
-    agent: Annotated[Id, Source(attribute="agent.type")]
-    model: Annotated[Id | None, Source(attribute="agent.model")]
-    version: Annotated[Id | None, Source(read=False)]
+    agent: Annotated[Id, FieldSource(attribute="agent.type")]
+    model: Annotated[Id | None, FieldSource(attribute="agent.model")]
+    version: Annotated[Id | None, FieldSource(read=False)]
 
 
 class RunnerEntry(TotalsEntry, RunnerHead):
     """A configured agent, and the sums of its executions."""
 
 
-class LocationEntry(Entry):
+class LocationEntry(MappedModel):
     """A place in a file, relative to the repository root; lines and columns count from 1."""
 
     noun: ClassVar = Location
@@ -241,7 +241,7 @@ class LocationEntry(Entry):
     column: LineOrColumn | None = None
 
 
-class FailureClassEntry(Entry):
+class FailureClassEntry(MappedModel):
     """A stable id that groups failures with one cause."""
 
     noun: ClassVar = FailureClass
@@ -250,17 +250,17 @@ class FailureClassEntry(Entry):
     label: Id
 
 
-class ErrorEntry(Entry):
+class ErrorEntry(MappedModel):
     """Why an execution did not simply pass."""
 
     noun: ClassVar = Failure
 
     name: Id
     message: Text
-    location: Annotated[LocationEntry | None, Source(convert=in_repository)] = None
+    location: Annotated[LocationEntry | None, FieldSource(convert=in_repository)] = None
 
 
-class OutcomeEntry(Entry):
+class OutcomeEntry(MappedModel):
     """One assertion's answer; ``passed`` null: it could not tell."""
 
     noun: ClassVar = Outcome
@@ -268,15 +268,15 @@ class OutcomeEntry(Entry):
     assertion: Text
     type: Id
     passed: bool | None
-    score: Annotated[float | None, Source(convert=_rounded)] = None
+    score: Annotated[float | None, FieldSource(convert=_rounded)] = None
     weight: Annotated[float, Field(ge=0)] = 1.0
     explanation: Text
     evidence: Text | None = None
-    location: Annotated[LocationEntry | None, Source(convert=in_repository)] = None
+    location: Annotated[LocationEntry | None, FieldSource(convert=in_repository)] = None
     failure_class: FailureClassEntry | None = None
 
 
-class UsageEntry(Entry):
+class UsageEntry(MappedModel):
     """Tokens and characters of an execution, averages over repetitions; null is unknown."""
 
     noun: ClassVar = Usage
@@ -291,7 +291,7 @@ class UsageEntry(Entry):
     reasoning_chars: Count
 
 
-class AttemptEntry(Entry):
+class AttemptEntry(MappedModel):
     """One session of an execution."""
 
     noun: ClassVar = Attempt
@@ -302,10 +302,10 @@ class AttemptEntry(Entry):
     failure_class: FailureClassEntry | None = None
     message: Text | None = None
     duration_ms: Count
-    artifact_dir: Annotated[ArtifactDir, Source(attribute="directory")]
+    artifact_dir: Annotated[ArtifactDir, FieldSource(attribute="directory")]
 
 
-class FindingEntry(Entry):
+class FindingEntry(MappedModel):
     """A key was found in a file of a session's artifacts, which has ``***`` in its place."""
 
     noun: ClassVar = Finding
@@ -315,7 +315,7 @@ class FindingEntry(Entry):
     where: Text
 
 
-class ResultEntry(Entry):
+class ResultEntry(MappedModel):
     """One execution. ``runnerId`` is null for a case that could not be used; ``finalOutput`` is the end of it.
 
     ``index`` is its place in the plan, of which a shard has only some.
@@ -324,34 +324,34 @@ class ResultEntry(Entry):
     noun: ClassVar = Result
     parts: ClassVar = {"judgement": Judgement, "cost": Cost}
 
-    index: Annotated[Count | None, Source(read=False)] = None
+    index: Annotated[Count | None, FieldSource(read=False)] = None
     case_id: Id
-    runner_id: Annotated[Id | None, Source(attribute="runner", convert=attrgetter("id"), read=False)]
+    runner_id: Annotated[Id | None, FieldSource(attribute="runner", convert=attrgetter("id"), read=False)]
     tags: Several[Id]
-    location: Annotated[LocationEntry, Source(compute=_case_location)]
-    status: Annotated[State, Source(attribute="judgement.status")]
-    passed: Annotated[bool, Source(attribute="judgement.status", convert=GREEN.__contains__, read=False)]
+    location: Annotated[LocationEntry, FieldSource(compute=_case_location)]
+    status: Annotated[State, FieldSource(attribute="judgement.status")]
+    passed: Annotated[bool, FieldSource(attribute="judgement.status", convert=GREEN.__contains__, read=False)]
     expected_fail: bool = False
-    score: Annotated[float | None, Source(attribute="judgement.score", convert=_rounded)] = None
-    threshold: Annotated[Rate | None, Source(attribute="judgement.threshold")] = None
-    failure_origin: Annotated[Id | None, Source(attribute="judgement.origin")] = None
-    failure_class: Annotated[FailureClassEntry | None, Source(attribute="judgement.failure_class")] = None
-    error: Annotated[ErrorEntry | None, Source(read=False, compute=_error)] = None
-    outcomes: Annotated[Several[OutcomeEntry], Source(attribute="judgement.outcomes")]
+    score: Annotated[float | None, FieldSource(attribute="judgement.score", convert=_rounded)] = None
+    threshold: Annotated[Rate | None, FieldSource(attribute="judgement.threshold")] = None
+    failure_origin: Annotated[Id | None, FieldSource(attribute="judgement.origin")] = None
+    failure_class: Annotated[FailureClassEntry | None, FieldSource(attribute="judgement.failure_class")] = None
+    error: Annotated[ErrorEntry | None, FieldSource(read=False, compute=_error)] = None
+    outcomes: Annotated[Several[OutcomeEntry], FieldSource(attribute="judgement.outcomes")]
     duration_ms: Count
     usage: UsageEntry
-    cost_usd: Annotated[Usd | None, Source(attribute="cost.usd")]
-    cost_source: Annotated[Literal["reported", "computed", "unknown"], Source(attribute="cost.source", always=True)] = (
-        "unknown"
-    )
+    cost_usd: Annotated[Usd | None, FieldSource(attribute="cost.usd")]
+    cost_source: Annotated[
+        Literal["reported", "computed", "unknown"], FieldSource(attribute="cost.source", always=True)
+    ] = "unknown"
     model: Id | None
     version: Id | None = None
     session_id: Id | None = None
     attempts: Several[AttemptEntry]
     findings: Several[FindingEntry] = ()
-    artifact_dir: Annotated[ArtifactDir | None, Source(attribute="directory")]
+    artifact_dir: Annotated[ArtifactDir | None, FieldSource(attribute="directory")]
     prompt: Text | None = None
-    final_output: Annotated[Text | None, Source(convert=_end_of_output)] = None
+    final_output: Annotated[Text | None, FieldSource(convert=_end_of_output)] = None
 
     def attributes(self) -> dict[str, object]:
         """Return failure and reason; see ``_error``."""
@@ -362,7 +362,7 @@ class ResultEntry(Entry):
         return {"judgement.failure": read(ErrorEntry, self.error)}
 
 
-class SuiteHead(Entry):
+class SuiteHead(MappedModel):
     """A suite. ``digest`` and ``changed``: see ``SuiteEntry``."""
 
     noun: ClassVar = Suite
@@ -384,7 +384,7 @@ class SuiteEntry(SuiteHead):
     results: Several[ResultEntry]
 
 
-class WarningEntry(Entry):
+class WarningEntry(MappedModel):
     """Something a user should mend."""
 
     noun: ClassVar = Problem
@@ -392,7 +392,7 @@ class WarningEntry(Entry):
     path: Annotated[Path | None, _part_of_location("path")] = None
     line: Annotated[LineOrColumn | None, _part_of_location("line")] = None
     column: Annotated[LineOrColumn | None, _part_of_location("column")] = None
-    message: Annotated[Text, Source(compute=lambda problem: str(replace(problem, location=None)))]
+    message: Annotated[Text, FieldSource(compute=lambda problem: str(replace(problem, location=None)))]
 
     def attributes(self) -> dict[str, object]:
         if self.path is None:
@@ -400,7 +400,7 @@ class WarningEntry(Entry):
         return {"location": Location(path=self.path, line=self.line, column=self.column)}
 
 
-class Results(Entry):
+class Results(MappedModel):
     """A results file."""
 
     model_config = ConfigDict(title="skillgym-action results")

@@ -1,7 +1,7 @@
-"""The run directory door: artifacts and the journal, redacted as they are written.
+"""The run directory: artifacts and the journal, redacted as they are written.
 
-A file that must be whole is written beside its place and renamed. Any failure to write raises OutputError, once and
-in words, since a full disk or a read-only folder is nobody's bug.
+A file that must be complete is written under a temporary name and renamed. Any failure to write raises OutputError: a
+full disk or a read-only folder is a problem of the environment, not a bug.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from skillgym_action.filesystem.file_contents import copy_file
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.filesystem.unpacking import copy_into
+from skillgym_action.limits import MAX_SESSION_REPORT_BYTES
 from skillgym_action.model.errors import OutputError, UsageError
 from skillgym_action.repository.checkout import folder_to_write_in
 from skillgym_action.repository.repository import IGNORE_ALL
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md")
 WORKSPACES = "workspaces"
 CHANGES = "changes"
-LARGEST = 1024**3  # bytes of a session's report
 HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}")  # what is written beside its place is called so
 
 
@@ -53,7 +53,7 @@ class RunDirectory:
         self.path = path
         self._by_descriptor = by_descriptor
         self.place = path
-        """Where it is while it is open: a path that leads to the folder that was opened, whatever is at ``path``."""
+        """Where it is while it is open: a path of the folder that was opened, even if ``path`` is replaced."""
         self._checkout = checkout
         self.redactor = redactor
         self._files = RedactedFiles(redactor)
@@ -97,7 +97,7 @@ class RunDirectory:
         return Path(f"{self.place}/{relative}")
 
     def begin(self, line: str) -> None:
-        """The journal's first line. An earlier run's goes, and so do its reports, which would pass for ours.
+        """Write the first line of a new journal. Journal and reports of an earlier run are removed.
 
         Raises UsageError where no run has been, and what is there is called like something of a run.
         """
@@ -124,7 +124,7 @@ class RunDirectory:
     def go_on(self) -> None:
         """The journal's next line comes after its last whole one; what was half written when a run was killed goes."""
         with self._writing(self.path / JOURNAL):
-            self.journal.mend()
+            self.journal.remove_incomplete_line()
         for place in ("", "workspaces/*/*/*/"):
             for half in self.place.glob(f"{place}.*"):
                 inside = half.parent.resolve().is_relative_to(self.place.resolve())
@@ -137,7 +137,7 @@ class RunDirectory:
             self.journal.add(self.redactor.text(line))
 
     def clear(self, folder: str) -> None:
-        """Remove what an earlier run left at ``folder``, or the link in its place; of nobody else's, as ``begin``."""
+        """Remove what an earlier run left at ``folder``, or a link in its place. May raise UsageError."""
         if self._is_new:
             return
         place = self.place
@@ -209,13 +209,15 @@ class RunDirectory:
     def record(self, session: str, target: Path) -> None:
         """Copy what is needed to play a session again; its workspace becomes ``/workspace`` wherever it is named.
 
-        Of a run directory that somebody committed, no link is followed.
+        No link is followed: the run directory may be a committed one.
         """
         with self._writing(target), ExitStack() as stack:
             source = self._session(session, stack)
             if source is None:
                 return
-            report, summary = (source.read(name, LARGEST) for name in ("report.json", "workspace.json"))
+            report, summary = (
+                source.read(name, MAX_SESSION_REPORT_BYTES) for name in ("report.json", "workspace.json")
+            )
             if report is None or summary is None:
                 return
             text = report.decode()

@@ -10,8 +10,11 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
+
+from skillgym_action.filesystem.descriptor_walk import FILE_FLAGS, FOLDER_FLAGS
+from skillgym_action.filesystem.globs import ANY_DEPTH, is_pattern, part_matcher
+from skillgym_action.limits import MAX_SEARCHED_ENTRIES, MAX_SEARCHED_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,13 +22,6 @@ if TYPE_CHECKING:
 
     Parts = tuple[str, ...]
 
-ANY_DEPTH = "**"
-MOST_ENTRIES = 200_000
-"""Entries of folders that one search looks at."""
-DEEPEST = 100
-"""Levels of folders below the one a search starts in."""
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LINK = "is a symbolic link, which is not followed"
 
 
@@ -43,7 +39,7 @@ def read_file(folder: Path, parts: Sequence[str], largest: int) -> Content:
     """
     with _opened(folder, parts[:-1]) as within:
         _look(within, folder, parts)  # opening a device would already be too much
-        file = os.open(parts[-1], _FILE, dir_fd=within)
+        file = os.open(parts[-1], FILE_FLAGS, dir_fd=within)
         try:
             found = os.fstat(file)
             _refuse_other_than_file(found, folder, parts)
@@ -87,8 +83,8 @@ def matching(folder: Path, pattern: Sequence[str]) -> list[Parts]:
             waiting.append((here, done + 1))
         entries = _entries(folder, here, pattern[done])
         looked_at += len(entries)
-        if looked_at > MOST_ENTRIES:
-            raise _refused(errno.E2BIG, f"has more than {MOST_ENTRIES:,} entries", folder, ())
+        if looked_at > MAX_SEARCHED_ENTRIES:
+            raise _refused(errno.E2BIG, f"has more than {MAX_SEARCHED_ENTRIES:,} entries", folder, ())
         more = 0 if pattern[done] == ANY_DEPTH else 1
         waiting += [((*here, name), done + more) for name in entries]
     return sorted(found)
@@ -96,8 +92,8 @@ def matching(folder: Path, pattern: Sequence[str]) -> list[Parts]:
 
 def _entries(folder: Path, here: Parts, part: str) -> list[str]:
     """The names in a folder that match a part of a pattern; of ``**``, the folders. None of what is no folder."""
-    if len(here) > DEEPEST:
-        raise _refused(errno.ENAMETOOLONG, f"is more than {DEEPEST} levels deep", folder, here)
+    if len(here) > MAX_SEARCHED_LEVELS:
+        raise _refused(errno.ENAMETOOLONG, f"is more than {MAX_SEARCHED_LEVELS} levels deep", folder, here)
     if here and not is_folder(folder, here):
         return []
     found = []
@@ -117,8 +113,9 @@ def _named(within: int, part: str) -> list[str]:
     """The names in a folder that match a part of a pattern."""
     if part == ANY_DEPTH:
         return os.listdir(within)
-    if any(sign in part for sign in "*?["):
-        return [name for name in os.listdir(within) if fnmatchcase(name, part)]
+    if is_pattern(part):
+        matched = part_matcher(part)
+        return [name for name in os.listdir(within) if matched(name)]
     try:
         _found(within, part)
     except FileNotFoundError:
@@ -128,13 +125,16 @@ def _named(within: int, part: str) -> list[str]:
 
 @contextmanager
 def _opened(folder: Path, parts: Sequence[str]) -> Iterator[int]:
-    """A descriptor of the folder ``parts`` below ``folder``."""
+    """A descriptor of the folder ``parts`` below ``folder``.
+
+    Not a ``DescriptorWalk``, which cannot say which component of a path is a link: the message names it.
+    """
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for number, part in enumerate(parts, start=1):
             if stat.S_ISLNK(_found(here, part).st_mode):
                 raise _refused(errno.ELOOP, _LINK, folder, parts[:number])
-            below = os.open(part, _FOLDER, dir_fd=here)
+            below = os.open(part, FOLDER_FLAGS, dir_fd=here)
             os.close(here)
             here = below
         yield here

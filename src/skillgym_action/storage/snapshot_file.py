@@ -1,4 +1,4 @@
-"""The snapshot file door: snapshots that were taken before, and those that this run takes."""
+"""The snapshot file: token snapshots that were taken before, and those that this run takes."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ class SnapshotFile:
         if not self._taken:
             return
         entries = {**self._read(), **self._taken}
-        told = {"version": 1, "entries": {key: to_json(entries[key]) for key in sorted(entries)}}
-        self._write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        content = {"version": 1, "entries": {key: to_json(entries[key]) for key in sorted(entries)}}
+        self._write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
     def warnings(self) -> tuple[Problem, ...]:
         """What people should know, once everything has been executed."""
@@ -107,7 +107,7 @@ class SnapshotFile:
         return tuple(found)
 
     def _read(self) -> Mapping[str, Snapshot]:
-        """None yet is fine."""
+        """Return all snapshots in the file; none if there is no file yet."""
         try:
             text = read_text(self._path, path=self._shown, error=ConfigError, opener=self._opener())
         except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Runs that were stored: found, read and validated. They may come from anybody, hence nothing in them is believed."""
+"""Stored runs: found, read and validated. They may come from untrusted runs, hence everything in them is checked."""
 
 from __future__ import annotations
 
@@ -16,6 +16,16 @@ from pydantic_core import from_json
 from skillgym_action.documents.json_text import Extent, refuse_doubled, refuse_large
 from skillgym_action.documents.located_values import NotationError
 from skillgym_action.documents.user_files import PLAIN_PATH
+from skillgym_action.filesystem.globs import is_pattern
+from skillgym_action.limits import (
+    MAX_MATCHED_RUNS,
+    MAX_QUOTED_VALUE_CHARS,
+    MAX_RESULTS_BYTES,
+    MAX_RESULTS_CONTAINERS,
+    MAX_RESULTS_ERRORS,
+    MAX_RESULTS_MEMBERS,
+    MAX_RESULTS_VALUES,
+)
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
@@ -33,11 +43,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
 
 RESULTS = "results.json"
-LARGEST = 96 * 1024 * 1024  # bytes of a results file
-MOST = Extent(containers=400_000, values=3_000_000, members=1_000)
-MOST_RUNS = 2_000  # that one pattern may match
-MOST_TOLD = 1_000  # problems that are worth being looked at one by one
-LONGEST_QUOTE = 60
+_EXTENT = Extent(containers=MAX_RESULTS_CONTAINERS, values=MAX_RESULTS_VALUES, members=MAX_RESULTS_MEMBERS)
 _WHAT_A_RUN_IS = "name a run directory, which holds results.json, or a results file"
 
 
@@ -111,8 +117,8 @@ def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
     target = cwd / run
     if confined and target.is_relative_to(cwd) and target != cwd and ".." not in target.parts:
         folder, parts = cwd, target.relative_to(cwd).parts
-    elif any(map(_is_pattern, target.parts)):
-        folder = Path(*takewhile(lambda part: not _is_pattern(part), target.parts))
+    elif any(map(is_pattern, target.parts)):
+        folder = Path(*takewhile(lambda part: not is_pattern(part), target.parts))
         parts = target.relative_to(folder).parts
     elif target.is_dir():
         _refuse_links_out(target, cwd)
@@ -120,14 +126,11 @@ def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
         return
     else:
         folder, parts = target.parent, (target.name,)
-    for part in parts:
-        if "**" in part and part != "**":
-            raise UsageError(f"{run} is no pattern: {part}", remedy="** stands alone between slashes")
     found = list(_matches(folder, parts, run, cwd))
     if not found:
         raise UsageError(f"no such run: {run}", remedy=f"{_WHAT_A_RUN_IS}, or a pattern that matches some")
-    if len(found) > MOST_RUNS:
-        raise UsageError(f"{run}: matches more than {MOST_RUNS:,} runs", remedy="name fewer")
+    if len(found) > MAX_MATCHED_RUNS:
+        raise UsageError(f"{run}: matches more than {MAX_MATCHED_RUNS:,} runs", remedy="name fewer")
     yield from found
 
 
@@ -135,7 +138,7 @@ def _matches(folder: Path, parts: tuple[str, ...], run: str, cwd: Path) -> Itera
     """What a name or a pattern leads to. Of a pattern only folders and files in JSON count."""
     if not folder.is_dir():
         return
-    pattern = any(map(_is_pattern, parts))
+    pattern = any(map(is_pattern, parts))
     try:
         for found in matching(folder, parts):
             inner = (*found, RESULTS) if found[-1] != RESULTS and is_folder(folder, found) else found
@@ -166,10 +169,6 @@ def _is_there(named: _Named) -> bool:
         return True
 
 
-def _is_pattern(part: str) -> bool:
-    return any(sign in part for sign in "*?[")
-
-
 def _shown(path: Path, cwd: Path) -> str:
     return str(path.relative_to(cwd) if path.is_relative_to(cwd) else path)
 
@@ -181,11 +180,11 @@ def _results(named: _Named) -> tuple[Results, tuple[int, int]]:
     """What a results file holds, and which file it is. Raises UsageError with the first few problems."""
     shown = Path(named.shown)
     try:
-        content, identity = read_file(named.folder, named.parts, LARGEST)
+        content, identity = read_file(named.folder, named.parts, MAX_RESULTS_BYTES)
     except OSError as error:
         raise _unusable(named.shown, error) from error
     try:
-        refuse_large(content, MOST)
+        refuse_large(content, _EXTENT)
         text = content.decode()
         del content  # it may be large, and so may each of the two values that are made of it, one after the other
         refuse_doubled(text)
@@ -194,17 +193,17 @@ def _results(named: _Named) -> tuple[Results, tuple[int, int]]:
     except NotationError as error:
         raise UsageError(f"{shown}: {error.message}", remedy=error.remedy or "no run writes that") from error
     except ValidationError as error:
-        if (count := error.error_count()) > MOST_TOLD:
+        if (count := error.error_count()) > MAX_RESULTS_ERRORS:
             raise UsageError(f"{shown}: {count:,} problems: no results of a run", remedy=_WHAT_A_RUN_IS) from error
-        refuse(shown, ((detail["loc"], in_our_words(detail)) for detail in error.errors(include_url=False)))
+        refuse(shown, ((detail["loc"], plain_message(detail)) for detail in error.errors(include_url=False)))
         raise
     except ValueError as error:
         raise UsageError(f"{shown}: not JSON: {error}", remedy=_WHAT_A_RUN_IS) from error
 
 
-def in_our_words(detail: ErrorDetails) -> str:
-    """Pydantic's error in our words."""
-    kind, given = detail["type"], detail["input"]
+def plain_message(detail: ErrorDetails) -> str:
+    """Return pydantic's error in the words of this tool's messages."""
+    kind, value = detail["type"], detail["input"]
     if kind == "missing":
         return "is missing"
     if kind == "model_type":
@@ -213,12 +212,14 @@ def in_our_words(detail: ErrorDetails) -> str:
         return "is no key of a results file of this version"
     if kind == "json_invalid":
         return f"not JSON: {detail['ctx']['error']}"
-    told = detail["msg"]
+    message = detail["msg"]
     if kind == "string_pattern_mismatch":
-        told = f"must be {MEANINGS[detail['ctx']['pattern']]}"
-    told = re.sub(r"^(?:\w+ )+should ", "must ", told).removeprefix("Value error, ")
-    given = given[: LONGEST_QUOTE + 1] if isinstance(given, str) else given
-    quoted = json.dumps(given, ensure_ascii=False) if isinstance(given, str | int | float | None) else ""
+        message = f"must be {MEANINGS[detail['ctx']['pattern']]}"
+    message = re.sub(r"^(?:\w+ )+should ", "must ", message).removeprefix("Value error, ")
+    value = value[: MAX_QUOTED_VALUE_CHARS + 1] if isinstance(value, str) else value
+    quoted = json.dumps(value, ensure_ascii=False) if isinstance(value, str | int | float | None) else ""
     if not quoted:
-        return told
-    return f"{told}, not {quoted if len(quoted) <= LONGEST_QUOTE else quoted[:LONGEST_QUOTE] + '…'}"
+        return message
+    return (
+        f"{message}, not {quoted if len(quoted) <= MAX_QUOTED_VALUE_CHARS else quoted[:MAX_QUOTED_VALUE_CHARS] + '…'}"
+    )

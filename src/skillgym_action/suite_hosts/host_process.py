@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.cancellation import Cancellation
-    from skillgym_action.processes.child import Child
+    from skillgym_action.processes.running import PipedProgram
 
 REPLY_EXTENT = Extent(
     containers=MAX_HOST_REPLY_CONTAINERS, values=MAX_HOST_REPLY_VALUES, members=MAX_HOST_REPLY_MEMBERS
@@ -60,7 +60,7 @@ class HostProcess:
     Its pipes are non-blocking: whatever it sends, or does not send, a call takes no longer than its limit.
     """
 
-    def __init__(self, file: Path, child: Child, log: Path) -> None:
+    def __init__(self, file: Path, child: PipedProgram, log: Path) -> None:
         """``log``: the file that the child has as stderr."""
         self.file = file
         self.child = child
@@ -87,9 +87,9 @@ class HostProcess:
             raise self._lost("wrote to the connection of the suite host's protocol")
         return reply
 
-    def hang_up(self) -> None:
+    def close_stdin(self) -> None:
         """Close the child's input."""
-        self.child.hang_up()
+        self.child.close_stdin()
 
     def close(self) -> None:
         """Close the pipes, after the child has ended."""

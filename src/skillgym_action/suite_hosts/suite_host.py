@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from skillgym_action.model.session_report import SessionReport
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
 
 # The folder with this package comes first on the path until the host has imported what it needs; then the suite's.
 PYTHON_HOST = (
@@ -48,7 +48,7 @@ class SuiteHosts:
 
     def __init__(
         self,
-        processes: Processes,
+        processes: ProcessLauncher,
         *,
         root: Path,
         logs: Path,
@@ -197,8 +197,8 @@ class SuiteHosts:
         try:
             with stderr:
                 user = self._processes.user
-                identity = user.host() if user else None
-                child = self._processes.connected(
+                identity = user.host_identity() if user else None
+                child = self._processes.start_piped(
                     argv, identity=identity, cwd=file.parent, stderr=stderr.fileno(), memory=SUITE_HOST_MEMORY_BYTES
                 )
         except OSError as error:
@@ -227,8 +227,7 @@ class SuiteHosts:
     def _call(self, host: HostProcess, request: dict[str, Any]) -> dict[str, Any]:
         """Call the host; it is ended if it gives no reply. Raises HostLostError."""
         try:
-            with self._processes.turns.waiting():
-                return host.call(request, self._limit, self._processes.cancelled)
+            return host.call(request, self._limit, self._processes.cancelled)
         except BaseException:  # also KeyboardInterrupt: no host may be left running
             self._end(host)
             raise
@@ -238,7 +237,7 @@ class SuiteHosts:
 
         Waits a moment for a busy host first: most checks are quick, and another host costs start time and memory.
         """
-        with self._processes.turns.waiting(), self._freed:
+        with self._freed:
             self._freed.wait_for(lambda: self._idle_host(file) or not self._busy[file], SUITE_HOST_WAIT_SECONDS)
             host = self._idle_host(file)
             if host:
@@ -260,7 +259,7 @@ class SuiteHosts:
     def _dismiss(self, *hosts: HostProcess) -> None:
         """Close the hosts' input, at which an idle host ends by itself; end those that do not."""
         for host in hosts:
-            host.hang_up()
+            host.close_stdin()
         deadline = time.monotonic() + SUITE_HOST_GRACE_SECONDS
         running = []
         for host in hosts:

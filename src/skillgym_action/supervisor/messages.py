@@ -12,7 +12,7 @@ import os
 import socket
 import struct
 
-from skillgym_action.limits import MAX_MESSAGE_BYTES, MAX_MESSAGE_DESCRIPTORS
+from skillgym_action.limits import MAX_SUPERVISOR_MESSAGE_BYTES, MAX_SUPERVISOR_MESSAGE_DESCRIPTORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def send(connection: socket.socket, message: dict[str, Any], descriptors: Iterab
         raise ConnectionLostError(str(error)) from error
 
 
-def receive(connection: socket.socket, limit: int = MAX_MESSAGE_BYTES) -> tuple[dict[str, Any], list[int]] | None:
+def receive(
+    connection: socket.socket, limit: int = MAX_SUPERVISOR_MESSAGE_BYTES
+) -> tuple[dict[str, Any], list[int]] | None:
     """The next message with its descriptors, which are closed on exec; None at the end of the connection.
 
     ``limit``: bytes of a message. Raises ConnectionLostError for anything that is no message.
@@ -64,7 +66,7 @@ def receive(connection: socket.socket, limit: int = MAX_MESSAGE_BYTES) -> tuple[
 def _receive_head(connection: socket.socket) -> tuple[bytes, list[int]]:
     """The first bytes of a message, which bring its descriptors; no bytes at the end of the connection."""
     rights = array.array("i")
-    space = socket.CMSG_LEN(MAX_MESSAGE_DESCRIPTORS * rights.itemsize)
+    space = socket.CMSG_LEN(MAX_SUPERVISOR_MESSAGE_DESCRIPTORS * rights.itemsize)
     head, ancillary, flags, _ = connection.recvmsg(LENGTH.size, space, CLOSED_ON_EXEC)
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
@@ -76,7 +78,7 @@ def _receive_head(connection: socket.socket) -> tuple[bytes, list[int]]:
     if flags & socket.MSG_CTRUNC:
         for descriptor in descriptors:
             os.close(descriptor)
-        raise ConnectionLostError(f"a message with more than {MAX_MESSAGE_DESCRIPTORS} descriptors")
+        raise ConnectionLostError(f"a message with more than {MAX_SUPERVISOR_MESSAGE_DESCRIPTORS} descriptors")
     if head and len(head) < LENGTH.size:
         head += _receive_exactly(connection, LENGTH.size - len(head))
     return head, descriptors

@@ -1,8 +1,8 @@
 """A process that runs one program at a time, and ends all processes that the program leaves behind.
 
 It is a subreaper (``PR_SET_CHILD_SUBREAPER``): when the parent of a descendant ends, the descendant becomes a child of
-this process, whatever its name, process group or session. Without root this is how nothing of a session goes on during
-the next one; as root it runs programs of fixed users, and those of the tool itself.
+this process, even with another name, process group or session. Without root this is how nothing of a session goes on
+during the next one; as root it runs programs of fixed users, and those of the tool itself.
 
 Messages: its own process id when it starts; ``run`` -> nothing, or the error; then, when nothing of the program is
 left, its wait status. ``end`` ends the program. Programs inherit the resource limits of this process: so one that runs

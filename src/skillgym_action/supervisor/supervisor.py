@@ -150,8 +150,8 @@ class Supervisor:
         """Send a signal to all processes of a session's user, in one call and without another process.
 
         The sender's effective and real uid decide which processes a signal reaches; the target's real and saved uid
-        decide who may signal it. So for a moment the effective uid is the session's, the real one belongs to nobody,
-        and the saved one stays root's: the session cannot signal this process, which can become root again.
+        decide who may signal it. So for a moment the effective uid is the session's, the real one belongs to no
+        process, and the saved one stays root's: the session cannot signal this process, which can become root again.
         """
         if not self._unused_uid or not uid:  # root's signals reach all processes
             raise OSError(errno.EPERM, "not the user of one session")

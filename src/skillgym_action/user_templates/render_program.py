@@ -1,9 +1,7 @@
-"""What runs in the process that renders a user's report templates: no rights, no files, no environment, no secrets.
+"""The program that renders a user's report templates: without rights, files, environment variables and secrets.
 
-It lies here and not in ``hosts``, which imports the standard library alone, nor with the reporters, which ask the
-operating system for nothing: it needs both, jinja2 and the system. ``report_process`` starts it and talks to it.
-
-It says ``READY``, is sent the sources, then requests, and answers each of them with ``TEXT`` or ``ERROR``.
+``renderer`` starts it and talks to it. The program sends ``READY``, receives the templates, then requests, and answers
+each request with ``TEXT`` or ``ERROR``.
 """
 
 from __future__ import annotations
@@ -23,13 +21,11 @@ from jinja2 import FunctionLoader, StrictUndefined, TemplateError, TemplateNotFo
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
+from skillgym_action.limits import MAX_RENDERED_BYTES, MAX_RENDERER_MEMORY_BYTES, RENDERING_SECONDS
 from skillgym_action.user_templates.protocol import (
     ERROR,
     HEAD,
-    LARGEST_TEXT,
-    MEMORY,
     READY,
-    SECONDS,
     TEXT,
     TOO_LONG,
     UNPRIVILEGED,
@@ -41,8 +37,8 @@ if TYPE_CHECKING:
 _LONGEST_MESSAGE = 2_000
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _LIMITS = {
-    "RLIMIT_AS": MEMORY,
-    "RLIMIT_CPU": SECONDS + 1,
+    "RLIMIT_AS": MAX_RENDERER_MEMORY_BYTES,
+    "RLIMIT_CPU": RENDERING_SECONDS + 1,
     "RLIMIT_FSIZE": 0,
     "RLIMIT_CORE": 0,
     "RLIMIT_NPROC": 0,  # it starts nothing, not even a thread
@@ -67,7 +63,7 @@ class Fields(SimpleNamespace):
 
 
 def main() -> None:
-    """Give up all rights, then render until nobody asks any more."""
+    """Give up all rights, then render until the requests end."""
     for name in _LATE:
         import_module(name)
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
@@ -114,9 +110,9 @@ def _environment(users: Mapping[str, str | None], packaged: Mapping[str, str]) -
 
     def load(asked: str) -> tuple[str, str, None] | None:
         name = "/".join(part for part in asked.split("/") if part not in {"", "."})
-        ours = name.removeprefix("packaged/")
-        if ours != name and ours in packaged:
-            return packaged[ours], name, None
+        packaged_name = name.removeprefix("packaged/")
+        if packaged_name != name and packaged_name in packaged:
+            return packaged[packaged_name], name, None
         if name not in users:
             return (packaged[name], name, None) if name in packaged else None
         text = users[name]
@@ -145,7 +141,7 @@ def _answer(
             text = _rendered(environment, request["name"], _as_templates_see_it(request["view"]))
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-    except Exception as error:  # noqa: BLE001 - whatever a template does wrong is its user's to know
+    except Exception as error:  # noqa: BLE001 - every error of a template is reported to its user
         name, line = _place_of(error, users)
         message = {"message": _message_of(error)[:_LONGEST_MESSAGE], "name": name, "line": line}
         _send(replies, ERROR, json.dumps(message).encode())
@@ -158,17 +154,17 @@ def _rendered(environment: ImmutableSandboxedEnvironment, name: str, view: objec
     size = 0
     for piece in environment.get_template(name).generate(view=view):
         size += len(piece)
-        if size > LARGEST_TEXT:
+        if size > MAX_RENDERED_BYTES:
             break
         pieces.append(piece)
     text = "".join(pieces).encode("utf-8", "replace")
-    if max(size, len(text)) > LARGEST_TEXT:
-        raise TemplateError(f"it makes more than {LARGEST_TEXT // 1024**2} MiB of text")
+    if max(size, len(text)) > MAX_RENDERED_BYTES:
+        raise TemplateError(f"it makes more than {MAX_RENDERED_BYTES // 1024**2} MiB of text")
     return text
 
 
 def _as_templates_see_it(value: Any) -> Any:
-    """Texts are escaped already, lists can be compared and not changed, and what has names has attributes."""
+    """Return the view as templates get it: escaped texts as Markup, lists as tuples, objects with attributes."""
     if isinstance(value, str):
         return Markup(value)  # noqa: S704 - the parent escaped it
     if isinstance(value, list):
@@ -181,11 +177,11 @@ def _too_late(*_: object) -> None:
 
 
 def _message_of(error: Exception) -> str:
-    """What went wrong, in words that need no knowledge of Python where that is possible."""
+    """Return the error message, where possible in words that need no knowledge of Python."""
     if isinstance(error, TimeoutError):
         return TOO_LONG
     if isinstance(error, MemoryError):
-        return f"rendering takes more than {MEMORY // 1024**2} MiB of memory"
+        return f"rendering takes more than {MAX_RENDERER_MEMORY_BYTES // 1024**2} MiB of memory"
     if isinstance(error, RecursionError):
         return "templates, calls or expressions are nested without end, or too deep"
     if isinstance(error, TemplateNotFound):
@@ -196,7 +192,7 @@ def _message_of(error: Exception) -> str:
 
 
 def _place_of(error: Exception, users: Mapping[str, str | None]) -> tuple[str | None, int | None]:
-    """Name and line: the user's template that cannot be read, or the innermost of those that were being rendered."""
+    """Return name and line of the user's template that cannot be read, or of the innermost that was being rendered."""
     if isinstance(error, TemplateSyntaxError) and error.filename:
         return error.filename, error.lineno
     found: tuple[str | None, int | None] = None, None
@@ -216,6 +212,6 @@ def _send(stream: IO[bytes], kind: bytes, content: bytes) -> None:
 
 
 def _received(stream: IO[bytes]) -> bytes:
-    """The content of the next message; empty at the end."""
+    """Return the content of the next message; empty at the end."""
     head = stream.read(HEAD.size)
     return stream.read(HEAD.unpack(head)[1]) if len(head) == HEAD.size else b""

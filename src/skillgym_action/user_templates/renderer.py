@@ -1,7 +1,7 @@
-"""Users' report templates, rendered in a process of their own: see ``report_program``, which is what it runs.
+"""Renders users' report templates in a process of their own, which runs ``render_program``.
 
-What a template does wrong is an error with its place. A process that takes too long, or has ended, is not started again
-for the same report: whoever asks gets the same error at once.
+An error of a template is reported with file and line. A process that takes too long, or has ended, is not started again
+for the same report: later requests get the same error at once.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skillgym_action.limits import CANCELLED_RENDERING_SECONDS, MAX_RENDERED_BYTES, RENDERING_SECONDS
 from skillgym_action.model.errors import ConfigError, Location, Problem
 from skillgym_action.user_templates.protocol import (
-    CANCELLED_SECONDS,
     ERROR,
     HEAD,
-    LARGEST_TEXT,
     READY,
     REQUEST,
-    SECONDS,
     TEXT,
     TOO_LONG,
 )
@@ -36,7 +34,7 @@ from skillgym_action.user_templates.protocol import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
     from skillgym_action.text.redaction import Redactor
     from skillgym_action.user_templates.template_folder import TemplateSources
 
@@ -50,18 +48,18 @@ TICK = 0.2  # seconds
 class ReportTemplates:
     """Fulfils ``reporters.markdown.Templates``. Threads do not share processes."""
 
-    def __init__(self, sources: TemplateSources, processes: Processes, redactor: Redactor) -> None:
+    def __init__(self, sources: TemplateSources, processes: ProcessLauncher, redactor: Redactor) -> None:
         """``redactor``: a filter can turn what a view shows into a form that is not recognized as a secret."""
         self._sources, self._processes, self._redactor = sources, processes, redactor
         self._mine = threading.local()
 
     def replaces(self, name: str) -> bool:
-        """Whether a template of the user's takes part in this report; else the packaged ones do without a process."""
+        """Whether a template of the user takes part in this report; if not, the packaged ones need no process."""
         return not self._sources.exists or self._sources.replaces(name)
 
     @contextmanager
     def stage(self) -> Iterator[None]:
-        """All that this thread renders meanwhile is rendered by one process, within one limit of time."""
+        """Use one process, with one time limit, for all that this thread renders meanwhile."""
         self._mine.renderer = _Renderer(self._sources, self._processes, self._redactor)
         try:
             yield
@@ -88,10 +86,10 @@ class ReportTemplates:
 class _Renderer:
     """One process, started when it is needed first."""
 
-    def __init__(self, sources: TemplateSources, processes: Processes, redactor: Redactor) -> None:
+    def __init__(self, sources: TemplateSources, processes: ProcessLauncher, redactor: Redactor) -> None:
         self._sources, self._processes, self._redactor = sources, processes, redactor
         self._child: _Child | None = None
-        self._left = float(SECONDS)
+        self._left = float(RENDERING_SECONDS)
         self._given_up: Problem | None = None
 
     def rendered(self, name: str, view: object) -> str:
@@ -100,7 +98,7 @@ class _Renderer:
             raise ConfigError.of(self._given_up)
         began = time.monotonic()
         if self._processes.cancelled:
-            self._left = min(self._left, CANCELLED_SECONDS)
+            self._left = min(self._left, CANCELLED_RENDERING_SECONDS)
         try:
             kind, content = self._answer(name, view, began + self._left)
         except _LostError as lost:
@@ -113,7 +111,7 @@ class _Renderer:
         raise ConfigError.of(self._final(problem) if problem.message == TOO_LONG else problem)
 
     def _final(self, problem: Problem) -> Problem:
-        """What holds for all that is still to be rendered: the time is used up, or the process is gone."""
+        """Fail all later requests with ``problem``: the time is used up, or the process has ended."""
         self._given_up = problem
         self.close()
         return problem
@@ -136,27 +134,27 @@ class _Renderer:
         return self._child.answer(request, deadline)
 
     def _encoded(self, view: object) -> str:
-        """The view as JSON, without secrets. Nearly always there is none: then nothing is searched piece by piece."""
+        """Return the view as JSON without secrets. Its texts are only searched one by one if it contains any."""
         encoded = json.dumps(_plain(view, str), ensure_ascii=False)
         if self._redactor.text(encoded) == encoded:
             return encoded
         return json.dumps(_plain(view, self._redactor.text), ensure_ascii=False)
 
     def _problem(self, message: str, name: str | None, line: int | None = None) -> Problem:
-        """With the place, if it is in a file of the user's."""
+        """Return the problem, with its location if that is in a file of the user."""
         folder, known = self._sources.folder, name in self._sources.texts
         path = os.path.normpath(os.path.join(folder, name)) if name and known else folder
         return Problem(message=message, location=Location(path=path, line=line if known else None), remedy=REMEDY)
 
 
 class _LostError(Exception):
-    """A process that is of no more use, and why."""
+    """The process cannot be used any more; the message says why."""
 
 
 class _Child:
-    """The process, and the pipes to it. Nothing it does or fails to do takes longer than the deadline."""
+    """The process, and the pipes to it. No call takes longer than its deadline."""
 
-    def __init__(self, processes: Processes, deadline: float) -> None:
+    def __init__(self, processes: ProcessLauncher, deadline: float) -> None:
         """Raises _LostError."""
         self._processes = processes
         self._was_cancelled = bool(processes.cancelled)
@@ -178,13 +176,13 @@ class _Child:
             os.set_blocking(pipe, False)
         try:
             self._greeted(deadline)
-        # Also a cancellation: nobody else knows the process yet, and it would stay.
+        # BaseException, as a cancellation would leave the process running: no other object knows it yet.
         except BaseException:
             self.end()
             raise
 
     def _greeted(self, deadline: float) -> None:
-        """It has given up its rights. Raises _LostError."""
+        """Wait until the process has given up its rights. Raises _LostError."""
         kind, content = self._reply(b"", deadline)
         if kind != READY:
             raise _LostError(f"the process that renders report templates: {_reported(content, '')[0]}")
@@ -198,7 +196,7 @@ class _Child:
         return self._reply(_message(request), deadline)
 
     def end(self) -> None:
-        """It can have started nothing."""
+        """Kill the process, which cannot have started others."""
         self._child.kill()
         self._child.wait()
         for pipe in (self._child.stdin, self._child.stdout):
@@ -208,7 +206,7 @@ class _Child:
 
     def _reply(self, unsent: bytes, deadline: float) -> tuple[bytes, bytes]:
         kind, size = HEAD.unpack(self._exchange(unsent, HEAD.size, deadline))
-        if kind not in {READY, TEXT, ERROR} or size > LARGEST_TEXT:
+        if kind not in {READY, TEXT, ERROR} or size > MAX_RENDERED_BYTES:
             raise _LostError("the process that renders report templates sent something else")
         return kind, self._exchange(b"", size, deadline)
 
@@ -251,7 +249,7 @@ class _Child:
             raise _LostError(self._ending()) from None
 
     def _ending(self) -> str:
-        """A process without its pipes has ended, or will be."""
+        """Return how the process ended; one that closed its pipes is killed if it has not."""
         with suppress(subprocess.TimeoutExpired):
             self._child.wait(TICK)
         self._child.kill()
@@ -275,7 +273,7 @@ def _plain(value: Any, text: Callable[[str], str]) -> Any:
 
 
 def _reported(content: bytes, name: str) -> tuple[str, str | None, int | None]:
-    """Message, template and line of an error. Nothing is believed of what the process says."""
+    """Message, template and line of an error. Nothing that the process sends is trusted."""
     try:
         error = json.loads(content)
         message, named, line = error["message"], error.get("name"), error.get("line")
@@ -290,7 +288,7 @@ def _packaged() -> dict[str, str]:
 
 
 def _import_path() -> tuple[str, ...]:
-    """Where the process finds what it imports; nothing of its environment or of ``.pth`` files counts there."""
+    """Return the folders from which the process imports; its environment and ``.pth`` files do not count."""
     specs = (find_spec(name) for name in ("jinja2", "markupsafe"))
     places = (PACKAGE, *(Path(spec.origin).parent for spec in specs if spec and spec.origin))
     return tuple(dict.fromkeys(str(place.parent) for place in places))

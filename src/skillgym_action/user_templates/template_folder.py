@@ -13,24 +13,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from skillgym_action.filesystem.descriptor_walk import FILE_FLAGS, FOLDER_FLAGS
+from skillgym_action.limits import (
+    MAX_TEMPLATE_BYTES,
+    MAX_TEMPLATE_FILES,
+    MAX_TEMPLATE_LEVELS,
+    MAX_TEMPLATES_BYTES,
+)
 from skillgym_action.model.errors import ConfigError, Location, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MOST_FILES = 500
-LARGEST_FILE = 1024**2
-LARGEST_FOLDER = 8 * 1024**2
-"""Bytes of all files together."""
-DEEPEST = 20
 # The templates that take part in a report, as far as the packaged ones are concerned.
 PARTS = {
     "summary.md.j2": ("summary.md.j2",),
     "comment.md.j2": ("comment.md.j2", "summary.md.j2"),
     "running.md.j2": ("running.md.j2",),
 }
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ONLY = "name a folder that holds only report templates"
 _NO_LINKS = "use a real folder or file: links are not followed for report templates"
 
@@ -70,7 +70,7 @@ def template_sources(folder: Path, root: Path, *, committed: bool) -> TemplateSo
         if descriptor is None:
             return TemplateSources(folder=shown, texts={}, exists=False)
         walk = _Walk(shown)
-        walk.folder(descriptor, "", DEEPEST)
+        walk.folder(descriptor, "", MAX_TEMPLATE_LEVELS)
     return TemplateSources(folder=shown, texts=walk.texts)
 
 
@@ -88,14 +88,14 @@ def _opened(start: Path, parts: tuple[str, ...], stack: ExitStack) -> int | None
     """A descriptor of the folder, None where there is nothing. Raises ConfigError."""
     way = os.fspath(start) if not parts else ""
     try:
-        descriptor = os.open(start, _FOLDER)
+        descriptor = os.open(start, os.O_RDONLY | os.O_DIRECTORY)  # trusted: links may lead there
         stack.callback(os.close, descriptor)
         for part in parts:
             way = os.path.join(way, part)
             mode = os.stat(part, dir_fd=descriptor, follow_symlinks=False).st_mode
             if stat.S_ISLNK(mode):
                 _refuse(way, "a symbolic link on the way to report templates", _NO_LINKS)
-            descriptor = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+            descriptor = os.open(part, FOLDER_FLAGS, dir_fd=descriptor)
             stack.callback(os.close, descriptor)
     except FileNotFoundError:
         return None
@@ -120,8 +120,8 @@ class _Walk:
                 continue  # git's folder, where the templates lie at the top of a repository
             path = f"{way}{name}"
             self.entries += 1
-            if self.entries > MOST_FILES:
-                _refuse(self.shown, f"more than {MOST_FILES} files and folders", _ONLY)
+            if self.entries > MAX_TEMPLATE_FILES:
+                _refuse(self.shown, f"more than {MAX_TEMPLATE_FILES} files and folders", _ONLY)
             try:
                 self._entry(descriptor, path, deeper)
             except OSError as error:
@@ -134,8 +134,8 @@ class _Walk:
             self._refuse(path, "a symbolic link among the report templates", _NO_LINKS)
         if stat.S_ISDIR(mode):
             if not deeper:
-                self._refuse(path, f"folders of report templates are at most {DEEPEST} deep", _ONLY)
-            inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+                self._refuse(path, f"folders of report templates are at most {MAX_TEMPLATE_LEVELS} deep", _ONLY)
+            inner = os.open(name, FOLDER_FLAGS, dir_fd=descriptor)
             try:
                 self.folder(inner, f"{path}/", deeper - 1)
             finally:
@@ -145,10 +145,10 @@ class _Walk:
         if content is None:
             self._refuse(path, "not a regular file among the report templates", _ONLY)
         self.size += len(content)
-        if len(content) > LARGEST_FILE:
-            self._refuse(path, f"a report template has at most {LARGEST_FILE:,} bytes", _ONLY)
-        if self.size > LARGEST_FOLDER:
-            self._refuse(path, f"report templates have at most {LARGEST_FOLDER:,} bytes together", _ONLY)
+        if len(content) > MAX_TEMPLATE_BYTES:
+            self._refuse(path, f"a report template has at most {MAX_TEMPLATE_BYTES:,} bytes", _ONLY)
+        if self.size > MAX_TEMPLATES_BYTES:
+            self._refuse(path, f"report templates have at most {MAX_TEMPLATES_BYTES:,} bytes together", _ONLY)
         try:
             self.texts[path] = content.decode()
         except UnicodeDecodeError:
@@ -159,10 +159,10 @@ class _Walk:
 
 
 def _content(name: str, folder: int) -> bytes | None:
-    """What a regular file holds, up to a byte too much; None for what has become something else meanwhile."""
-    descriptor = os.open(name, _FILE, dir_fd=folder)
+    """Return the bytes of a regular file, at most one more than allowed; None if it is not a regular file any more."""
+    descriptor = os.open(name, FILE_FLAGS, dir_fd=folder)
     with open(descriptor, "rb") as file:
-        return file.read(LARGEST_FILE + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+        return file.read(MAX_TEMPLATE_BYTES + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
 
 
 def _refuse(path: str, message: str, remedy: str) -> NoReturn:

@@ -21,7 +21,7 @@ from skillgym_action.workspaces.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
 
 # Homes of sessions, below the temporary directory: see ``Workspaces``. No other path is written to.
 HOME_PATH = re.compile(rf"skillgym-\w+/[0-9a-f]+/{HOME}")
@@ -29,7 +29,7 @@ HOME_PATH = re.compile(rf"skillgym-\w+/[0-9a-f]+/{HOME}")
 
 @contextmanager
 def restored_session(
-    processes: Processes, home: Path, cwd: Path, *, records: Path, kept: Path | None
+    processes: ProcessLauncher, home: Path, cwd: Path, *, records: Path, kept: Path | None
 ) -> Iterator[Workspace]:
     """A workspace at ``cwd`` with a home at ``home``, removed afterwards. Raises UsageError.
 

@@ -167,7 +167,7 @@ class RemoteFolder:
         cancelled.raise_if_cancelled()
         if (bundle := template.bundle(cancelled)) is not None:
             try:
-                self._supervisor.ask(self._identity, {"op": "unpack", "place": self._name}, [bundle])
+                self._supervisor.request(self._identity, {"op": "unpack", "place": self._name}, [bundle])
             finally:
                 os.close(bundle)
 
@@ -183,7 +183,7 @@ class RemoteFolder:
             raise OSError(errno.EPROTO, str(error)) from error
         finally:
             if not complete:  # the rest of the bundle may still be in the pipe: this worker cannot be used again
-                self._supervisor.drop(self._identity)
+                self._supervisor.drop_worker(self._identity)
 
 
 def _entries(found: dict[str, list[Any]]) -> dict[str, SnapshotEntry]:

@@ -68,7 +68,7 @@ class SessionFolder:
             os.close(self._folders.pop(name))
         self._folders[name] = folder
         if self.identity:
-            self._supervisor.replace(self.identity, name, folder)
+            self._supervisor.replace_folder(self.identity, name, folder)
 
     def adopt(self, name: str, folder: int, path: Path, *, own: bool = False) -> None:
         """Use a folder that is elsewhere, at ``path``, under that name; its descriptor is closed with the others.
@@ -83,7 +83,7 @@ class SessionFolder:
         if self.identity is None:
             return True, True
         path, _ = self._adopted[name]
-        works, changes = self._supervisor.ask(self.identity, {"op": "reach", "place": name, "path": path})
+        works, changes = self._supervisor.request(self.identity, {"op": "reach", "place": name, "path": path})
         return works, changes
 
     def files(self, name: str) -> SessionFiles:
@@ -139,7 +139,7 @@ class SessionFolder:
         os.close(self._folders.pop(name))
         self._adopted.pop(name, None)
         if self.identity:
-            self._supervisor.drop(self.identity)
+            self._supervisor.drop_worker(self.identity)
 
     def remove(self, name: str) -> None:
         """Empty and remove one of its folders; what cannot be removed stays until the whole folder is discarded."""

@@ -72,7 +72,7 @@ class Workspace:
     @property
     def suite_identity(self) -> Identity | None:
         """The same user with the groups that programs of the suite have; None if they run as the caller."""
-        return self._user.suite(self.identity) if self._user and self.identity else None
+        return self._user.suite_identity(self.identity) if self._user and self.identity else None
 
     def access(self) -> tuple[bool, bool]:
         """Whether the agent's user can work in the directory, and whether it can change it. Raises OSError."""

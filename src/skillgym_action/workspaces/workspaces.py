@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS, with_path
 from skillgym_action.model.errors import OutputError
-from skillgym_action.processes.disk_usage import SpaceReserve
+from skillgym_action.processes.disk_usage import DiskReserve
 from skillgym_action.repository.walk import PathRefusedError
 from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
 from skillgym_action.workspaces.template import Template
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.session import Identity
     from skillgym_action.model.suite import WorkspaceSpec
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
     from skillgym_action.repository.repository import Repository
 
 ROOTS_FOLDER = "/var/lib"
@@ -34,7 +34,7 @@ ROOTS_FOLDER = "/var/lib"
 class Workspaces:
     """A context manager. The temporary folder is removed by the supervisor, also if the tool is killed."""
 
-    def __init__(self, repository: Repository, processes: Processes) -> None:
+    def __init__(self, repository: Repository, processes: ProcessLauncher) -> None:
         """``repository`` is copied for suites without a template; ``processes`` know the user that agents run as.
 
         Raises OutputError.
@@ -45,9 +45,9 @@ class Workspaces:
         self.root = _temporary_folder(other_users=self._user is not None)
         self._fd = os.open(self.root, FOLDER_FLAGS)
         parent = os.open(self.root.parent, FOLDER_FLAGS)
-        processes.supervisor.remove_at_the_end(self._fd, parent, self.root.name)
+        processes.supervisor.remove_at_exit(self._fd, parent, self.root.name)
         os.close(parent)
-        processes.reserve = self._reserve = SpaceReserve(self.root)
+        processes.reserve = self._reserve = DiskReserve(self.root)
         self._numbers = count(1)
         self._unused: deque[SessionFolder] = deque()
         self._retired = self.root / "retired"
@@ -119,15 +119,11 @@ class Workspaces:
 
         The first session to ask creates the directory and calls ``prepare`` for it. Raises OSError.
         """
-        with self._processes.turns.waiting():
-            self._sharing.acquire()
-        try:
+        with self._sharing:
             if name not in self._shared:
                 first = self.create(spec)
                 prepare(first)
                 self._shared[name] = first
-        finally:
-            self._sharing.release()
         first = self._shared[name]
         return self._in_directory(first.path, first.identity, own=first.is_own)
 
@@ -153,14 +149,14 @@ class Workspaces:
         clean = folder.discard(*(name for name in folder.names if not untouched or name not in {HOME, SCRATCH}))
         # Checked again: only now has everything that the user ran been ended.
         if untouched and clean and folder.is_untouched(HOME, SCRATCH):
-            self._reserve.leave([folder.path])
+            self._reserve.remove([folder.path])
             self._unused.append(folder)
         else:
             self._retire(folder, clean=clean)
 
     def _retire(self, folder: SessionFolder, *, clean: bool = True) -> None:
         """Remove a folder; one that cannot be emptied is moved to where no session is, until the end of the run."""
-        self._reserve.leave([folder.path])
+        self._reserve.remove([folder.path])
         if not (folder.discard(*folder.names) and clean):
             with suppress(OSError):
                 os.rename(folder.path, f"{self._retired}/{next(self._numbers)}")
@@ -173,14 +169,14 @@ class Workspaces:
     def _folder(self, identity: Identity | None = None) -> SessionFolder:
         """A session's folder, unused or new. ``identity``: a user that has sessions in other folders, too."""
         folder = self._unused_or_new(identity)
-        self._reserve.enter([folder.path])
+        self._reserve.add([folder.path])
         return folder
 
     def _unused_or_new(self, identity: Identity | None) -> SessionFolder:
         if identity is None:
             with suppress(IndexError):
                 return self._unused.pop()
-        own = identity or (self._user.session() if self._user else None)
+        own = identity or (self._user.session_identity() if self._user else None)
         folder = SessionFolder(self.root / os.urandom(8).hex(), self._processes.supervisor, self._user, own)
         folder.shares_user = identity is not None
         folder.make(HOME)

@@ -1,4 +1,4 @@
-"""What is read of recorded output, and that no output whatever makes an adapter raise."""
+"""What is read of recorded output, and that no output makes an adapter raise."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from captured import AGENTS, FOLDER, RECORDED, lines_of, recorded_report, report_of
 from sessions import Printed, capture_of, session_with
+from skillgym_action import agents
 from skillgym_action.agents import agent_named
 from skillgym_action.limits import MAX_TRANSCRIPT_EVENTS
 from skillgym_action.model.json_codec import to_json
@@ -27,7 +28,7 @@ def test_a_recorded_session_becomes_the_expected_report(agent, scenario):
     assert to_json(recorded_report(agent, scenario)) == expected
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "cursor-agent"])
+@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agents.AGENTS[agent].version])
 def test_the_same_session_costs_each_agent_the_same_tokens(agent):
     """Each model call had 1000 tokens of input or more, 300 of them from the cache, and 42 of output."""
     usage = recorded_report(agent, "shell").usage
@@ -42,10 +43,10 @@ def test_the_same_session_costs_each_agent_the_same_tokens(agent):
 
 @by_agent
 def test_every_recorded_session_says_when_it_has_ended(agent):
-    recorded = FOLDER / agent / ("plugin" if agent == "opencode" else "shell") / "stdout.jsonl"
-    lines = recorded.read_text().splitlines()
-    told = [progress for line in lines if (progress := agent_named(agent).progress(line))]
-    assert sorted(progress.finished for progress in told) == [False] * (len(told) - 1) + [True]
+    scenario = "plugin" if (agent, "plugin") in RECORDED else "shell"
+    lines = (FOLDER / agent / scenario / "stdout.jsonl").read_text().splitlines()
+    seen = [progress for line in lines if (progress := agent_named(agent).progress(line))]
+    assert sorted(progress.finished for progress in seen) == [False] * (len(seen) - 1) + [True]
 
 
 @by_agent
@@ -125,13 +126,13 @@ def test_a_hostile_line_is_kept_and_no_more(agent, line):
     whole = (FOLDER / agent / "shell" / "stdout.jsonl").read_text()
     mixed = report_of(agent, capture_of(f"{line}\n{whole}"))
     kept = [event for event in mixed.events if not isinstance(event, Raw)]
-    told = [event for event in report_of(agent, capture_of(whole)).events if not isinstance(event, Raw)]
-    assert kept == told
+    plain = [event for event in report_of(agent, capture_of(whole)).events if not isinstance(event, Raw)]
+    assert kept == plain
 
 
 @by_agent
 def test_bytes_that_are_no_text_and_much_output_are_read_line_by_line(agent, tmp_path):
-    """Some megabytes of lines, each too long to be held, none of them known."""
+    """Some megabytes of lines, each too long to be kept, none of them known."""
     printed = tmp_path / "stdout.log"
     printed.write_bytes(b'{"type":"\xff\xfe' + b"x" * 3_000_000 + b'"}\n' + b"\xc3\x28 noise\n" * 1000)
     empty = Printed()
@@ -154,7 +155,7 @@ def with_everywhere(value: Any, key: str, replacement: Any) -> Any:
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "command"])
-def test_what_nobody_can_hold_is_not_judged(tmp_path, agent):
+def test_a_session_with_too_many_events_is_not_judged(tmp_path, agent):
     """Nor does it fill our memory."""
     words = {
         "claude-code": {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": "again"}]}},

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from endings import WORDS, endings
+from endings import WORDS, killed_after
 from sessions import SESSION, capture_of, jsonl, session_with
 from skillgym_action.agents import claude_code
 from skillgym_action.model.session import AgentConfig, Progress
@@ -48,18 +48,11 @@ def read(*lines: dict[str, Any], **changes: Any) -> Any:
 # --- starting ---------------------------------------------------------------------------------------
 
 
-def test_the_prompt_goes_to_stdin_so_that_it_may_be_long_or_look_like_an_option():
-    prompt = "--version" + "x" * 200_000
-    invocation = claude_code.invocation(session_with(prompt=prompt))
-    assert invocation.stdin == prompt
-    assert prompt not in invocation.argv
-
-
 def test_the_command_line_carries_model_budget_and_the_runner_s_arguments():
     agent = AgentConfig(type="claude-code", model="sonnet", command=("npx", "claude"), command_args=("--effort", "low"))
     assert claude_code.invocation(session_with(agent, budget=0.5)).argv == (
         *("npx", "claude", "-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
-        *("--model", "sonnet", "--max-budget-usd", "0.500000", "--effort", "low"),
+        *("--max-budget-usd", "0.500000", "--model", "sonnet", "--effort", "low"),
     )
 
 
@@ -210,8 +203,8 @@ def test_the_input_includes_what_went_to_and_came_from_the_cache():
 
 
 def test_sub_agents_count_because_models_are_summed():
-    told = {"inputTokens": 5, "cacheCreationInputTokens": 1, "cacheReadInputTokens": 2, "outputTokens": 3}
-    usage = read(RESULT | {"usage": TOKENS, "modelUsage": {"big": told, "small": told}}).usage
+    counts = {"inputTokens": 5, "cacheCreationInputTokens": 1, "cacheReadInputTokens": 2, "outputTokens": 3}
+    usage = read(RESULT | {"usage": TOKENS, "modelUsage": {"big": counts, "small": counts}}).usage
     assert usage == Usage(input_tokens=16, cache_tokens=4, output_tokens=6)
 
 
@@ -276,7 +269,7 @@ RETRY = {"type": "system", "subtype": "api_retry", "retry_delay_ms": 1500, "erro
             [FAILED | {"result": "API Error: Unable to connect to API (ConnectionRefused)"}],
             {"exit_code": 1},
             Trouble(kind="network", message="API Error: Unable to connect to API (ConnectionRefused)"),
-            id="nobody listens",
+            id="connection refused",
         ),
         pytest.param(
             [{"type": "result", "subtype": "error_max_turns", "is_error": True, "errors": ["Reached 2"]}],
@@ -308,7 +301,7 @@ RETRY = {"type": "system", "subtype": "api_retry", "retry_delay_ms": 1500, "erro
             Trouble(kind="runner-crash", message="exited with code 1: error: unknown option '--nope'"),
             id="a wrong argument",
         ),
-        *endings(words=[said({"type": "text", "text": WORDS})], unfinished=[said()], done=[RESULT]),
+        killed_after(said({"type": "text", "text": WORDS})),
     ],
 )
 def test_trouble_is_recognised(lines, ending, trouble):

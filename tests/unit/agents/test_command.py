@@ -96,7 +96,7 @@ def test_the_home_is_private_and_the_runner_s_environment_wins():
     assert started(stand_in("run", env={"A": "1"})).env == {"HOME": "/agent-home", "A": "1"}
 
 
-def test_a_runner_without_a_command_is_told_what_to_do():
+def test_a_runner_without_a_command_is_an_error_with_a_remedy():
     with pytest.raises(ConfigError, match=r"needs a command; set agent\.command"):
         started(stand_in())
 
@@ -170,8 +170,8 @@ def test_what_is_no_event_is_kept_raw(line):
 
 def test_the_session_line_gives_usage_cost_and_result():
     usage = {"inputTokens": 10, "outputTokens": 2, "reasoningTokens": 1, "cacheTokens": 4}
-    told = {"type": "session", "usage": usage, "cost": {"usd": 0.25}, "model": "m-2", "turns": 3}
-    transcript = read(jsonl(told | {"finalOutput": "Done.", "sessionId": "s-1"}))
+    summary = {"type": "session", "usage": usage, "cost": {"usd": 0.25}, "model": "m-2", "turns": 3}
+    transcript = read(jsonl(summary | {"finalOutput": "Done.", "sessionId": "s-1"}))
     assert transcript == Transcript(
         usage=Usage(input_tokens=10, output_tokens=2, reasoning_tokens=1, cache_tokens=4),
         cost=Cost(usd=0.25, source="reported"),
@@ -210,7 +210,7 @@ def test_the_session_line_ends_the_progress():
             [{"type": "error", "class": "weather", "message": "rain"}],
             {},
             Trouble(kind="runner-crash", message="rain"),
-            id="a class nobody knows",
+            id="an unknown class",
         ),
         pytest.param(
             [],

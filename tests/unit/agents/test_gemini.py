@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from captured import FOLDER
-from endings import WORDS, endings
+from endings import WORDS, killed_after
 from sessions import SESSION, capture_of, jsonl, session_with
 from skillgym_action.agents import gemini
 from skillgym_action.model.session import AgentConfig, Progress
@@ -67,20 +67,6 @@ def read(*lines: dict[str, Any], **changes: Any) -> Any:
 # --- starting ---------------------------------------------------------------------------------------
 
 
-def test_the_prompt_goes_to_stdin_so_that_it_may_be_long_or_look_like_an_option():
-    prompt = "--version" + "x" * 200_000
-    invocation = gemini.invocation(session_with(prompt=prompt))
-    assert invocation.stdin == prompt
-    assert prompt not in invocation.argv
-
-
-def test_the_command_line_carries_the_model_and_the_runner_s_arguments():
-    agent = AgentConfig(type="gemini", model="gemini-2.5-pro", command=("npx", "gemini"), command_args=("--debug",))
-    assert gemini.invocation(session_with(agent)).argv == (
-        *("npx", "gemini", "--yolo", "--output-format", "stream-json", "--model", "gemini-2.5-pro", "--debug"),
-    )
-
-
 def test_a_session_id_cannot_become_an_option():
     assert gemini.resume(SESSION, "--evil").argv == (
         *("gemini", "--yolo", "--output-format", "stream-json", "--resume=--evil"),
@@ -131,7 +117,7 @@ def test_the_cli_itself_keeps_to_a_limit_of_steps():
                 ToolResult(tool="run_shell_command", output="a"),
                 Message(role="assistant", phase="final", text="Done."),
             ],
-            id="a message ends where something else is told; without a log no exit code is known",
+            id="a message ends where something else is printed; without a log no exit code is known",
         ),
         pytest.param(
             [called("activate_skill", name="greeter"), answered("Skill **greeter** activated.")],
@@ -180,7 +166,7 @@ def test_lines_become_events(lines, events):
 
 
 @pytest.mark.parametrize(
-    ("told", "code"),
+    ("call", "code"),
     [
         pytest.param("Output: a\nProcess Group PGID: 12", 0, id="a code of 0 is left out"),
         pytest.param("<untrusted_context>\nOutput: a\nExit Code: 3\nProcess Group PGID: 12\n</untrusted_context>", 3),
@@ -193,8 +179,8 @@ def test_lines_become_events(lines, events):
         pytest.param("Command was cancelled by user before it could complete.", None, id="cancelled"),
     ],
 )
-def test_the_log_tells_exit_codes(told, code):
-    log = jsonl(logged("m1"), logged("m1", told))
+def test_the_log_has_exit_codes(call, code):
+    log = jsonl(logged("m1"), logged("m1", call))
     transcript = read(INIT, called("run_shell_command", command="x"), answered("…"), DONE, collected=[log])
     assert [event.exit_code for event in transcript.events if isinstance(event, Command)] == [code]
 
@@ -203,13 +189,13 @@ def test_thoughts_come_before_the_round_they_belong_to():
     log = jsonl(logged("m1", "", thoughts=("Which?",)), logged("m2"), logged("m3", thoughts=("Well.", "Done.")))
     lines = [said("Hm."), called("a"), called("b", "c2"), answered(), answered(call="c2"), called("c", "c3")]
     transcript = read(INIT, *lines, answered(call="c3"), said("x"), said("y"), DONE, collected=[log])
-    told = [event.text if isinstance(event, Message) else event.type for event in transcript.events]
+    seen = [event.text if isinstance(event, Message) else event.type for event in transcript.events]
     calls = ["Hm.", "toolCall", "toolCall", "toolResult", "toolResult", "toolCall", "toolResult"]
-    assert told == ["Which?", *calls, "Well.", "Done.", "xy"]
+    assert seen == ["Which?", *calls, "Well.", "Done.", "xy"]
     assert transcript.turns == 3
 
 
-def test_a_log_that_goes_on_tells_of_this_session_only():
+def test_of_a_continued_log_only_this_session_counts():
     before = logged("old", at="2026-01-01T00:00:00.000Z", thoughts=("long ago",))
     transcript = read(INIT, said("x"), collected=[jsonl(before, {"$set": {"messages": [logged("new")]}})])
     assert [event.text for event in transcript.events] == ["x"]
@@ -275,7 +261,7 @@ LIMIT = "Reached max session turns for this session."
             ],
             {},
             Trouble(kind="provider", message="Model stream ended without a finish reason."),
-            id="a cut stream is told before the result",
+            id="a cut stream is reported before the result",
         ),
         pytest.param([failed()], {}, Trouble(kind="runner-crash", message="the session failed"), id="no word of why"),
         pytest.param(
@@ -296,7 +282,7 @@ LIMIT = "Reached max session turns for this session."
             Trouble(kind="runner-crash", message="Unknown argument: nope"),
             id="a wrong argument is not drowned by the help",
         ),
-        *endings(words=[INIT, said(WORDS)], unfinished=[INIT, said("x")], done=[DONE]),
+        killed_after(INIT, said(WORDS)),
     ],
 )
 def test_trouble_is_recognised(lines, ending, trouble):

@@ -83,7 +83,7 @@ def trouble_of(capture: Capture) -> Trouble | None:
     return replay.trouble(capture, transcript_of(capture))
 
 
-def test_the_recorded_report_is_told_again_in_the_present_workspace(sessions, workspace):
+def test_the_recorded_report_is_printed_for_the_present_workspace(sessions, workspace):
     record(sessions)
     assert transcript_of(play(sessions, workspace)) == Transcript(
         events=(
@@ -160,7 +160,7 @@ def test_a_session_that_was_not_kept_whole_is_not_played(sessions, workspace):
     (record(sessions) / "workspace.json").write_text('{"complete": false}')
     trouble = trouble_of(play(sessions, workspace))
     assert trouble is not None
-    assert trouble.message.endswith("the session changed more files than are kept")
+    assert trouble.message.endswith("the session changed more files than a recording keeps")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_without_a_recording_the_folder_looked_for_is_named(sessions, workspace)
     )
 
 
-def test_a_runner_without_a_folder_of_recordings_is_told_so(workspace):
+def test_a_runner_without_a_folder_of_recordings_is_an_error(workspace):
     assert trouble_of(play("", workspace)) == Trouble(
         kind="collection", message="no folder of recorded sessions is set (agent.sessions)"
     )
@@ -224,7 +224,7 @@ def test_a_long_recording_is_printed_over_many_lines(sessions, workspace):
     assert len(transcript_of(capture).events) == 2000
 
 
-def test_a_player_that_was_killed_has_told_nothing():
+def test_a_killed_player_has_printed_nothing():
     capture = capture_of(ending=Ending.SIGNALLED, exit_code=-9)
     assert transcript_of(capture) == Transcript()
     assert trouble_of(capture) == Trouble(kind="runner-crash", message="ended by SIGKILL")

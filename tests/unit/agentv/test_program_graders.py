@@ -19,11 +19,11 @@ from skillgym_action.model.errors import SuiteError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.processes.processes import Processes
+    from skillgym_action.processes.launcher import ProcessLauncher
 
 
 @pytest.fixture(scope="module")
-def processes() -> Iterator[Processes]:
+def processes() -> Iterator[ProcessLauncher]:
     with real_processes() as opened:
         yield opened
 

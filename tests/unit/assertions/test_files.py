@@ -7,18 +7,17 @@ import time
 import pytest
 
 from fakes_subject import subject_of
-from skillgym_action.assertions.files import LARGEST
-from skillgym_action.formats.xbench_expectations import expectation, object_expectation
-from skillgym_action.formats.xbench_model import ExpectationSection
+from skillgym_action.formats.xbench_expectations import ExpectationSection, parse_object, parse_text
+from skillgym_action.limits import MAX_SEARCHED_FILE_BYTES
 
 A_TS = {"src/a.ts": "export function a() {}\n"}
 
 
 def judged(written, context):
     if isinstance(written, dict):
-        reading = object_expectation(ExpectationSection.model_validate(written))
+        reading = parse_object(ExpectationSection.model_validate(written))
     else:
-        reading = expectation(written)
+        reading = parse_text(written)
     (outcome,) = reading.assertion.judge(context)
     assert outcome.assertion == reading.assertion.name
     return outcome
@@ -68,9 +67,9 @@ FAILING = [
     pytest.param("file:a contains 'b'", {}, {}, "a does not exist", id="contains-missing"),
     pytest.param("file:a contains 'EXP'", {}, {"a": "\nexp"},
                  "a does not contain 'EXP'; line 2 of a differs in upper and lower case only", id="contains-case"),
-    pytest.param("file:a contains 'x'", {}, {"a": "x" * (LARGEST + 1)},
+    pytest.param("file:a contains 'x'", {}, {"a": "x" * (MAX_SEARCHED_FILE_BYTES + 1)},
                  "a is too large to be searched (more than 8 MiB), or cannot be read", id="contains-too-large"),
-    pytest.param("file:a matches /x/", {}, {"a": "x" * (LARGEST + 1)},
+    pytest.param("file:a matches /x/", {}, {"a": "x" * (MAX_SEARCHED_FILE_BYTES + 1)},
                  "a is too large to be searched (more than 8 MiB), or cannot be read", id="matches-too-large"),
     pytest.param("file:a matches /x/", {}, {"a": "y"}, "no match in a", id="matches-nothing"),
     pytest.param("diff:a", {"a": "x"}, {"a": "x"}, "a is what it was before the agent started", id="diff-same-content"),
@@ -157,7 +156,7 @@ def test_the_evidence_is_the_beginning_of_the_file(tmp_path):
     assert judged("file:c contains 'z'", subject_of(tmp_path, {"c": ""})).evidence == "(the file is empty)"
 
 
-def test_a_pattern_that_runs_away_is_stopped_and_nobody_can_tell(tmp_path):
+def test_a_pattern_that_runs_away_is_stopped_and_not_judged(tmp_path):
     context = subject_of(tmp_path, {"a": "a" * 100 + "b"})
     started = time.monotonic()
     outcome = judged("file:a matches /^(a|aa)+$/", context)
@@ -234,6 +233,6 @@ def test_the_evidence_is_the_end_of_the_output(tmp_path):
     ],
 )
 def test_an_assertion_says_what_it_is(written, kind, diagnostic):
-    assertion = expectation(written).assertion
+    assertion = parse_text(written).assertion
     assert (assertion.name, assertion.type, assertion.diagnostic) == (written, kind, diagnostic)
     assert assertion.fail_fast is False

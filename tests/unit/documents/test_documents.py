@@ -250,11 +250,11 @@ def problems(text: str, **options: Any) -> list[str]:
         ),
     ],
 )
-def test_what_does_not_fit_is_told_in_plain_words(text, expected):
+def test_what_does_not_fit_the_model_is_reported_in_plain_words(text, expected):
     assert problems(text) == expected
 
 
-def test_all_problems_are_told_in_the_order_of_the_text():
+def test_all_problems_are_reported_in_the_order_of_the_text():
     text = '{"sizes": 1,\n "cases": 3,\n "named": {"a": {"expct": ["x"]}}}'
     with pytest.raises(SuiteError) as caught:
         validated(document(text, "json"), Outer, error=SuiteError)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillgym_action.assertions.check import Check
+from skillgym_action.assertions.check import SuiteCheck
 from skillgym_action.formats import python_suite, typescript_suite
 from skillgym_action.model import execution, result, run_report
 from skillgym_action.model import suite as suites
@@ -77,12 +77,12 @@ def test_a_list_of_cases(tmp_path):
     )
     assert (suite.path, suite.name, suite.format, suite.invalid) == ("bench/demo_suite.py", "demo", "python", ())
     assert suite.cases == (
-        Case(id="a", prompt="Say ä", location=at(3, 5), assertions=(Check("a"),)),
+        Case(id="a", prompt="Say ä", location=at(3, 5), assertions=(SuiteCheck("a"),)),
         Case(
             id="b",
             prompt="p",
             location=at(4, 5),
-            assertions=(Check("b"),),
+            assertions=(SuiteCheck("b"),),
             tags=("x", "y"),
             timeout=1.5,
             expected_fail=True,
@@ -182,7 +182,7 @@ def test_an_id_used_twice_names_both_places(tmp_path):
     assert (invalid.case_id, invalid.problem.message) == ("a", message)
 
 
-def test_cases_without_an_id_are_told_by_their_number(tmp_path):
+def test_cases_without_an_id_are_identified_by_their_number(tmp_path):
     suite = loaded(tmp_path, "suite = [Case('a', prompt='p', check=print), Case(), {}]")
     assert [invalid.case_id for invalid in suite.invalid] == ["case 2", "case 3"]
 
@@ -247,4 +247,4 @@ def test_a_check_asks_the_suite_host():
         def check(self, case_id):
             return (f"outcome of {case_id}",)
 
-    assert Check("a").judge(AssertionContext()) == ("outcome of a",)
+    assert SuiteCheck("a").judge(AssertionContext()) == ("outcome of a",)

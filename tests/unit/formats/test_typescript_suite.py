@@ -11,7 +11,7 @@ import pytest
 
 from npm_packages import node_modules
 from scratch import repository, skillgym, written
-from skillgym_action.assertions.check import Check
+from skillgym_action.assertions.check import SuiteCheck
 from skillgym_action.formats import typescript_suite
 from skillgym_action.model.errors import Location
 from skillgym_action.model.suite import Bootstrap, Case
@@ -133,12 +133,12 @@ export default [
     )
     assert (suite.path, suite.name, suite.format, suite.invalid) == (NAME, "demo", "typescript", ())
     assert suite.cases == (
-        Case(id="a", prompt="Say ä", location=at(2, 5), assertions=(Check("a"),)),
+        Case(id="a", prompt="Say ä", location=at(2, 5), assertions=(SuiteCheck("a"),)),
         Case(
             id="b",
             prompt="p",
             location=at(6, 5),
-            assertions=(Check("b"),),
+            assertions=(SuiteCheck("b"),),
             tags=("x", "y"),
             timeout=1.5,
             expected_fail=True,
@@ -271,8 +271,8 @@ def test_an_id_used_twice_names_both_places(tmp_path):
 )
 def test_a_workspace_is_what_the_suite_says(tmp_path, workspace, expected):
     spec = loaded(tmp_path, f"export default [];\nexport const workspace = {workspace};").workspace
-    told = {name: getattr(spec, name) for name in expected}
-    assert eval(repr(told).replace(f"{tmp_path}/", ""), {"PosixPath": Path, "Bootstrap": Bootstrap}) == expected
+    found = {name: getattr(spec, name) for name in expected}
+    assert eval(repr(found).replace(f"{tmp_path}/", ""), {"PosixPath": Path, "Bootstrap": Bootstrap}) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""x-bench suites: discovered, read, every question of the format answered, every mistake told with its place."""
+"""x-bench suites: discovered, read, every question of the format answered, every mistake reported with its location."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paths import DATA
 from skillgym_action.assertions.commands import CommandPasses
 from skillgym_action.assertions.files import FileAbsent, FileChanged, FileContains, FileExists, FileMatches
 from skillgym_action.formats import xbench
-from skillgym_action.formats.xbench_expectations import GrammarError, expectation
+from skillgym_action.formats.xbench_expectations import GrammarError, parse_text
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.suite import Bootstrap, WorkspaceSpec
 
@@ -147,7 +147,7 @@ def test_what_looks_like_a_suite(path, head, accepted):
     ],
 )
 def test_a_command(text, command):
-    assert expectation(text).assertion == CommandPasses(name=text, command=command)
+    assert parse_text(text).assertion == CommandPasses(name=text, command=command)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_command(text, command):
     ],
 )
 def test_a_path(text, path):
-    reading = expectation(text)
+    reading = parse_text(text)
     assert (reading.assertion, reading.warning) == (FileExists(name=text, path=path), None)
 
 
@@ -187,7 +187,7 @@ def test_a_path(text, path):
     ],
 )
 def test_a_text(text, path, literal):
-    reading = expectation(text)
+    reading = parse_text(text)
     assert (reading.assertion, reading.warning) == (FileContains(name=text, path=path, text=literal), None)
 
 
@@ -205,7 +205,7 @@ def test_a_text(text, path, literal):
     ],
 )
 def test_a_regular_expression(text, path, searched, found):
-    assertion = expectation(text).assertion
+    assertion = parse_text(text).assertion
     assert isinstance(assertion, FileMatches)
     match = assertion.pattern.search(searched)
     assert (assertion.path, match and match[0]) == (path, found)
@@ -222,7 +222,7 @@ def test_a_regular_expression(text, path, searched, found):
     ],
 )
 def test_a_change(text, assertion):
-    assert expectation(text).assertion == assertion
+    assert parse_text(text).assertion == assertion
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_change(text, assertion):
     ],
 )  # fmt: skip
 def test_what_is_dubious_is_taken_with_a_warning(text, path, literal, warning):
-    reading = expectation(text)
+    reading = parse_text(text)
     assert reading.assertion == FileContains(name=text, path=path, text=literal)
     assert reading.warning == warning
 
@@ -278,7 +278,7 @@ def test_what_is_dubious_is_taken_with_a_warning(text, path, literal, warning):
 )  # fmt: skip
 def test_what_says_nothing_is_refused(text, message, remedy):
     with pytest.raises(GrammarError) as caught:
-        expectation(text)
+        parse_text(text)
     assert message in caught.value.message
     assert (caught.value.remedy or "").startswith(remedy or "")
     assert (caught.value.remedy is None) == (remedy is None)
@@ -287,7 +287,7 @@ def test_what_says_nothing_is_refused(text, message, remedy):
 @given(st.text(max_size=60) | st.text(alphabet="'\"/ ecx:.\\", max_size=40).map("file:a contains ".__add__))
 def test_any_text_is_an_expectation_or_refused(text):
     with suppress(GrammarError):
-        assert expectation(text).assertion.name == text
+        assert parse_text(text).assertion.name == text
 
 
 @pytest.mark.parametrize("piece", [" ", " contains", " contains '", " matches /", "/", "'a' ", "../", "\\"])
@@ -295,7 +295,7 @@ def test_hostile_expectations_are_read_in_no_time(piece):
     started = time.monotonic()
     for prefix in ("file:a", "test:", "diff:'", "no-file:"):
         with suppress(GrammarError):
-            expectation((prefix + piece * 10_000)[:10_000])
+            parse_text((prefix + piece * 10_000)[:10_000])
     assert time.monotonic() - started < 5
 
 
@@ -419,11 +419,11 @@ def test_a_suite_without_a_name_has_that_of_its_file(path, name):
         pytest.param({"timeout": 1e12}, "cases[1].timeout: must be less than or equal to 604800", id="timeout-of-ages"),
         pytest.param({"prompt": ""}, "cases[1].prompt: must not be empty", id="empty-prompt"),
         pytest.param({"prompt": None}, "cases[1].prompt: must be text, not null", id="no-prompt"),
-        pytest.param({"prompt": "a\0b"}, "cases[1].prompt: holds a character that no program can be given: U+0000",
+        pytest.param({"prompt": "a\0b"}, "cases[1].prompt: has a character that cannot be passed to a program: U+0000",
                      id="nul"),
         pytest.param({"prompt": "\ud800"}, "cases[1].prompt: must be text without halves of surrogate pairs",
                      id="surrogate"),
-        pytest.param({"expect": ["diff:a", "test:a\0"]}, "cases[1].expect[1]: holds a character", id="nul-in-command"),
+        pytest.param({"expect": ["diff:a", "test:a\0"]}, "cases[1].expect[1]: has a character", id="nul-in-command"),
         pytest.param({"expect": ["diff:a", "dif:a"]}, "cases[1].expect[1]: unknown kind of expectation", id="row-2"),
         pytest.param({"expect": ["diff:../a"]}, "cases[1].expect[0]: the path ../a leads out", id="row-8"),
         pytest.param({"id": "first"}, "cases[1].id: the id 'first' is already that of cases[0] at bench/s.json:1:13",
@@ -441,7 +441,7 @@ def test_a_wrong_case_is_invalid_and_its_siblings_are_not(keys, message):
     assert only.problem.location.column > 60
 
 
-def test_everything_wrong_with_a_case_is_told_at_once():
+def test_everything_wrong_with_a_case_is_reported_at_once():
     ((_, problem),) = invalid(case(budget=0, expect=["fil:a"], model=7))
     assert "cases[0].budget: must be greater than 0, not 0; also cases[0].model: must be text, not 7" in problem
     ((_, problem),) = invalid(case(expect=["fil:a", "file:a"]))

@@ -21,7 +21,7 @@ from skillgym_action.model.errors import ConfigError, SuiteError, UsageError
 from skillgym_action.model.resource_limits import LimitError, ResourceLimits, format_size, parse_limits, parse_size
 from skillgym_action.model.suite import FoundSuite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.resource_usage import memory_size
 from skillgym_action.reporters.annotations import render as annotations_of
 from skillgym_action.reporters.junit import render as junit_of
@@ -315,10 +315,10 @@ def runners_of(root: Path):
     return configured_runners(Settings(), configuration(Settings(), here), here)
 
 
-class Noting(Processes):
-    """The process door, which notes what it is asked for."""
+class Noting(ProcessLauncher):
+    """A launcher that records its requests."""
 
-    def __init__(self, door: Processes) -> None:
+    def __init__(self, door: ProcessLauncher) -> None:
         self.__dict__ = door.__dict__
         self.asked: list[tuple[str, ResourceLimits | None]] = []
 

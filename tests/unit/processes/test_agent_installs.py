@@ -16,7 +16,7 @@ from scratch import environment
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.errors import InstallError
 from skillgym_action.processes.agent_installs import AgentInstalls
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def door(
     cancelled = Cancellation()
     with NpmRegistry(*packages, silent=silent) as registry:
         ours = environment(**{"SKILLGYM_AGENTS_DIR": str(folder)} | registry.settings | env)
-        with Processes(environment=ours, cancelled=cancelled) as processes:
+        with ProcessLauncher(environment=ours, cancelled=cancelled) as processes:
             yield AgentInstalls(processes, ours, limit)
     cancelled.close()
 
@@ -44,7 +44,7 @@ def refused(folder: Path, *packages: Package, version: str | None = None, agent:
     with door(folder, *packages, **more) as installs:
         with pytest.raises(InstallError) as caught:
             installs.install(agent, version)
-        assert agent != "claude-code" or installs.there("claude-code", version) is None
+        assert agent != "claude-code" or installs.installed_program("claude-code", version) is None
     assert [path.name for path in folder.glob("*") if path.is_dir()] == []
     return str(caught.value)
 
@@ -54,11 +54,11 @@ def test_the_verified_version_is_installed_unless_another_one_is_asked_for(tmp_p
         verified, other = installs.install("claude-code"), installs.install("claude-code", "9.9.9")
         assert installs.version(str(verified.program)) == "2.1.197"
         assert installs.version(str(other.program)) == "9.9.9"
-        assert (installs.there("claude-code"), installs.there("claude-code", "9.9.9")) == (
+        assert (installs.installed_program("claude-code"), installs.installed_program("claude-code", "9.9.9")) == (
             verified.program,
             other.program,
         )
-        assert installs.there("claude-code", "9.9.8") is None
+        assert installs.installed_program("claude-code", "9.9.8") is None
 
 
 def test_what_is_there_is_not_installed_again(tmp_path):
@@ -73,7 +73,7 @@ def test_what_is_there_is_not_installed_again(tmp_path):
 def test_what_a_killed_process_left_is_installed_anew(tmp_path):
     (tmp_path / "claude-code-2.1.197" / "node_modules").mkdir(parents=True)
     with door(tmp_path, stand_in("claude-code")) as installs:
-        assert installs.there("claude-code") is None
+        assert installs.installed_program("claude-code") is None
         assert installs.install("claude-code").seconds is not None
 
 
@@ -88,8 +88,8 @@ import os, sys
 from pathlib import Path
 from skillgym_action.processes.agent_installs import AgentInstalls
 from skillgym_action.cancellation import Cancellation
-from skillgym_action.processes.processes import Processes
-with Processes(environment=dict(os.environ), cancelled=Cancellation()) as processes:
+from skillgym_action.processes.launcher import ProcessLauncher
+with ProcessLauncher(environment=dict(os.environ), cancelled=Cancellation()) as processes:
     made = AgentInstalls(processes, dict(os.environ)).install("claude-code")
 print(made.seconds is not None)
 """
@@ -203,7 +203,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 
 def folder_for(**env: str) -> str:
     cancelled = Cancellation()
-    with Processes(environment=env, cancelled=cancelled) as processes:
+    with ProcessLauncher(environment=env, cancelled=cancelled) as processes:
         found = AgentInstalls(processes, env).folder
     cancelled.close()
     return str(found)

@@ -19,7 +19,7 @@ from measured import measured
 from scratch import case, config, repository, runner, suite
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.session import Ending, Invocation
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.users import agent_user
 
 IS_ROOT = os.geteuid() == 0
@@ -78,13 +78,13 @@ for _ in range(20_000):
 @contextmanager
 def opened(**settings: object):
     cancelled = Cancellation()
-    with Processes(environment=dict(os.environ), cancelled=cancelled, **settings) as door:
+    with ProcessLauncher(environment=dict(os.environ), cancelled=cancelled, **settings) as door:
         yield door
     cancelled.close()
 
 
 @contextmanager
-def neighbour(door: Processes, folder: Path, **settings: object):
+def neighbour(door: ProcessLauncher, folder: Path, **settings: object):
     """Another program, which runs all the time; it ends as it wants to."""
     folder.mkdir(exist_ok=True)
     script = "until test -e stop; do sleep 0.05; done; exit 7"
@@ -147,7 +147,7 @@ def test_a_fork_storm_ends_with_its_program(folder, proved):
     (folder / "storm.sh").write_text(STORM)
     mark = uuid4().hex
     argv = ("prlimit", f"--nproc={already + 100}", "sh", str(folder / "storm.sh"), mark)
-    mine, others = (user.session(), user.session()) if user else (None, None)
+    mine, others = (user.session_identity(), user.session_identity()) if user else (None, None)
     with opened(user=user) as door, neighbour(door, folder / "neighbour", identity=others):
         began = time.monotonic()
         invocation = Invocation(argv=argv, cwd=folder, timeout=1.0, identity=mine)
@@ -171,7 +171,7 @@ def test_a_process_without_its_environment_does_not_outlive_its_program(folder, 
     mark = uuid4().hex
     script = f"env -i setsid sh -c 'sleep 300; :' {mark} & sleep 0.3"
     with opened(user=user) as door:
-        for identity in (user.session(), user.in_place) if user else (None,):
+        for identity in (user.session_identity(), user.in_place) if user else (None,):
             invocation = Invocation(argv=("sh", "-c", script), cwd=folder, timeout=10, identity=identity)
             door.run(invocation, stdout=folder / "out", stderr=folder / "err")
             assert left(mark) == []

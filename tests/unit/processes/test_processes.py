@@ -1,4 +1,4 @@
-"""The process door: however a program ends, nothing of it is left."""
+"""Programs: however a program ends, nothing of it is left."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.outputs import OutputFile
-from skillgym_action.processes.processes import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,8 +33,8 @@ def cancelled() -> Iterator[Cancellation]:
 
 
 @pytest.fixture
-def processes(cancelled: Cancellation) -> Iterator[Processes]:
-    with Processes(environment=dict(os.environ), cancelled=cancelled) as door:
+def processes(cancelled: Cancellation) -> Iterator[ProcessLauncher]:
+    with ProcessLauncher(environment=dict(os.environ), cancelled=cancelled) as door:
         yield door
 
 
@@ -56,7 +56,7 @@ class Watch:
         return Trouble(kind="max-steps", message=line) if line == self.stop else None
 
 
-def run(processes: Processes, folder: Path, script: str, **settings: object) -> Capture:
+def run(processes: ProcessLauncher, folder: Path, script: str, **settings: object) -> Capture:
     watch = settings.pop("watch", None)
     invocation = Invocation(argv=("sh", "-c", script), cwd=folder, **{"timeout": 20.0, **settings})
     return processes.run(invocation, stdout=folder / "out", stderr=folder / "err", watch=watch)
@@ -77,7 +77,7 @@ def sleeping(marker: str) -> list[psutil.Process]:
 DAEMON = "{start} sh -c ': >up; exec sleep {mark}' & until test -e up; do sleep 0.01; done"
 
 
-def test_output_and_exit_code_are_captured(processes: Processes, tmp_path: Path) -> None:
+def test_output_and_exit_code_are_captured(processes: ProcessLauncher, tmp_path: Path) -> None:
     capture = run(processes, tmp_path, "echo out; echo err >&2; exit 3")
     assert (capture.ending, capture.exit_code) == (Ending.EXITED, 3)
     assert list(capture.stdout.lines()) == ["out"]
@@ -86,18 +86,18 @@ def test_output_and_exit_code_are_captured(processes: Processes, tmp_path: Path)
 
 def test_a_program_sees_only_the_allowed_environment(cancelled: Cancellation, tmp_path: Path) -> None:
     ours = {"PATH": os.environ["PATH"], "GITHUB_TOKEN": "t", "ACTIONS_RUNTIME_TOKEN": "t", "ANTHROPIC_API_KEY": "k"}
-    with Processes(environment=ours, cancelled=cancelled) as door:
+    with ProcessLauncher(environment=ours, cancelled=cancelled) as door:
         capture = run(door, tmp_path, "env", env={"NAMED": "yes"})
     names = {line.partition("=")[0] for line in capture.stdout.lines()}
     assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"PATH", "NAMED"}
 
 
-def test_standard_input_is_empty_unless_given(processes: Processes, tmp_path: Path) -> None:
+def test_standard_input_is_empty_unless_given(processes: ProcessLauncher, tmp_path: Path) -> None:
     assert list(run(processes, tmp_path, "cat").stdout.lines()) == []
     assert list(run(processes, tmp_path, "cat", stdin="a\nb").stdout.lines()) == ["a", "b"]
 
 
-def test_a_program_that_is_not_there_is_a_value(processes: Processes, tmp_path: Path) -> None:
+def test_a_program_that_is_not_there_is_a_value(processes: ProcessLauncher, tmp_path: Path) -> None:
     capture = processes.run(
         Invocation(argv=("no-such-agent",), cwd=tmp_path, timeout=1), stdout=tmp_path / "out", stderr=tmp_path / "err"
     )
@@ -105,7 +105,7 @@ def test_a_program_that_is_not_there_is_a_value(processes: Processes, tmp_path: 
     assert capture.error == "cannot start 'no-such-agent': No such file or directory"
 
 
-def test_a_signal_is_told_apart_from_an_exit_code(processes: Processes, tmp_path: Path) -> None:
+def test_a_signal_is_told_apart_from_an_exit_code(processes: ProcessLauncher, tmp_path: Path) -> None:
     assert run(processes, tmp_path, "kill -KILL $$").ending is Ending.SIGNALLED
 
 
@@ -126,14 +126,14 @@ def test_a_signal_is_told_apart_from_an_exit_code(processes: Processes, tmp_path
         pytest.param("setsid sleep {mark} & kill -STOP $PPID; sleep {mark}", id="a stopped supervisor"),
     ],
 )
-def test_after_the_time_limit_no_process_is_left(processes: Processes, tmp_path: Path, script: str) -> None:
+def test_after_the_time_limit_no_process_is_left(processes: ProcessLauncher, tmp_path: Path, script: str) -> None:
     mark = f"86{time.monotonic_ns() % 10**9}"
     capture = run(processes, tmp_path, script.format(mark=mark), timeout=0.5)
     assert (capture.ending, capture.seconds < 10) == (Ending.TIMED_OUT, True)
     assert sleeping(mark) == []
 
 
-def test_what_an_ended_program_left_behind_is_ended(processes: Processes, tmp_path: Path) -> None:
+def test_what_an_ended_program_left_behind_is_ended(processes: ProcessLauncher, tmp_path: Path) -> None:
     mark = f"87{time.monotonic_ns() % 10**9}"
     capture = run(processes, tmp_path, DAEMON.format(start="setsid", mark=mark))
     assert (capture.ending, capture.exit_code) == (Ending.EXITED, 0)
@@ -141,14 +141,14 @@ def test_what_an_ended_program_left_behind_is_ended(processes: Processes, tmp_pa
 
 
 def test_a_process_with_an_environment_and_a_session_of_its_own_is_ended_with_its_program(
-    processes: Processes, tmp_path: Path
+    processes: ProcessLauncher, tmp_path: Path
 ) -> None:
     mark = f"88{time.monotonic_ns() % 10**9}"
     run(processes, tmp_path, DAEMON.format(start="env -i setsid setsid", mark=mark))
     assert sleeping(mark) == []
 
 
-def test_a_program_that_kills_its_supervisor_leaves_nothing(processes: Processes, tmp_path: Path) -> None:
+def test_a_program_that_kills_its_supervisor_leaves_nothing(processes: ProcessLauncher, tmp_path: Path) -> None:
     mark = f"89{time.monotonic_ns() % 10**9}"
     capture = run(processes, tmp_path, DAEMON.format(start="setsid", mark=mark) + "; kill -9 $PPID; sleep 60")
     assert capture.ending is Ending.LOST
@@ -158,23 +158,23 @@ def test_a_program_that_kills_its_supervisor_leaves_nothing(processes: Processes
         time.sleep(0.02)
 
 
-def test_a_program_gains_no_rights_from_its_file(processes: Processes, tmp_path: Path) -> None:
+def test_a_program_gains_no_rights_from_its_file(processes: ProcessLauncher, tmp_path: Path) -> None:
     assert list(run(processes, tmp_path, "grep NoNewPrivs /proc/self/status").stdout.lines()) == ["NoNewPrivs:\t1"]
 
 
-def test_a_program_has_a_session_of_its_own(processes: Processes, tmp_path: Path) -> None:
+def test_a_program_has_a_session_of_its_own(processes: ProcessLauncher, tmp_path: Path) -> None:
     """Hence neither the terminal of the tool, nor a process group with it."""
     (line,) = run(processes, tmp_path, "read -r line </proc/$$/stat; echo $line").stdout.lines()
     pid, _, _, _, group, session, *_ = line.split()
     assert group == session == pid
 
 
-def test_a_program_runs_under_its_limits(processes: Processes, tmp_path: Path) -> None:
+def test_a_program_runs_under_its_limits(processes: ProcessLauncher, tmp_path: Path) -> None:
     capture = run(processes, tmp_path, "ulimit -c; ulimit -f", limits=ResourceLimits(file_size=1024**2))
     assert list(capture.stdout.lines()) == ["0", "2048"]
 
 
-def test_a_watcher_can_stop_a_program(processes: Processes, tmp_path: Path) -> None:
+def test_a_watcher_can_stop_a_program(processes: ProcessLauncher, tmp_path: Path) -> None:
     watch = Watch(stop="3")
     capture = run(processes, tmp_path, "for i in 1 2 3 4; do echo $i; sleep 0.3; done; sleep 30", watch=watch)
     assert capture.ending is Ending.STOPPED
@@ -182,7 +182,7 @@ def test_a_watcher_can_stop_a_program(processes: Processes, tmp_path: Path) -> N
     assert watch.seen == ["1", "2", "3"]
 
 
-def test_a_watcher_sees_what_was_printed_last(processes: Processes, tmp_path: Path) -> None:
+def test_a_watcher_sees_what_was_printed_last(processes: ProcessLauncher, tmp_path: Path) -> None:
     capture = run(processes, tmp_path, "echo quick", watch=Watch(stop="quick"))
     assert capture.stopped_for == Trouble(kind="max-steps", message="quick")
 
@@ -196,13 +196,15 @@ def test_a_watcher_sees_what_was_printed_last(processes: Processes, tmp_path: Pa
     ],
 )
 def test_a_program_that_has_told_its_result_may_not_go_on_for_long(processes, tmp_path, script, ending):
-    processes.linger = 0.3
+    processes.result_linger = 0.3
     capture = run(processes, tmp_path, script, watch=Watch(result="result"), timeout=2.0)
     assert capture.ending is ending
     assert capture.seconds < 5
 
 
-def test_a_cancellation_ends_what_runs_at_once(processes: Processes, cancelled: Cancellation, tmp_path: Path) -> None:
+def test_a_cancellation_ends_what_runs_at_once(
+    processes: ProcessLauncher, cancelled: Cancellation, tmp_path: Path
+) -> None:
     threading.Timer(0.3, cancelled.set).start()
     began = time.monotonic()
     assert run(processes, tmp_path, "sleep 60").ending is Ending.CANCELLED
@@ -223,7 +225,7 @@ def test_an_over_long_line_is_cut_and_the_next_one_is_whole(tmp_path: Path) -> N
     assert (len(first), second) == (4 * 1024 * 1024, "next")
 
 
-def test_many_at_once_do_not_end_each_other(processes: Processes, tmp_path: Path) -> None:
+def test_many_at_once_do_not_end_each_other(processes: ProcessLauncher, tmp_path: Path) -> None:
     codes: list[int | None] = []
 
     def one(number: int) -> None:
@@ -239,7 +241,9 @@ def test_many_at_once_do_not_end_each_other(processes: Processes, tmp_path: Path
     assert codes == [7] * 8
 
 
-def test_arguments_that_no_program_can_be_given_are_not_a_missing_program(processes: Processes, tmp_path: Path) -> None:
+def test_arguments_that_no_program_can_be_given_are_not_a_missing_program(
+    processes: ProcessLauncher, tmp_path: Path
+) -> None:
     for argument in ("x" * 3_000_000, "a\0b"):
         invocation = Invocation(argv=("echo", argument), cwd=tmp_path, timeout=5)
         capture = processes.run(invocation, stdout=tmp_path / "out", stderr=tmp_path / "err")

@@ -19,15 +19,15 @@ from sessions import capture_of
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.session import Ending
 from skillgym_action.model.session_report import Trouble
-from skillgym_action.processes.disk_usage import SpaceReserve, default_reserve, disk_used, free_space
+from skillgym_action.processes.disk_usage import DiskReserve, default_reserve, disk_used, free_space
+from skillgym_action.processes.launcher import rlimits
 from skillgym_action.processes.resource_usage import (
-    ResourceWatch,
+    ResourceMonitor,
     SessionProcesses,
     memory_size,
     proportional_memory,
     usage_by_psutil,
 )
-from skillgym_action.processes.rlimits import rlimits
 from skillgym_action.sessions.run_session import trouble_of_ending
 from skillgym_action.supervisor.program import set_limits
 from skillgym_action.transcripts.trouble_signs import crashed, trouble_of_signal
@@ -108,7 +108,7 @@ def test_memory_that_processes_share_counts_once():
         used = SessionProcesses(pid=pid).usage()
         assert used.memory > 1000 * MIB
         assert proportional_memory(used.pids) < 200 * MIB
-        assert ResourceWatch(ResourceLimits(memory=500 * MIB), pid=pid).exceeded() is None
+        assert ResourceMonitor(ResourceLimits(memory=500 * MIB), pid=pid).exceeded() is None
 
 
 def test_a_look_takes_less_than_five_milliseconds_of_processor_time_for_300_processes():
@@ -227,18 +227,18 @@ def test_what_is_not_there_and_what_vanishes_counts_nothing(tmp_path):
 )
 def test_a_session_over_a_limit_is_told_with_what_it_used(source, argument, limits, message):
     with running(source, argument) as pid:
-        found = ResourceWatch(ResourceLimits(**limits), pid=pid).exceeded()
+        found = ResourceMonitor(ResourceLimits(**limits), pid=pid).exceeded()
         assert found
         assert found.kind == "resource-limit"
         assert found.message.startswith(message)
         (name,) = limits
         assert found.message.endswith(f"(limits.{name})")
-        assert ResourceWatch(ResourceLimits(memory=900 * MIB, processes=90), pid=pid).exceeded() is None
+        assert ResourceMonitor(ResourceLimits(memory=900 * MIB, processes=90), pid=pid).exceeded() is None
 
 
 def test_the_message_names_use_limit_and_key():
     with running(ALLOCATES, 200 * MIB) as pid:
-        found = ResourceWatch(ResourceLimits(memory=100 * MIB), pid=pid).exceeded()
+        found = ResourceMonitor(ResourceLimits(memory=100 * MIB), pid=pid).exceeded()
         assert found
         used = found.message.removeprefix("used ").split(" MiB")[0]
         assert 200 < float(used) < 250
@@ -247,16 +247,16 @@ def test_the_message_names_use_limit_and_key():
 
 def test_folders_over_the_limit_are_a_trouble(tmp_path):
     filled(tmp_path, 3 * MIB)
-    over = ResourceWatch(ResourceLimits(disk=2 * MIB), pid=os.getpid(), folders=[tmp_path]).exceeded()
+    over = ResourceMonitor(ResourceLimits(disk=2 * MIB), pid=os.getpid(), folders=[tmp_path]).exceeded()
     message = "its folders hold more than 2 MiB; the limit is that (limits.disk)"
     assert over == Trouble(kind="resource-limit", message=message)
-    assert ResourceWatch(ResourceLimits(disk=9 * MIB), pid=os.getpid(), folders=[tmp_path]).exceeded() is None
+    assert ResourceMonitor(ResourceLimits(disk=9 * MIB), pid=os.getpid(), folders=[tmp_path]).exceeded() is None
 
 
 def test_a_large_folder_is_not_looked_at_all_the_time(tmp_path):
     for number in range(2000):
         (tmp_path / f"{number}").touch()
-    watch = ResourceWatch(ResourceLimits(disk=900 * MIB), pid=os.getpid(), folders=[tmp_path])
+    watch = ResourceMonitor(ResourceLimits(disk=900 * MIB), pid=os.getpid(), folders=[tmp_path])
     began = time.process_time()
     deadline, looks = time.monotonic() + 0.5, 0
     while time.monotonic() < deadline:
@@ -267,7 +267,7 @@ def test_a_large_folder_is_not_looked_at_all_the_time(tmp_path):
 
 
 def test_without_limits_nothing_is_looked_at():
-    assert ResourceWatch(ResourceLimits(), pid=os.getpid()).exceeded() is None
+    assert ResourceMonitor(ResourceLimits(), pid=os.getpid()).exceeded() is None
 
 
 # --- the reserve --------------------------------------------------------------------------------------
@@ -276,10 +276,12 @@ def test_without_limits_nothing_is_looked_at():
 def test_when_the_reserve_is_used_up_the_largest_session_has_to_go(tmp_path):
     small, large = [filled(tmp_path / "small", 3 * MIB)], [filled(tmp_path / "large", 6 * MIB)]
     left = [2 * MIB]
-    reserve = SpaceReserve(tmp_path, reserve=2 * MIB, free=lambda _: left[0])
+    reserve = DiskReserve(tmp_path, reserve=2 * MIB, free=lambda _: left[0])
     for one in (small, large):
-        reserve.enter(one)
-    watches = [ResourceWatch(ResourceLimits(), pid=os.getpid(), folders=one, reserve=reserve) for one in (small, large)]
+        reserve.add(one)
+    watches = [
+        ResourceMonitor(ResourceLimits(), pid=os.getpid(), folders=one, reserve=reserve) for one in (small, large)
+    ]
     assert [watch.exceeded() for watch in watches] == [None, None], "enough is left"
     left[0] -= 1
     time.sleep(0.2)
@@ -288,23 +290,23 @@ def test_when_the_reserve_is_used_up_the_largest_session_has_to_go(tmp_path):
     assert second
     what = "the file system for temporary files is nearly full, and no other session uses as much of it: 6."
     assert (second.kind, second.message[: len(what)]) == ("resource-limit", what)
-    reserve.leave(large)
-    assert reserve.claimed_from(small) == disk_used(small), "then it is the largest"
+    reserve.remove(large)
+    assert reserve.usage_of_largest(small) == disk_used(small), "then it is the largest"
 
 
 def test_to_end_a_session_that_is_smaller_than_the_reserve_would_help_nobody(tmp_path):
     small = [filled(tmp_path / "small", 3 * MIB)]
-    reserve = SpaceReserve(tmp_path, reserve=9 * MIB, free=lambda _: 0)
-    reserve.enter(small)
-    assert reserve.claimed_from(small) is None
+    reserve = DiskReserve(tmp_path, reserve=9 * MIB, free=lambda _: 0)
+    reserve.add(small)
+    assert reserve.usage_of_largest(small) is None
 
 
 def test_the_default_reserve_is_a_part_of_the_file_system(tmp_path):
     found = os.statvfs(tmp_path)
     assert free_space(tmp_path) <= found.f_blocks * found.f_frsize
-    assert SpaceReserve(tmp_path).bytes == default_reserve(tmp_path)
+    assert DiskReserve(tmp_path).bytes == default_reserve(tmp_path)
     assert default_reserve(tmp_path) == min(512 * MIB, found.f_blocks * found.f_frsize // 20)
-    assert SpaceReserve(tmp_path).claimed_from([tmp_path]) is None
+    assert DiskReserve(tmp_path).usage_of_largest([tmp_path]) is None
 
 
 # --- what the kernel limits -----------------------------------------------------------------------------

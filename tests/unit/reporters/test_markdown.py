@@ -20,7 +20,7 @@ from showcase import RUN, showcase
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.errors import ConfigError, Location
 from skillgym_action.model.links import Links
-from skillgym_action.reporters.markdown import comment, marker, running, summary, unfinished
+from skillgym_action.reporters.markdown import RunProgress, comment, marker, summary
 from users_templates import rendered_elsewhere
 
 RUNS = {
@@ -71,12 +71,16 @@ def test_the_summary_is_as_it_was(name):
     assert shown(summary, run_report(RUNS[name], commit="4f2a9c1d0e")) == golden(f"summary-{name}")
 
 
+def running(done, total, spent, *, run=RUN, **settings):
+    return shown(comment, RunProgress(done=done, total=total, spent=spent, run=run), **settings)
+
+
 EVERYTHING = {
     "summary-everything": lambda: shown(summary, showcase()),
     "comment-everything": lambda: shown(comment, showcase(), run_key="4711/1"),
     "comment-everything-in-2000": lambda: shown(comment, showcase(), run_key="4711/1", limit=2_000),
     "comment-everything-in-500": lambda: shown(comment, showcase(), run_key="4711/1", limit=500),
-    "running": lambda: running(done=12, total=40, spent="$0.84 of $5", run=RUN, run_key="4711/1"),
+    "running": lambda: running(12, 40, "$0.84 of $5", run_key="4711/1"),
 }
 
 
@@ -125,14 +129,14 @@ def test_nothing_else_does(key):
 
 
 def test_a_run_that_ended_before_its_report_says_so():
-    assert unfinished(run=RUN, run_key="4711/1") == (
+    assert shown(comment, RunProgress(run=RUN, ended=True), run_key="4711/1") == (
         f"{marker('default')}\n<!-- run: 4711/1 -->\n## ⚠️ Inconclusive: the run ended before its report\n\n"
         f"[all\u00a0details]({RUN})\n"
     )
 
 
 def test_a_running_comment_without_price_and_address():
-    assert running(done=0, total=1_200, spent="", run=None, comment_id="x") == (
+    assert running(0, 1_200, "", run=None, comment_id="x") == (
         "<!-- skillgym-action:x -->\n## ⏳ Running: 0 of 1,200\n"
     )
 
@@ -214,9 +218,9 @@ def test_a_kind_of_change_has_twenty_names_at_most():
     line = next(
         line
         for line in shown(summary, replace(head, comparison=compare(base, head))).splitlines()
-        if "30 broken" in line
+        if "30 newly failing" in line
     )
-    assert line.startswith("- **30 broken**: `c0` on `claude`, `c1` on `claude`")
+    assert line.startswith("- **30 newly failing**: `c0` on `claude`, `c1` on `claude`")
     assert line.endswith("`c19` on `claude` and 10 more")
 
 
@@ -295,8 +299,8 @@ def test_the_property_above_sees_every_kind_of_change():
 
 @given(any_text)
 def test_what_is_said_of_a_running_run_stays_in_its_place(spent):
-    markdown = running(done=1, total=2, spent=f"x{spent}", run=RUN, run_key="4711/1")
-    assert structure(markdown) == structure(running(done=1, total=2, spent="x", run=RUN, run_key="4711/1"))
+    markdown = running(1, 2, f"x{spent}", run_key="4711/1")
+    assert structure(markdown) == structure(running(1, 2, "x", run_key="4711/1"))
 
 
 # --- templates of the user --------------------------------------------------------------------------
@@ -365,7 +369,7 @@ FORGED = "<!-- skillgym-action:other -->"
     [
         ("comment", lambda templates: shown(comment, run_report("edit passed"), templates=templates)),
         ("summary", lambda templates: shown(summary, run_report("edit passed"), templates=templates)),
-        ("running", lambda templates: running(done=1, total=2, spent="", run=None, templates=templates)),
+        ("running", lambda templates: running(1, 2, "", run=None, templates=templates)),
     ],
 )
 def test_a_template_forges_no_marker(written_by_a_user, name, write, template):
@@ -390,7 +394,7 @@ def test_a_user_may_replace_the_live_comment(written_by_a_user):
     templates = written_by_a_user(
         running='{% extends "packaged/running.md.j2" %}{% block head %}# Wait: {{ view.title }}{% endblock %}'
     )
-    assert running(done=1, total=2, spent="$1", run=None, templates=templates) == (
+    assert running(1, 2, "$1", run=None, templates=templates) == (
         f"{marker('default')}\n# Wait: ⏳ Running: 1 of 2\n&#36;1\n"
     )
 

@@ -9,13 +9,17 @@ from markupsafe import Markup
 
 from paths import REPOSITORY
 from showcase import showcase
-from skillgym_action.reporters.changes import Changes, Kind
-from skillgym_action.reporters.figures import Figures
-from skillgym_action.reporters.fitting import Room
-from skillgym_action.reporters.markdown import Live, environment, summary
-from skillgym_action.reporters.rows import Row
-from skillgym_action.reporters.sections import Block, ChangedSuites, Edit, Group, Section
-from skillgym_action.reporters.view import Table, View, verdict_of, view_of
+from skillgym_action.reporters.markdown import RunningView, environment, summary
+from skillgym_action.reporters.markdown_rows import Block, ChangedSuites, Edit, Group, Row, RowBudget, Section
+from skillgym_action.reporters.markdown_view import (
+    BaselineChanges,
+    ChangeKind,
+    ReportTotals,
+    Table,
+    View,
+    verdict_of,
+    view_of,
+)
 from users_templates import rendered_elsewhere
 
 TEMPLATES = sorted((REPOSITORY / "templates").glob("*.md.j2"))
@@ -50,9 +54,11 @@ def test_every_block_is_documented_and_no_other():
 
 
 def test_every_value_is_documented_and_no_other():
-    known = {field.name for field in dataclasses.fields(View)} | {field.name for field in dataclasses.fields(Live)}
+    known = {field.name for field in dataclasses.fields(View)} | {
+        field.name for field in dataclasses.fields(RunningView)
+    }
     assert set(re.findall(r"`view\.(\w+)`", DOCUMENT)) == known
-    parts = (Row, Section, Group, Edit, Block, ChangedSuites, Table, Changes, Kind)
+    parts = (Row, Section, Group, Edit, Block, ChangedSuites, Table, BaselineChanges, ChangeKind)
     named = set(re.findall(r"`(\w+)`", DOCUMENT))
     assert {field.name for part in parts for field in dataclasses.fields(part)} - named == set()
 
@@ -101,7 +107,7 @@ def strings(value):
 
 
 def test_every_string_of_the_view_is_escaped_already():
-    figures = Figures.of(showcase())
-    assert {type(text) for view in (view_of(figures, Room(65_000)), verdict_of(figures)) for text in strings(view)} == {
-        Markup
-    }
+    figures = ReportTotals.of(showcase())
+    assert {
+        type(text) for view in (view_of(figures, RowBudget(65_000)), verdict_of(figures)) for text in strings(view)
+    } == {Markup}

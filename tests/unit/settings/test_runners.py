@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scratch import config, repository, runner, skillgym
+from skillgym_action.agents import AGENTS
 from skillgym_action.model.errors import ConfigError, Problem, UsageError
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
@@ -59,6 +60,9 @@ def test_an_agent_named_on_the_spot_needs_no_configuration(selector, model):
     assert (one.id, one.agent.type, one.agent.model) == (selector, "claude-code", model)
 
 
+KNOWN = ", ".join(sorted(["opus", *(name for name, info in AGENTS.items() if info.executable)]))
+
+
 @pytest.mark.parametrize(
     ("selector", "told"),
     [
@@ -66,13 +70,12 @@ def test_an_agent_named_on_the_spot_needs_no_configuration(selector, model):
         pytest.param("opsu", "unknown runner 'opsu'; did you mean 'opus'?", id="a misspelt id"),
         pytest.param(
             "x*",
-            "unknown runner 'x*'; known: claude-code, codex, copilot, cursor-agent, gemini, opencode, opus, pi, qwen",
+            f"unknown runner 'x*'; known: {KNOWN}",
             id="a glob that matches nothing",
         ),
         pytest.param(
             "replay",
-            "unknown runner 'replay'; "
-            "known: claude-code, codex, copilot, cursor-agent, gemini, opencode, opus, pi, qwen",
+            f"unknown runner 'replay'; known: {KNOWN}",
             id="an agent that needs settings",
         ),
     ],

@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 from scratch import case, repository, suite, world_in, written
-from skillgym_action.documents.user_files import LARGEST
+from skillgym_action.limits import MAX_SUITE_FILE_BYTES
 from skillgym_action.settings.options import DiscoverOptions, LoadOptions
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.load import load
@@ -55,7 +55,7 @@ def test_a_suite_is_known_by_the_bytes_of_its_file(tmp_path, name, content, case
 def test_a_file_that_is_too_large_is_not_read(tmp_path):
     repository(tmp_path)
     with (tmp_path / "bench/core.json").open("wb") as file:
-        file.truncate(LARGEST + 1)
+        file.truncate(MAX_SUITE_FILE_BYTES + 1)
     with world_in(tmp_path) as services:
         found = discover(services.repository, tmp_path, DiscoverOptions(paths=("bench/core.json",)))
         (loaded,) = load(found, services.hosts, LoadOptions())

@@ -78,11 +78,27 @@ TAGGED = (suite(case("login-ok", "smoke"), case("login-bad", "smoke", "slow"), c
         pytest.param({"tags": ("smoke",)}, ["login-ok", "login-bad"], id="a tag"),
         pytest.param({"tags": ("slow", "other")}, ["login-bad"], id="tags are alternatives"),
         pytest.param({"tags": ("smoke",), "cases": ("*bad",)}, ["login-bad"], id="both must hold"),
+        pytest.param({"tags": ("s*",)}, ["login-ok", "login-bad"], id="a glob of tags"),
         pytest.param({"tags": ("nope",)}, [], id="nothing is left"),
     ],
 )
 def test_filters_leave(options, left):
     assert names(TAGGED, **options) == [f"{case_id}@claude" for case_id in left]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"),
+    [
+        pytest.param("*", ["logout"], id="a star stops at a slash"),
+        pytest.param("login/*", ["login/ok", "login/bad"], id="one part"),
+        pytest.param("**", ["login/ok", "login/bad", "login/as/guest", "logout"], id="two stars do not"),
+        pytest.param("login/**", ["login/ok", "login/bad", "login/as/guest"], id="all below"),
+        pytest.param("login?ok", [], id="nor is a slash one character"),
+    ],
+)
+def test_a_slash_separates_parts_of_ids_too(pattern, left):
+    cases = map(case, ("login/ok", "login/bad", "login/as/guest", "logout"))
+    assert names((suite(*cases),), cases=(pattern,)) == [f"{case_id}@claude" for case_id in left]
 
 
 @pytest.mark.parametrize("case_id", ["[draft] fix", "what?", "a*b"])

@@ -136,7 +136,7 @@ def test_which_sessions_are_finished(line, finished):
 
 # --- lines that are none ----------------------------------------------------------------------------
 
-AGAIN = "the session it tells of is held again"
+AGAIN = "its session is run again"
 NO_SESSIONS = [
     pytest.param("", "not JSON: EOF while parsing a value at column 0", id="an empty line"),
     pytest.param(b"\0" * 512, "not JSON: expected value at column 1", id="what a lost block leaves"),

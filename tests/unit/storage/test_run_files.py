@@ -16,9 +16,10 @@ from github_server import GitHubServer
 from github_state import PullRequest
 from on_github import NUMBER, REPOSITORY, SHA
 from scratch import repository, skillgym, written
+from skillgym_action.limits import MAX_RESULTS_BYTES
 from skillgym_action.model.errors import UsageError
 from skillgym_action.storage.run_files import matching, read_file
-from skillgym_action.storage.stored_runs import LARGEST, stored_reports
+from skillgym_action.storage.stored_runs import stored_reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,7 +112,7 @@ def listening(root: Path) -> None:
 
 
 def huge(root: Path) -> None:
-    os.truncate(results_of(root), LARGEST + 1)
+    os.truncate(results_of(root), MAX_RESULTS_BYTES + 1)
 
 
 def deep(root: Path) -> None:

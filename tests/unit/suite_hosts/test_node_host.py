@@ -14,7 +14,7 @@ from skillgym_action.model.errors import ConfigError, Location, SuiteError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.session_report import Message
 from skillgym_action.model.verdicts import FailureClass
-from skillgym_action.processes.processes import Processes
+from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.suite_hosts.node import MEMORY_OPTIONS, Node
 from suite_programs import session_report, suite_hosts
 
@@ -598,7 +598,7 @@ def fake_node(folder, version):
 def host_program(environment, *names):
     cancelled = Cancellation()
     try:
-        with Processes(environment=environment, cancelled=cancelled) as processes:
+        with ProcessLauncher(environment=environment, cancelled=cancelled) as processes:
             return Node(processes, *names).program
     finally:
         cancelled.close()

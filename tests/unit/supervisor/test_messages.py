@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from skillgym_action.limits import MAX_MESSAGE_DESCRIPTORS
+from skillgym_action.limits import MAX_SUPERVISOR_MESSAGE_DESCRIPTORS
 from skillgym_action.supervisor.messages import LENGTH, ConnectionLostError, receive, send
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_a_message_that_is_cut_ends_the_connection(pair: Pair) -> None:
 def test_a_message_with_more_descriptors_than_are_taken_is_refused(pair: Pair) -> None:
     ours, theirs = pair
     before = len(list(Path("/dev/fd").iterdir()))
-    send(theirs, {"op": "x"}, [0] * (MAX_MESSAGE_DESCRIPTORS + 1))
-    with pytest.raises(ConnectionLostError, match=f"more than {MAX_MESSAGE_DESCRIPTORS} descriptors"):
+    send(theirs, {"op": "x"}, [0] * (MAX_SUPERVISOR_MESSAGE_DESCRIPTORS + 1))
+    with pytest.raises(ConnectionLostError, match=f"more than {MAX_SUPERVISOR_MESSAGE_DESCRIPTORS} descriptors"):
         receive(ours)
     assert len(list(Path("/dev/fd").iterdir())) == before

@@ -1,13 +1,14 @@
-"""The process door: the only place that starts programs.
+"""Starts programs and waits for their end; the only module that does.
 
-A program gets its own session, an allow-listed environment, /dev/null or a given text as stdin, and files for its
-output. However it ends, everything that it started ends with it: see ``supervisor``.
+A program gets its own process session, an allow-listed environment, /dev/null or a text as stdin, and files for its
+output. All processes that it starts end with it: see ``supervisor``.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -17,27 +18,31 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from skillgym_action.limits import (
+    CANCELLED_GRACE_SECONDS,
+    MAX_OUTPUT_BYTES,
+    RESULT_LINGER_SECONDS,
+    TERMINATION_GRACE_SECONDS,
+)
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.session import Capture, Ending
 from skillgym_action.model.session_report import Trouble
-from skillgym_action.processes.child import Child
-from skillgym_action.processes.outputs import LARGEST, OutputFile, Tail, cut, is_too_much
-from skillgym_action.processes.resource_usage import ResourceWatch
-from skillgym_action.processes.rlimits import rlimits
+from skillgym_action.processes.outputs import OutputFile, OutputTail, is_too_large, truncate
+from skillgym_action.processes.resource_usage import ResourceMonitor
+from skillgym_action.processes.running import PipedProgram
 from skillgym_action.processes.supervisor_client import SupervisorClient
-from skillgym_action.processes.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.model.session import Identity, Invocation, Watcher
-    from skillgym_action.processes.disk_usage import SpaceReserve
-    from skillgym_action.processes.running import Running
+    from skillgym_action.processes.disk_usage import DiskReserve
+    from skillgym_action.processes.running import RunningProgram
     from skillgym_action.processes.users import AgentUser
 
-# What any program may see of our environment: no key, no token, no GitHub file command.
-ALLOWED = frozenset(
+# Variables that are passed on to any program: no key, no token, no GitHub file command.
+ALLOWED_VARIABLES = frozenset(
     {
         "PATH",
         "LANG",
@@ -61,34 +66,30 @@ ALLOWED = frozenset(
         "GIT_SSL_CAINFO",
     }
 )
-GRACE = 2.0
-SECOND = 1.0  # after which we look how much was printed
-TICK = 0.1
-LONGEST_POLL = 24 * 3600.0  # the kernel counts milliseconds in 32 bits
-TOO_MUCH = f"more than {LARGEST // 1024**2} MiB were printed; the session was ended"
-LAST_SECOND = 1.0  # what a cancellation leaves to whatever runs
-LINGER = 30.0  # seconds a program may take to exit once it has printed its result
-MISSING = frozenset({errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR})
+OUTPUT_CHECK_SECONDS = 0.1  # between two looks at output that is watched, and at the cancellation
+RESOURCE_CHECK_SECONDS = 1.0  # between two looks at output size, memory, processes and disk
+LONGEST_POLL_SECONDS = 24 * 3600.0  # the kernel counts milliseconds in 32 bits
+TOO_MUCH_OUTPUT = f"more than {MAX_OUTPUT_BYTES // 1024**2} MiB were printed; the session was ended"
+NOT_A_PROGRAM = frozenset({errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR})
 NO_LIMITS = ResourceLimits()
 SHARED_UMASK = 0o002  # a session's group has no other member; programs that judge it share its workspace's group
 
 
-class Processes:
-    """Starts programs and sees them end. Use as a context manager: nothing it started survives it."""
+class ProcessLauncher:
+    """Starts programs and waits for their end. A context manager: at its exit all that it started is ended."""
 
     def __init__(
         self, *, environment: Mapping[str, str], cancelled: Cancellation, user: AgentUser | None = None
     ) -> None:
-        """``environment`` is ours; programs see the allow-listed part of it. ``user``: who they run as; None: we."""
+        """``environment``: the tool's; programs get its allowed variables. ``user``: None: they run as the caller."""
         self.user = user
         self.supervisor = SupervisorClient()
         if user:
-            self.supervisor.hold(user.ids.file, user.ids.take())
-        self.linger = LINGER
-        self.environment = {name: value for name, value in environment.items() if name in ALLOWED}
+            self.supervisor.keep_open(user.ids.file, user.ids.take())
+        self.result_linger = RESULT_LINGER_SECONDS
+        self.environment = {name: value for name, value in environment.items() if name in ALLOWED_VARIABLES}
         self.cancelled = cancelled
-        self.turns = Turns()
-        self.reserve: SpaceReserve | None = None  # of the file system that sessions are on
+        self.reserve: DiskReserve | None = None  # of the file system that sessions are on
 
     def __enter__(self) -> Self:
         return self
@@ -97,7 +98,7 @@ class Processes:
         self.supervisor.close()
 
     def spawn(self, argv: Iterable[str], **settings: Any) -> subprocess.Popen[bytes]:
-        """A child of our own that follows no text of suites or agents, in its own session."""
+        """A trusted program as a direct child of the tool, in its own process session."""
         return subprocess.Popen(tuple(argv), start_new_session=True, **settings)
 
     def output(
@@ -109,7 +110,7 @@ class Processes:
         stdin: int | IO[bytes] = subprocess.DEVNULL,
         stdout: IO[bytes] | None = None,
     ) -> bytes:
-        """What a short, trusted program prints, unless that goes to ``stdout``; a cancellation leaves it a second.
+        """The output of a short, trusted program, unless it goes to ``stdout``; killed a second after a cancellation.
 
         Raises OSError, InterruptedError once cancelled, subprocess.CalledProcessError.
         """
@@ -121,47 +122,47 @@ class Processes:
             stdout=stdout or subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        out, err = self._printed(child)
+        out, err = self._communicate(child)
         if child.returncode:
             raise subprocess.CalledProcessError(child.returncode, argv, out, err)
         return out or b""
 
-    def _printed(self, child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-        left = LAST_SECOND
+    def _communicate(self, child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+        left = CANCELLED_GRACE_SECONDS
         while True:
             try:
-                return child.communicate(timeout=TICK)
+                return child.communicate(timeout=OUTPUT_CHECK_SECONDS)
             except subprocess.TimeoutExpired:
-                left -= TICK if self.cancelled else 0.0
+                left -= OUTPUT_CHECK_SECONDS if self.cancelled else 0.0
                 if left <= 0:
                     with suppress(ProcessLookupError):
                         os.killpg(child.pid, signal.SIGKILL)
                     child.communicate()
                     self.cancelled.raise_if_cancelled()
 
-    def connected(
+    def start_piped(
         self, argv: tuple[str, ...], *, identity: Identity | None, cwd: Path, stderr: int, memory: int
-    ) -> Child:
-        """A program that is talked to through pipes; ``memory``: bytes it may have. Raises OSError."""
+    ) -> PipedProgram:
+        """Start a program that is connected by pipes; ``memory``: bytes it may allocate. Raises OSError."""
         with ExitStack() as stack:
-            theirs, stdin = os.pipe()
-            stack.callback(os.close, theirs)
+            read, stdin = os.pipe()
+            stack.callback(os.close, read)
             stdout, write = os.pipe()
             stack.callback(os.close, write)
             try:
                 running = self.supervisor.start(
                     _request(argv, self.environment, cwd, identity, rlimits(NO_LIMITS, own_user=False, data=memory)),
-                    (theirs, write, stderr),
+                    (read, write, stderr),
                     identity,
                 )
             except OSError:
                 os.close(stdin)
                 os.close(stdout)
                 raise
-        return Child(running, stdin, stdout)
+        return PipedProgram(running, stdin, stdout)
 
     def run(self, invocation: Invocation, *, stdout: Path, stderr: Path, watch: Watcher | None = None) -> Capture:
-        """Run to the end and say what happened; never raises for what the program did.
+        """Run a program to its end; never raises for what the program does.
 
         A program that does not exit although ``watch`` has seen its result is ended, too.
         """
@@ -175,27 +176,26 @@ class Processes:
             running = self._start(invocation, stdout, stderr)
         except (OSError, ValueError) as error:
             reason = f"cannot start {invocation.argv[0]!r}: {getattr(error, 'strerror', None) or error}"
-            ending = _not_started(getattr(error, "errno", None))
+            ending = _failed_start(getattr(error, "errno", None))
             return Capture(ending=ending, exit_code=None, stdout=out, stderr=err, seconds=0.0, error=reason)
         ending, trouble = Ending.CANCELLED, None
         try:
-            with self.turns.waiting():
-                tail = Tail(stdout, watch) if watch else None
-                looks = Looks((stdout, stderr), self._watched(running, invocation))
-                ending, trouble = self._wait(running, began + invocation.timeout, tail, looks)
+            tail = OutputTail(stdout, watch) if watch else None
+            monitor = LimitMonitor((stdout, stderr), self._resource_monitor(running, invocation))
+            ending, trouble = self._wait(running, began + invocation.timeout, tail, monitor)
         finally:
             if ending is not Ending.EXITED:
-                running.end(LAST_SECOND if self.cancelled else GRACE)
-            code = self._ended(running, invocation.identity)
-        cut(stdout, stderr)
+                running.end(CANCELLED_GRACE_SECONDS if self.cancelled else TERMINATION_GRACE_SECONDS)
+            code = self._exit_code(running, invocation.identity)
+        truncate(stdout, stderr)
         if ending is Ending.EXITED and (code is None or code < 0):
             ending = Ending.LOST if code is None else Ending.SIGNALLED
         return Capture(
             ending=ending, exit_code=code, stdout=out, stderr=err, seconds=time.monotonic() - began, stopped_for=trouble
         )
 
-    def _ended(self, running: Running, identity: Identity | None) -> int | None:
-        """The exit code, once nothing is left of the program; None when that is not known."""
+    def _exit_code(self, running: RunningProgram, identity: Identity | None) -> int | None:
+        """The exit code, once no process of the program is left; None if it is unknown."""
         code = running.exit_code()
         if identity and identity.is_own:
             try:
@@ -204,19 +204,19 @@ class Processes:
                 return None
         return code
 
-    def _watched(self, running: Running, invocation: Invocation) -> ResourceWatch | None:
-        """What measures the program, where it has limits."""
+    def _resource_monitor(self, running: RunningProgram, invocation: Invocation) -> ResourceMonitor | None:
+        """What measures the program's use of resources; None without limits."""
         if invocation.limits is None:
             return None
         identity = invocation.identity
-        whose = {"uid": identity.uid} if identity and identity.is_own else {"pid": running.root}
-        return ResourceWatch(invocation.limits, folders=invocation.folders, reserve=self.reserve, **whose)
+        processes = {"uid": identity.uid} if identity and identity.is_own else {"pid": running.root}
+        return ResourceMonitor(invocation.limits, folders=invocation.folders, reserve=self.reserve, **processes)
 
-    def _start(self, invocation: Invocation, stdout: Path, stderr: Path) -> Running:
+    def _start(self, invocation: Invocation, stdout: Path, stderr: Path) -> RunningProgram:
         env = {**self.environment, **invocation.env}
         identity, limits = invocation.identity, invocation.limits
-        wanted = rlimits(limits, own_user=bool(identity and identity.is_own)) if limits else ()
-        request = _request(invocation.argv, env, invocation.cwd, identity, wanted)
+        process_limits = rlimits(limits, own_user=bool(identity and identity.is_own)) if limits else ()
+        request = _request(invocation.argv, env, invocation.cwd, identity, process_limits)
         with ExitStack() as stack:
             descriptors = (
                 stack.enter_context(_input(invocation.stdin)),
@@ -226,17 +226,19 @@ class Processes:
             return self.supervisor.start(request, descriptors, invocation.identity)
 
     def _wait(
-        self, running: Running, deadline: float, tail: Tail | None, looks: Looks
+        self, running: RunningProgram, deadline: float, tail: OutputTail | None, monitor: LimitMonitor
     ) -> tuple[Ending, Trouble | None]:
+        """Wait until the program ends or has to be ended: how, and the trouble if it has to be stopped."""
         lingers = False
         poll = select.poll()
         poll.register(running.fileno(), select.POLLIN)
         poll.register(self.cancelled.fileno(), select.POLLIN)
         with tail or nullcontext():
             while True:
-                seconds = max(0.0, min(deadline - time.monotonic(), TICK if tail else SECOND, LONGEST_POLL))
+                interval = OUTPUT_CHECK_SECONDS if tail else RESOURCE_CHECK_SECONDS
+                seconds = max(0.0, min(deadline - time.monotonic(), interval, LONGEST_POLL_SECONDS))
                 done = any(descriptor == running.fileno() for descriptor, _ in poll.poll(seconds * 1000))
-                if found := looks.trouble(done=done):
+                if found := monitor.trouble(done=done):
                     return Ending.STOPPED, found
                 if tail and (tail.watch.may_stop or not done) and (trouble := tail.trouble()):
                     return Ending.STOPPED, trouble
@@ -245,27 +247,44 @@ class Processes:
                 if self.cancelled:
                     return Ending.CANCELLED, None
                 if tail and tail.watch.finished and not lingers:
-                    lingers, deadline = True, min(deadline, time.monotonic() + self.linger)
+                    lingers, deadline = True, min(deadline, time.monotonic() + self.result_linger)
                 if time.monotonic() >= deadline:
                     return (Ending.LINGERED if lingers else Ending.TIMED_OUT), None
 
 
-class Looks:
-    """What is looked at while a program runs: how much it prints, and what it uses of the machine each second."""
+class LimitMonitor:
+    """Checks the limits of a program while it runs: the size of its output, and each second its use of resources."""
 
-    def __init__(self, outputs: tuple[Path, Path], watch: ResourceWatch | None) -> None:
-        """``outputs`` are what it prints to."""
-        self._outputs, self._watch = outputs, watch
-        self._next = time.monotonic() + SECOND
+    def __init__(self, outputs: tuple[Path, Path], resources: ResourceMonitor | None) -> None:
+        """``outputs``: the files it prints to."""
+        self._outputs, self._resources = outputs, resources
+        self._next = time.monotonic() + RESOURCE_CHECK_SECONDS
 
     def trouble(self, *, done: bool) -> Trouble | None:
-        """The limit that is passed, if any."""
-        if is_too_much(*self._outputs):
-            return Trouble(kind="runner-crash", message=TOO_MUCH)
-        if done or not self._watch or time.monotonic() < self._next:
+        """The limit that is exceeded, if any. ``done``: the program has ended and uses no resources."""
+        if is_too_large(*self._outputs):
+            return Trouble(kind="runner-crash", message=TOO_MUCH_OUTPUT)
+        if done or not self._resources or time.monotonic() < self._next:
             return None
-        self._next = time.monotonic() + SECOND
-        return self._watch.exceeded()
+        self._next = time.monotonic() + RESOURCE_CHECK_SECONDS
+        return self._resources.exceeded()
+
+
+def rlimits(limits: ResourceLimits, *, own_user: bool, data: int | None = None) -> tuple[tuple[int, int], ...]:
+    """Resource limits of the kernel for one process, as (resource, value): the part of a session's limits they can do.
+
+    ``own_user``: the session has a user of its own that is not root. The kernel counts processes by user: with a shared
+    user it would count those of others, too, and root is never refused one. ``data``: bytes of private memory. Address
+    space is not limited, since Node.js reserves gigabytes of it.
+    """
+    found = [(resource.RLIMIT_CORE, 0)]  # a core dump would have the session's secrets
+    if limits.file_size is not None:
+        found.append((resource.RLIMIT_FSIZE, limits.file_size))
+    if limits.processes is not None and own_user:
+        found.append((resource.RLIMIT_NPROC, limits.processes))
+    if data is not None:
+        found.append((resource.RLIMIT_DATA, data))
+    return tuple(found)
 
 
 def _request(
@@ -273,25 +292,25 @@ def _request(
     env: Mapping[str, str],
     cwd: Path,
     identity: Identity | None,
-    wanted: tuple[tuple[int, int], ...],
+    limits: tuple[tuple[int, int], ...],
 ) -> dict[str, Any]:
-    """What the supervisor is to start (see ``supervisor.program.become``)."""
+    """The request to the supervisor (see ``supervisor.program.exec_program``)."""
     return {
         "argv": argv,
         "env": dict(env),
         "cwd": os.fspath(cwd),
         "umask": SHARED_UMASK if identity and identity.is_own else None,
-        "rlimits": wanted,
+        "rlimits": limits,
     }
 
 
 def _no_link(path: str, flags: int) -> int:
-    """For the run directories of others, too: ``explain`` writes into one."""
+    """An opener that follows no link: ``explain`` writes into run directories that others may have made."""
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _memory_file() -> Any:
-    """A file without a name; in memory, where the system has such files."""
+    """A file without a name; in memory, if the system has such files."""
     if hasattr(os, "memfd_create"):
         return open(os.memfd_create("stdin"), "w+b", buffering=0)
     return TemporaryFile(buffering=0)
@@ -299,7 +318,7 @@ def _memory_file() -> Any:
 
 @contextmanager
 def _input(text: str | None) -> Iterator[int]:
-    """The descriptor of a file to be read as standard input: unlike a pipe, nobody has to feed it."""
+    """The descriptor of a file to read as standard input: unlike a pipe, it needs no thread that writes to it."""
     if text is None:
         with open(os.devnull, "rb") as nothing:
             yield nothing.fileno()
@@ -312,7 +331,7 @@ def _input(text: str | None) -> Iterator[int]:
         yield file.fileno()
 
 
-def _not_started(number: int | None) -> Ending:
+def _failed_start(number: int | None) -> Ending:
     if number == errno.ECONNRESET:
         return Ending.LOST
-    return Ending.NOT_STARTED if number in MISSING else Ending.REFUSED
+    return Ending.NOT_STARTED if number in NOT_A_PROGRAM else Ending.REFUSED

@@ -1,0 +1,152 @@
+"""What most agents do in the same way; an adapter assigns what fits it, as in ``trouble = reported_or_crashed``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from skillgym_action.model.session import Invocation
+from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal
+from skillgym_action.transcripts.agent_output import TranscriptParser
+from skillgym_action.transcripts.lenient_json import LenientJson, json_object
+from skillgym_action.transcripts.trouble_signs import crashed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from skillgym_action.model.session import Capture, Progress, Session
+    from skillgym_action.model.session_report import Transcript, Trouble
+    from skillgym_action.transcripts.agent_output import Effect
+
+PATCHED_FILE = re.compile(r"^\*\*\* (?:Add File|Update File|Move to): (.+)$", re.MULTILINE)
+
+
+# --- starting ---------------------------------------------------------------------------------------
+
+
+def cli_invocation(
+    session: Session,
+    argv: tuple[str, ...],
+    *,
+    last: tuple[str, ...] = (),
+    env: Mapping[str, str] | None = None,
+    files: Mapping[Path, str] | None = None,
+    collect: tuple[str, ...] = (),
+) -> Invocation:
+    """The process of a CLI with the session's model, arguments, private home and prompt.
+
+    ``argv``: program and options, of which the runner's ``command`` replaces the program; ``last``: what follows the
+    runner's arguments. The prompt is written to stdin. ``env`` is added to HOME; the runner's own variables win.
+    ``files`` and ``collect``: as in Invocation.
+    """
+    agent = session.agent
+    program, *options = argv
+    model = ("--model", agent.model) if agent.model else ()
+    return Invocation(
+        argv=(*(agent.command or (program,)), *options, *model, *agent.command_args, *last),
+        cwd=session.workspace,
+        timeout=session.timeout,
+        stdin=session.prompt,
+        env={"HOME": str(session.home), **(env or {}), **agent.env},
+        files=files or {},
+        collect=collect,
+    )
+
+
+def started_again(invocation: Callable[[Session], Invocation]) -> Callable[[Session, str], Invocation]:
+    """``resume`` of agents that keep no sessions: the process is started again, with the new prompt."""
+
+    def resume(session: Session, session_id: str) -> Invocation:  # noqa: ARG001 - there is no session to continue
+        return invocation(session)
+
+    return resume
+
+
+# --- reading ----------------------------------------------------------------------------------------
+
+
+class StreamParser(TranscriptParser):
+    """Builds a transcript from what an agent printed, one JSON object a line, and from the files it left.
+
+    ``COLLECTED``: where it is set, only lines of collected files in which it is found are parsed.
+    """
+
+    COLLECTED: ClassVar[re.Pattern[str] | None] = None
+
+    def begin(self, capture: Capture) -> None:
+        """Read what the agent left besides its output; called before the first line of stdout."""
+        for file in capture.collected:
+            for line in file.lines():
+                if self.COLLECTED is None or self.COLLECTED.search(line):
+                    self.take_collected(json_object(line) or LenientJson({}))
+
+    def take_collected(self, record: LenientJson) -> None:
+        """Take the object of one line of a collected file."""
+
+    def finish(self, capture: Capture) -> None:
+        """Complete what has been read; called after the last line of stdout."""
+
+
+def streamed_events(parser: Callable[[], StreamParser]) -> Callable[[Capture, Session], Transcript]:
+    """``transcript`` of agents that print events: read line by line; of a session that was ended early, what is there.
+
+    ``parser`` makes a new parser for each session: its class.
+    """
+
+    def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - all is in the output
+        parsed = parser()
+        parsed.begin(capture)
+        parsed.read(capture.stdout)
+        parsed.finish(capture)
+        return parsed.transcript(capture)
+
+    return transcript
+
+
+def no_progress(line: str) -> Progress | None:  # noqa: ARG001 - the output says nothing while the agent runs
+    """``progress`` of agents that do not report model rounds while they run."""
+    return None
+
+
+def reported_or_crashed(capture: Capture, transcript: Transcript) -> Trouble | None:
+    """``trouble`` of agents that report their errors; how the process ended is evidence only where they did not."""
+    return transcript.trouble or crashed(capture)
+
+
+def wrong_argument(capture: Capture) -> str | None:
+    """The line of stderr that names an unknown argument; a long help text follows it."""
+    return next((line for line in capture.stderr.lines() if line.startswith("Unknown argument")), None)
+
+
+# --- tools ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tools:
+    """The tools of an agent whose calls have effects: tool -> the argument with the command, skill, path or patch."""
+
+    commands: Mapping[str, str] = field(default_factory=dict)
+    skills: Mapping[str, str] = field(default_factory=dict)
+    reads: Mapping[str, str] = field(default_factory=dict)
+    writes: Mapping[str, str] = field(default_factory=dict)
+    patches: Mapping[str, str] = field(default_factory=dict)
+
+    def effects(self, tool: str, arguments: LenientJson) -> Iterator[Effect]:
+        """What a call does, if it succeeds; nothing for other tools, and without the argument."""
+        if (command := self._argument(self.commands, tool, arguments)) is not None:
+            yield Command(command=command)
+        elif skill := self._argument(self.skills, tool, arguments):
+            yield SkillSignal(skill=skill.lstrip("/"), signal=f"{tool} tool")
+        elif path := self._argument(self.reads, tool, arguments):
+            yield FileRead(path=path)
+        elif path := self._argument(self.writes, tool, arguments):
+            yield FileWrite(path=path)
+        elif patch := self._argument(self.patches, tool, arguments):
+            for path in PATCHED_FILE.findall(patch):
+                yield FileWrite(path=path)
+
+    @staticmethod
+    def _argument(names: Mapping[str, str], tool: str, arguments: LenientJson) -> str | None:
+        return arguments.text(names[tool]) if tool in names else None

@@ -1,0 +1,119 @@
+"""Reporter: Common Test Report Format (https://ctrf.io), JSON, one test a line.
+
+CTRF has no status for what could not be judged: ``errored`` becomes ``other``, never ``failed``. ``expected-failed``
+becomes ``passed`` and ``unexpected-passed`` ``failed``, as the exit code has it. ``rawStatus`` is always the tool's own
+status.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import datetime
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from skillgym_action.limits import MAX_REPORTED_EXPLANATION_CHARS, MAX_REPORTED_MESSAGE_CHARS
+from skillgym_action.model.scores import SCORE_DIGITS
+from skillgym_action.model.verdicts import Status
+from skillgym_action.reporters.wording import cause, explanation, leaked, place, retries
+from skillgym_action.text.escaping import clipped, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.model.result import Attempt, Result
+    from skillgym_action.model.run_report import RunReport
+
+SPEC_VERSION = "0.0.0"  # CTRF is a working draft and has no other version
+STATUSES = {
+    Status.PASSED: "passed",
+    Status.EXPECTED_FAILED: "passed",
+    Status.FAILED: "failed",
+    Status.UNEXPECTED_PASSED: "failed",
+    Status.ERRORED: "other",
+    Status.SKIPPED: "skipped",
+}
+
+
+def render(report: RunReport) -> Iterator[str]:
+    """Yield JSON text, a line for each execution."""
+    head = {"reportFormat": "CTRF", "specVersion": SPEC_VERSION, "timestamp": report.ended_at}
+    tool = {"name": "skillgym-action", "version": visible(report.version)}
+    yield f'{json.dumps(head)[:-1]}, "results": {{"tool": {json.dumps(tool)},\n'
+    yield f'"summary": {json.dumps(_summary(report))},\n'
+    if report.commit:
+        yield f'"environment": {json.dumps({"commit": report.commit})},\n'
+    yield '"tests": ['
+    for number, result in enumerate(report.results):
+        yield f"{',' if number else ''}\n{json.dumps(_test(result))}"
+    yield "\n]}}\n"
+
+
+def _summary(report: RunReport) -> dict[str, object]:
+    counts = Counter(STATUSES[result.status] for result in report.results)
+    return {
+        "tests": len(report.results),
+        **{status: counts[status] for status in ("passed", "failed", "skipped", "pending", "other")},
+        "flaky": sum(map(_is_flaky, report.results)),
+        "suites": len({result.suite.path for result in report.results}),
+        "start": _epoch_milliseconds(report.started_at),
+        "stop": _epoch_milliseconds(report.ended_at),
+        "duration": report.duration_ms,
+    }
+
+
+def _test(result: Result) -> dict[str, object]:
+    location = place(result)
+    test: dict[str, object] = {
+        "name": visible(result.case_id) or "(no name)",  # must not be empty
+        "status": STATUSES[result.status],
+        "rawStatus": result.status,
+        "duration": result.duration_ms,
+        "suite": [visible(result.suite.name), *([visible(result.runner.id)] if result.runner else [])],
+        "filePath": visible(location.path),
+        "tags": [visible(tag) for tag in result.tags],
+        "retries": retries(result),
+        "flaky": _is_flaky(result),
+        "extra": _extra(result),
+    }
+    if location.line is not None:
+        test["line"] = location.line
+    if result.status is not Status.PASSED:
+        test["message"] = visible(clipped(cause(result).message, MAX_REPORTED_MESSAGE_CHARS))
+        test["trace"] = visible(clipped(explanation(result), MAX_REPORTED_EXPLANATION_CHARS))
+    if len(result.attempts) > 1:
+        test["retryAttempts"] = [_attempt(number, attempt) for number, attempt in enumerate(result.attempts, start=1)]
+    return test
+
+
+def _attempt(number: int, attempt: Attempt) -> dict[str, object]:
+    status = {"attempt": number, "status": STATUSES[attempt.status], "duration": attempt.duration_ms}
+    message = {"message": visible(clipped(attempt.message, MAX_REPORTED_MESSAGE_CHARS))} if attempt.message else {}
+    return {**status, **message, "extra": {"rawStatus": attempt.status, "repetition": attempt.repetition}}
+
+
+def _extra(result: Result) -> dict[str, object]:
+    """What CTRF has no field for; unknown values are absent."""
+    failure_class, runner, score = result.judgement.failure_class, result.runner, result.score
+    values = {
+        "agent": runner.agent.type if runner else None,
+        "model": result.model and visible(result.model),
+        "costUsd": result.cost.usd,
+        "tokens": result.usage.total_tokens,
+        "score": round(score, SCORE_DIGITS) if score is not None and isfinite(score) else None,
+        "threshold": result.judgement.threshold,
+        "failureClass": failure_class and visible(failure_class.id),
+        "artifactDir": result.directory and visible(result.directory),
+        "leaks": visible(leaked(result)) or None,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _is_flaky(result: Result) -> bool:
+    """As CTRF defines it: passed after a failed attempt. One that could not be judged is no failed attempt."""
+    return result.status is Status.PASSED and any(attempt.status is Status.FAILED for attempt in result.attempts)
+
+
+def _epoch_milliseconds(time: str) -> int:
+    return round(datetime.fromisoformat(time).timestamp() * 1000)
