@@ -111,7 +111,7 @@ def of_copies(folder: Path) -> dict[str, float]:
             taken["floor"].append(cpu_seconds() - began)
             shutil.rmtree(copy)
             began = cpu_seconds(*_all_of(processes.supervisor.pid))
-            workspace = workspaces.fresh(spec)
+            workspace = workspaces.create(spec)
             taken["now"].append(cpu_seconds(*_all_of(processes.supervisor.pid)) - began)
             workspaces.discard(workspace)
     return {name: statistics.median(times[1:]) for name, times in taken.items()}

@@ -36,9 +36,9 @@ MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, search
 
 # --- filesystem: folders that others can change -----------------------------------------------------
 
-MAX_PATH_CHARS = 4095  # of a path below a folder; as many bytes as operating systems accept
+MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept
 MAX_LINKS_FOLLOWED = 40  # symbolic links on the way to one path, as in Linux
-MAX_PATTERN_CHARS = 1_000  # of a glob pattern; a longer one matches nothing
+MAX_PATTERN_CHARACTERS = 1_000  # of a glob pattern; a longer one matches nothing
 
 # Bundles that others can forge and that are uploaded as artifacts. The tool's own, such as templates, may be larger.
 MAX_BUNDLE_LEVELS = 400  # folders in each other
@@ -91,9 +91,9 @@ MAX_SERVICE_MESSAGE_CHARACTERS = 500  # of a service's own words in an error mes
 MAX_REVIEW_COMMENTS = 20
 MAX_STATUS_CHARACTERS = 140  # GitHub takes no longer description of a commit status
 MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
-MAX_ANNOTATION_CHARS = 4_096
-MAX_ANNOTATION_TITLE_CHARS = 255
-MAX_TERMINAL_MESSAGE_CHARS = 600  # of one execution
+MAX_ANNOTATION_CHARACTERS = 4_096
+MAX_ANNOTATION_TITLE_CHARACTERS = 255
+MAX_TERMINAL_MESSAGE_CHARACTERS = 600  # of one execution
 MAX_SUMMARY_BYTES = 1_048_576  # GitHub drops the whole summary of a step when it is larger
 # GitHub's real limit differs from the one in its message, and between servers: a refused text is sent again, smaller.
 COMMENT_CHARACTERS = (65_000, 30_000, 8_000, 2_000, 500)
@@ -107,6 +107,37 @@ MAX_JUDGE_REPLY_BYTES = 2_000_000
 MAX_QUOTED_CHARACTERS = 200_000  # of one text that is judged; the middle of a longer one is left out
 MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
 
+# --- repository -----------------------------------------------------------------------------------
+
+MAX_LINKS_IN_PATH = 20  # symbolic links followed on the way to a file; a loop would have no end
+
+# --- workspaces -----------------------------------------------------------------------------------
+
+MAX_SAVED_CHANGES_BYTES = 16 * 1024 * 1024  # bytes; with more, nothing is saved: half of the changes cannot be rejudged
+MAX_SAVED_CHANGES_FILES = 2000  # files and links
+MAX_DIFF_FILE_BYTES = 512 * 1024  # bytes of a file whose changes are shown; a larger one is named only
+MAX_DIFF_CHARACTERS = 4 * 1024 * 1024  # characters of a diff, after which further files are only counted
+MAX_DIFF_COMPARISONS = 4_000_000  # lines before times lines after, of a file; difflib takes seconds for more
+
+# --- suite_hosts ----------------------------------------------------------------------------------
+
+SUITE_CALL_SECONDS = 60.0  # seconds for one call: loading a suite, a check, a classifier
+SUITE_HOST_MEMORY_BYTES = 4 * 1024**3  # bytes of a host, and of each program that it starts, on Linux
+SUITE_HOST_WAIT_SECONDS = 0.25  # seconds to wait for a busy host before another one is started
+SUITE_HOST_GRACE_SECONDS = 1.0  # seconds to end by itself
+MAX_IDLE_SUITE_HOSTS = 16  # hosts kept for later calls; each takes memory
+MAX_HOST_REPLY_BYTES = 16 * 1024 * 1024  # bytes of a reply
+MAX_HOST_REPLY_CONTAINERS = 250_000  # lists and objects in a reply; few bytes of JSON can take much memory
+MAX_HOST_REPLY_VALUES = 1_000_000  # values in a reply
+MAX_HOST_REPLY_MEMBERS = 100_000  # members of one object in a reply
+MAX_HOST_LOG_BYTES = 64 * 1024 * 1024  # bytes that a suite may print
+HOST_LOG_EXCERPT_BYTES = 4 * 1024  # bytes at the end of the log that are shown with an error
+
+# --- suite_programs -------------------------------------------------------------------------------
+
+MAX_SUITE_CASES = 20_000  # cases of a suite; the Node suite host has the same number
+MAX_FAILURE_MESSAGE_CHARACTERS = 16_000  # characters of the message of a failed check; the middle is cut out
+MAX_GROUPED_ERRORS = 100  # errors of an exception group that are reported; Node has the same number
 # --- documents, formats, assertions -----------------------------------------------------------------
 
 MAX_EXPECTATION_CHARACTERS = 10_000  # of x-bench; they bound the time to parse it
@@ -147,7 +178,7 @@ REDACTION_OVERLAP_CHARACTERS = 32_768  # that a stream keeps, so that a key spli
 # --- cli: doctor, explain ----------------------------------------------------------------------------
 
 MAX_PROBE_SECONDS = 60.0  # of the session that `doctor --probe` runs
-MAX_DOCTOR_TEXT_CHARS = 200  # of a command, an answer or a message in a line of `doctor`
+MAX_DOCTOR_TEXT_CHARACTERS = 200  # of a command, an answer or a message in a line of `doctor`
 MAX_EXPLAIN_FILE_BYTES = 4 * 1024 * 1024  # of explain.json
 MAX_EXPLAIN_SECONDS = 300.0  # for an answer to a question of `explain`
 # --- AgentV suites ----------------------------------------------------------------------------------
@@ -192,7 +223,7 @@ MAX_RESULTS_VALUES = 3_000_000
 MAX_RESULTS_MEMBERS = 1_000  # of one object in it
 MAX_RESULTS_ERRORS = 1_000  # of one file; more are not looked at one by one
 MAX_SHOWN_RESULTS_PROBLEMS = 5  # of one results file; the rest is counted
-MAX_QUOTED_VALUE_CHARS = 60  # of a wrong value that a message quotes
+MAX_QUOTED_VALUE_CHARACTERS = 60  # of a wrong value that a message quotes
 MAX_MATCHED_RUNS = 2_000  # by one pattern
 MAX_SEARCHED_ENTRIES = 200_000  # of folders that one search for runs looks at
 MAX_SEARCHED_LEVELS = 100  # of folders below the one that a search starts in
@@ -203,13 +234,13 @@ MAX_SHOWN_JOURNAL_PROBLEMS = 5  # lines that are not valid
 # --- reporters --------------------------------------------------------------------------------------------
 
 MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
-MAX_ANNOTATION_CHARS = 4_096
-MAX_ANNOTATION_TITLE_CHARS = 255
-MAX_TERMINAL_MESSAGE_CHARS = 600  # of one execution
+MAX_ANNOTATION_CHARACTERS = 4_096
+MAX_ANNOTATION_TITLE_CHARACTERS = 255
+MAX_TERMINAL_MESSAGE_CHARACTERS = 600  # of one execution
 MAX_SUMMARY_BYTES = 1_000_000  # GitHub drops a job summary of more than 1,048,576
-MAX_REPORTED_MESSAGE_CHARS = 1_000  # of one execution in a report for programs (JUnit XML, CTRF)
-MAX_REPORTED_EXPLANATION_CHARS = 8_000  # of its message, location and failed assertions
-MAX_REPORTED_OUTPUT_CHARS = 16_000  # of its final output
+MAX_REPORTED_MESSAGE_CHARACTERS = 1_000  # of one execution in a report for programs (JUnit XML, CTRF)
+MAX_REPORTED_EXPLANATION_CHARACTERS = 8_000  # of its message, location and failed assertions
+MAX_REPORTED_OUTPUT_CHARACTERS = 16_000  # of its final output
 
 # --- user_templates: report templates of users ------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.reporters.wording import CHECK_OUT
 from skillgym_action.repository.suite_digests import suite_digest
-from skillgym_action.repository.suite_source import NAMED, normal
+from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.install_agents import install_agents
@@ -37,29 +37,31 @@ if TYPE_CHECKING:
 
 def loaded(services: Services, options: Options) -> tuple[Suite, ...]:
     """Discover and load suites. Raises UsageError if the folder of ``--suites-from`` has none."""
-    origin = services.origin
+    source = services.suite_source
     wanted = options.discover
-    if origin.is_apart:
-        paths = tuple(_path_in_origin(path, services) for path in wanted.paths)
-        without = origin.head if origin.head.is_relative_to(origin.root) else None
-        wanted = replace(wanted, paths=paths, without=without, where=origin.where())
-    found = discover(services.suites, origin.cwd, wanted)
-    if origin.is_apart and not found and not services.cancelled:
-        raise UsageError(f"{NAMED}: no suite was found{origin.where()}", remedy="name the folder of the base commit")
-    directory = partial(origin.directory, checkout=services.repository.checkout)
+    if source.is_separate:
+        paths = tuple(_path_in_source(path, services) for path in wanted.paths)
+        without = source.head if source.head.is_relative_to(source.root) else None
+        wanted = replace(wanted, paths=paths, without=without, where=source.message_suffix())
+    found = discover(services.suites, source.cwd, wanted)
+    if source.is_separate and not found and not services.cancelled:
+        raise UsageError(
+            f"{SUITES_FROM}: no suite was found{source.message_suffix()}", remedy="name the folder of the base commit"
+        )
+    directory = partial(source.agent_directory, checkout=services.repository.checkout)
     suites = load(found, services.hosts, options.load, services.suites.checkout, directory=directory)
     return tuple(replace(suite, digest=suite_digest(suite, services.suites)) for suite in suites)
 
 
-def _path_in_origin(path: str, services: Services) -> str:
+def _path_in_source(path: str, services: Services) -> str:
     """``path`` for a search from the working directory's counterpart in the folder that suites are read from.
 
     A relative path inside of the checkout means the same there and stays as it is; others become absolute.
     """
     if path.startswith("!"):
         return path
-    target = services.origin.place(normal(services.cwd / path))
-    return str(target) if target != normal(services.origin.cwd / path) else path
+    target = services.suite_source.source_path(normalized(services.cwd / path))
+    return str(target) if target != normalized(services.suite_source.cwd / path) else path
 
 
 def planned(services: Services, runners: tuple[Runner, ...], options: Options) -> Plan:
@@ -92,9 +94,11 @@ def run(
     plan = planned(services, runners, options)
     cut_off = ("the run was cancelled before all suites were loaded",) if services.cancelled else ()
     services.directory.redactor.learn(secrets_of(plan.runners))
-    of_checkout = _suites_of_checkout(services, options) if services.origin.is_apart else ()
+    of_checkout = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
     services.workspaces.hide(path for suite in (*plan.suites, *of_checkout) for path in (suite.path, *suite.hidden))
-    suites_from = _suites_from(services, plan.suites, of_checkout, options) if services.origin.is_apart else None
+    suites_from = (
+        _suites_from(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
+    )
     if services.untrusted_configuration:
         with suppress(InterruptedError):  # cancelled: no session will start
             services.workspaces.hide(
@@ -109,7 +113,6 @@ def run(
     services.hosts.close()  # frees memory for reports, which need no suite
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
-    services.workspaces.empty_trash()
     report = report_run(services, plan, results, journal, command=command, shard=shard)
     report = replace(report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from)
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
@@ -118,7 +121,9 @@ def run(
 def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ...]:
     """The suites in the checkout, where those of another folder are run: only found and hashed, never executed."""
     wanted = options.discover
-    without = services.origin.root if services.origin.root.is_relative_to(services.repository.root) else None
+    without = (
+        services.suite_source.root if services.suite_source.root.is_relative_to(services.repository.root) else None
+    )
     selecting = [path for path in wanted.paths if not path.startswith("!")]
     excluding = tuple(path for path in wanted.paths if path.startswith("!"))
     found: dict[str, FoundSuite] = {}
@@ -138,8 +143,8 @@ def _suites_from(
     base = {suite.path: suite.digest for suite in suites if not suite.path.startswith("/")}
     head = {suite.path: suite.digest for suite in of_checkout}
     return SuitesFrom(
-        folder=services.origin.named,
-        commit=services.origin.commit,
+        folder=services.suite_source.named,
+        commit=services.suite_source.commit,
         added=tuple(sorted(head.keys() - base.keys())),
         changed=tuple(sorted(path for path in head.keys() & base.keys() if head[path] != base[path])),
         removed=tuple(sorted(base.keys() - head.keys())),
@@ -167,9 +172,9 @@ def _compared_with_checkout(services: Services, runs: StoredReports, options: Op
     from skillgym_action.storage.merge import merged
 
     name, wanted = services.directory.path.name, options.report.suites
-    if wanted is None or (not services.repository.tracked and wanted.without_checkout == "nothing"):
+    if wanted is None or (not services.repository.has_git and wanted.without_checkout == "nothing"):
         return merged(runs, name)
-    if not services.repository.tracked:
+    if not services.repository.has_git:
         if wanted.without_checkout == "changed":
             return merged([(file, marked(run, None)) for file, run in runs], name)
         report = merged(runs, name)
@@ -187,7 +192,9 @@ def _journal(services: Services, plan: Plan, options: Options, began: datetime, 
     """A new journal, or with ``--resume`` that of the earlier start of this run."""
     settings = _journal_settings(options)
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings)
-    journal = Journal(began=began, digests={one.index: digest(one, services.origin.root) for one in plan.executions})
+    journal = Journal(
+        began=began, digests={one.index: digest(one, services.suite_source.root) for one in plan.executions}
+    )
     if options.execute.resume:
         if services.cancelled:
             raise KeyboardInterrupt  # an incomplete plan does not fit the journal, which stays as it is

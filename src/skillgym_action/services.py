@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from skillgym_action.processes.agent_installs import AgentInstalls
     from skillgym_action.processes.launcher import ProcessLauncher
     from skillgym_action.repository.repository import Repository
-    from skillgym_action.repository.suite_source import Origin
+    from skillgym_action.repository.suite_source import SuiteSource
     from skillgym_action.storage.run_directory import RunDirectory
     from skillgym_action.storage.snapshot_file import SnapshotFile
     from skillgym_action.suite_hosts.suite_host import SuiteHosts
     from skillgym_action.user_templates.renderer import ReportTemplates
-    from skillgym_action.workspaces.untrusted_configuration import StrangersConfiguration
+    from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
     from skillgym_action.workspaces.workspaces import Workspaces
 
 
@@ -76,7 +76,7 @@ class Observers:
 class Services:
     """The adapters that stages use. ``cwd`` is absolute.
 
-    ``suites``: the repository that suites are read from; the same as ``repository`` unless ``origin`` is apart.
+    ``suites``: the repository that suites are read from; same as ``repository`` unless ``suite_source`` is separate.
     ``installs``: CLIs of agents. ``directory``: the run directory. ``links`` and ``publisher`` exist on GitHub only.
     Only if they are configured: ``judge``, the model that grades; ``snapshots``, stored token counts; ``prices`` per
     million tokens, by model; ``templates``, the user's report templates.
@@ -85,7 +85,7 @@ class Services:
 
     cwd: Path
     repository: Repository
-    origin: Origin
+    suite_source: SuiteSource
     suites: Repository
     processes: ProcessLauncher
     workspaces: Workspaces
@@ -100,5 +100,5 @@ class Services:
     judge: Judge | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     snapshots: SnapshotFile | None = None
-    untrusted_configuration: StrangersConfiguration | None = None
+    untrusted_configuration: UntrustedConfiguration | None = None
     templates: ReportTemplates | None = None

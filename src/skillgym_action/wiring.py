@@ -21,21 +21,20 @@ from skillgym_action.processes.users import CREDENTIALS, agent_user
 from skillgym_action.repository.committed_tree import CommittedTree, MissingObjectError
 from skillgym_action.repository.repository import Repository
 from skillgym_action.repository.suite_source import (
+    BASE,
     CHECK_OUT,
-    NAMED,
-    WORD,
-    Origin,
-    counterpart,
-    named_folder,
+    SUITES_FROM,
+    SuiteSource,
+    folder_as_source,
+    named_source,
     refuse_committed,
 )
 from skillgym_action.services import Observers, Services
 from skillgym_action.settings.configuration_file import Config, read_configuration
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
-from skillgym_action.workspaces.closed_path_guard import reopened
-from skillgym_action.workspaces.closed_paths import closed_to_others, group_of_suites
-from skillgym_action.workspaces.untrusted_configuration import StrangersConfiguration
+from skillgym_action.workspaces.closed_paths import closed_to_others, reopened_if_killed, suite_group
+from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
 from skillgym_action.workspaces.workspaces import Workspaces
 
 if TYPE_CHECKING:
@@ -61,59 +60,59 @@ CANCELLING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def with_origin(settings: Settings, context: LaunchContext) -> Iterator[LaunchContext]:
+def with_suite_source(settings: Settings, context: LaunchContext) -> Iterator[LaunchContext]:
     """``context`` with the folder of ``--suites-from``, if it is set. Raises UsageError.
 
     In a job the word ``base`` means the base commit of the pull request, whose files are then in a temporary folder.
     """
-    if not settings.suites_from or context.apart:
+    if not settings.suites_from or context.separate_source:
         yield context
         return
     with ExitStack() as stack:
         with _processes(context) as processes:
-            origin = _origin(settings.suites_from, context, processes, stack)
-        yield replace(context, apart=origin)
+            source = _suite_source(settings.suites_from, context, processes, stack)
+        yield replace(context, separate_source=source)
 
 
-def _origin(named: str, context: LaunchContext, processes: ProcessLauncher, stack: ExitStack) -> Origin:
+def _suite_source(named: str, context: LaunchContext, processes: ProcessLauncher, stack: ExitStack) -> SuiteSource:
     """The folder called ``named``. Raises UsageError, also where it is the commit that is judged."""
     head = Repository(context.root, processes, context.checkout)
     event = context.job.event if context.job else None
-    if context.job and named == WORD:
-        origin = _base_commit(event, context, processes, stack)
+    if context.job and named == BASE:
+        source = _base_commit(event, context, processes, stack)
     else:
-        origin = named_folder(named, context.cwd, context.checkout)
-        refuse_committed(origin, head)
-        origin = replace(origin, commit=Repository(origin.root, processes, origin.checkout).commit())
-    if origin.commit and event and event.base and origin.commit == head.commit():
-        message = f"{NAMED}: {named} is the commit that is judged, {origin.commit[:12]}"
+        source = named_source(named, context.cwd, context.checkout)
+        refuse_committed(source, head)
+        source = replace(source, commit=Repository(source.root, processes, source.checkout).commit())
+    if source.commit and event and event.base and source.commit == head.commit():
+        message = f"{SUITES_FROM}: {named} is the commit that is judged, {source.commit[:12]}"
         raise UsageError(message, remedy="check out the pull request to judge it, and its base commit beside it")
-    return origin
+    return source
 
 
 def _base_commit(
     event: GitHubEvent | None, context: LaunchContext, processes: ProcessLauncher, stack: ExitStack
-) -> Origin:
+) -> SuiteSource:
     """The files of the base commit in a temporary folder. Raises UsageError."""
     if event is None or event.base is None:
         what = f"the event {event.name}" if event else "this job"
         remedy = "use it under pull_request, or name a folder with suites; ./base is a folder called base"
-        raise UsageError(f"{NAMED}: {what} has no base commit", remedy=remedy)
+        raise UsageError(f"{SUITES_FROM}: {what} has no base commit", remedy=remedy)
     deeper = f"give actions/checkout fetch-depth: 0; or {CHECK_OUT}, and name that folder"
     if not (context.root / ".git").exists():
-        raise UsageError(f"{NAMED}: {context.root} is no checkout of git", remedy=deeper)
+        raise UsageError(f"{SUITES_FROM}: {context.root} is no checkout of git", remedy=deeper)
     folder = Path(os.path.realpath(stack.enter_context(TemporaryDirectory(prefix="skillgym-"))))
     folder.chmod(0o711)
     try:
-        CommittedTree(context.root, processes, event.base).write(folder / WORD)
+        CommittedTree(context.root, processes, event.base).write(folder / BASE)
     except MissingObjectError as error:
-        message = f"{NAMED}: the base commit {event.base[:12]} is not in the checkout: {error.strerror}"
+        message = f"{SUITES_FROM}: the base commit {event.base[:12]} is not in the checkout: {error.strerror}"
         raise UsageError(message, remedy=deeper) from error
     except OSError as error:
         raise UsageError(
-            f"{NAMED}: the base commit {event.base[:12]} cannot be read: {error}", remedy=deeper
+            f"{SUITES_FROM}: the base commit {event.base[:12]} cannot be read: {error}", remedy=deeper
         ) from error
-    return counterpart(folder / WORD, context.cwd, context.root, named=WORD, commit=event.base)
+    return folder_as_source(folder / BASE, context.cwd, context.root, named=BASE, commit=event.base)
 
 
 @contextmanager
@@ -149,8 +148,8 @@ def _run_configuration(settings: Settings, context: LaunchContext, file: Path) -
         processes = stack.enter_context(
             ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
         )
-        hosts = stack.enter_context(SuiteHosts(processes, root=context.origin.root, logs=logs, node=context.node))
-        hosts.apart = context.origin.apart_from
+        hosts = stack.enter_context(SuiteHosts(processes, root=context.suite_source.root, logs=logs, node=context.node))
+        hosts.excluded_packages = context.suite_source.separate_checkout
         try:
             return hosts.configuration(file)
         except ConfigError:
@@ -178,13 +177,13 @@ def open_services(
         processes = stack.enter_context(
             ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
         )
-        repository, origin = Repository(context.root, processes, context.checkout), context.origin
+        repository, source = Repository(context.root, processes, context.checkout), context.suite_source
         workspaces = stack.enter_context(Workspaces(repository, processes))
-        own = {directory, origin.root} - {context.root}
+        own = {directory, source.root} - {context.root}
         workspaces.hide(path.relative_to(context.root).as_posix() for path in own if path.is_relative_to(context.root))
         logs = _logs(context, directory, user, stack)
-        hosts = stack.enter_context(SuiteHosts(processes, root=origin.root, logs=logs.place, node=context.node))
-        hosts.apart = origin.apart_from
+        hosts = stack.enter_context(SuiteHosts(processes, root=source.root, logs=logs.place, node=context.node))
+        hosts.excluded_packages = source.separate_checkout
         hosts.log_ended = logs.redact
         clock, event = Clock(), context.job.event if context.job else None
         templates = _templates(options, processes, context)
@@ -196,8 +195,8 @@ def open_services(
         yield Services(
             cwd=context.cwd,
             repository=repository,
-            origin=origin,
-            suites=Repository(origin.root, processes, origin.checkout),
+            suite_source=source,
+            suites=Repository(source.root, processes, source.checkout),
             processes=processes,
             workspaces=workspaces,
             hosts=hosts,
@@ -206,11 +205,11 @@ def open_services(
             clock=clock,
             cancelled=cancelled,
             observer=Observers(observer, publisher) if publisher else observer,
-            links=_links(event, origin) if event else None,
+            links=_links(event, source) if event else None,
             publisher=publisher,
             judge=_judge(options.judge, clock, cancelled, context) if options and options.judge else None,
             prices=options.execute.prices if options else {},
-            snapshots=_snapshots(options.execute.snapshots if options else None, origin.checkout),
+            snapshots=_snapshots(options.execute.snapshots if options else None, source.checkout),
             untrusted_configuration=_untrusted_configuration(context),
             templates=templates,
         )
@@ -231,9 +230,9 @@ def services_without_run(context: LaunchContext, observer: Observer, user_name: 
             raise KeyboardInterrupt
 
 
-def _untrusted_configuration(context: LaunchContext) -> StrangersConfiguration | None:
+def _untrusted_configuration(context: LaunchContext) -> UntrustedConfiguration | None:
     repository = context.job.untrusted_repository if context.job else None
-    return StrangersConfiguration(repository) if repository else None
+    return UntrustedConfiguration(repository) if repository else None
 
 
 def _logs(context: LaunchContext, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
@@ -254,8 +253,8 @@ def _user(context: LaunchContext, name: str | None, stack: ExitStack) -> AgentUs
     if not name:
         return None
     user = agent_user(name)
-    stack.enter_context(reopened())
-    suites = stack.enter_context(group_of_suites(context.root, user.readers))
+    stack.enter_context(reopened_if_killed())
+    suites = stack.enter_context(suite_group(context.root, user.readers))
     stack.enter_context(closed_to_others(_private(context), context.root))
     user.ids.exclude(suites)
     return replace(user, readers=suites)
@@ -265,14 +264,14 @@ def _private(context: LaunchContext) -> list[Path]:
     """Paths that agents with a user of their own must not read: credentials, and what GitHub's runner mounts."""
     mounted = [Path("/github") / name for name in ("file_commands", "home", "runner_temp", "workflow")]
     home = Path(context.environment.get("HOME") or "/root")
-    checkouts = {context.root / ".git", context.origin.root / ".git"}
+    checkouts = {context.root / ".git", context.suite_source.root / ".git"}
     return [*sorted(checkouts), *(home / name for name in CREDENTIALS), *(mounted if context.job else [])]
 
 
-def _links(event: GitHubEvent, origin: Origin) -> Links:
+def _links(event: GitHubEvent, source: SuiteSource) -> Links:
     """Links to GitHub; those to suites lead to the commit that the suites are from."""
     links = event.links()
-    return replace(links, commit=origin.commit) if origin.is_apart and origin.commit else links
+    return replace(links, commit=source.commit) if source.is_separate and source.commit else links
 
 
 def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, context: LaunchContext) -> Judge:

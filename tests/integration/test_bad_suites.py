@@ -36,9 +36,7 @@ from skillgym_action.settings.options import DiscoverOptions, LoadOptions
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.load import load
 from skillgym_action.storage.snapshot_file import SnapshotFile
-from skillgym_action.suite_hosts import host_process
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
-from skillgym_action.suite_programs import MOST_CASES
 from skillgym_action.suite_programs import suite_program as program
 
 if TYPE_CHECKING:
@@ -320,7 +318,7 @@ LIMITS = {
     "values": limits.MAX_DOCUMENT_VALUES,
     "digits": limits.MAX_NUMBER_DIGITS,
     "characters of YAML": limits.MAX_YAML_CHARACTERS,
-    "cases": MOST_CASES,
+    "cases": limits.MAX_SUITE_CASES,
     "characters of an id": limits.MAX_CASE_ID_CHARACTERS,
     "characters of an expectation": limits.MAX_EXPECTATION_CHARACTERS,
     "characters of a pattern": limits.MAX_REGEX_CHARACTERS,
@@ -334,14 +332,14 @@ LIMITS = {
     "characters of variables": limits.MAX_VARIABLE_CHARACTERS,
     "files of a suite": limits.MAX_AGENTV_FILES,
     "targets of a suite": limits.MAX_AGENTV_TARGETS,
-    "characters of a pattern of paths": limits.MAX_PATTERN_CHARS,
+    "characters of a pattern of paths": limits.MAX_PATTERN_CHARACTERS,
     "bytes of results": limits.MAX_RESULTS_BYTES,
     "lists and objects of results": limits.MAX_RESULTS_CONTAINERS,
     "values of results": limits.MAX_RESULTS_VALUES,
     "characters of a recording": replay_player.MAX_FILE_CHARACTERS,
-    "GiB of a suite program": host_process.MEMORY // 1024**3,
-    "MiB that it prints": host_process.LOG_LIMIT // 1024**2,
-    "MiB that it answers": host_process.REPLY_LIMIT // 1024**2,
+    "GiB of a suite program": limits.SUITE_HOST_MEMORY_BYTES // 1024**3,
+    "MiB that it prints": limits.MAX_HOST_LOG_BYTES // 1024**2,
+    "MiB that it answers": limits.MAX_HOST_REPLY_BYTES // 1024**2,
 }
 
 
@@ -352,4 +350,4 @@ def test_every_limit_is_documented(what):
 
 def test_the_node_suite_host_has_the_same_limit():
     source = Path(program.__file__).with_name("node") / "program.mjs"
-    assert f"const MOST_CASES = {MOST_CASES:_};" in source.read_text(encoding="utf-8")
+    assert f"const MAX_SUITE_CASES = {limits.MAX_SUITE_CASES:_};" in source.read_text(encoding="utf-8")

@@ -192,7 +192,7 @@ def test_an_agent_that_does_not_answer_is_told(tmp_path):
         pytest.param({"home": "/etc/skillgym-x/1"}, "the session's home was /etc/skillgym-x/1", id="a home elsewhere"),
         pytest.param({"home": "{tmp}/skillgym-x/../../etc"}, "the session's home was", id="a home that leads out"),
         pytest.param(
-            {"home": "{tmp}/skillgym-x/1"}, "which is no place for one below {tmp}", id="a home of no session"
+            {"home": "{tmp}/skillgym-x/1"}, "which is not the home of a session below {tmp}", id="a home of no session"
         ),
         pytest.param(
             {"home": "{tmp}/skillgym-x/1/home", "cwd": "/no/such"}, "is not there: /no/such", id="no directory"

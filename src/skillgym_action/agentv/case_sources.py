@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.documents.user_files import kind_of
 from skillgym_action.filesystem.globs import paths_matching
-from skillgym_action.limits import MAX_BRACE_ALTERNATIVES, MAX_BRACES
+from skillgym_action.limits import MAX_BRACE_ALTERNATIVES, MAX_BRACES, MAX_SUITE_CASES
 from skillgym_action.model.errors import Location, Problem, SuiteError
-from skillgym_action.suite_programs import MOST_CASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,8 +62,8 @@ class Tests:
         self._append(UnreadableTest(problem=problem, case_id=case_id))
 
     def _append(self, test: WrittenTest | UnreadableTest) -> None:
-        if len(self.entries) == MOST_CASES:
-            raise SuiteError(f"the suite has more than {MOST_CASES:,} tests", remedy="split it into several files")
+        if len(self.entries) == MAX_SUITE_CASES:
+            raise SuiteError(f"the suite has more than {MAX_SUITE_CASES:,} tests", remedy="split it into several files")
         self.entries.append(test)
 
 

@@ -92,7 +92,7 @@ def run_action(environment: Mapping[str, str]) -> int:
     if mode == "report" and settings.suites_from:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
         raise UsageError("mode report does not use the input suites-from", remedy=remedy)
-    with wiring.with_origin(settings, context) as context:
+    with wiring.with_suite_source(settings, context) as context:
         return _run_in(context, settings, inputs, mode)
 
 
@@ -108,7 +108,7 @@ def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str
     finally:
         try:
             written = (directory, *(context.cwd / path for _, path in settings.report))
-            give_to_owner([path for path in written if context.checkout.takes(path)], context.root)
+            give_to_owner([path for path in written if context.checkout.accepts(path)], context.root)
         except OSError as error:  # the verdict does not depend on the owner of files
             note = terminal_text(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
             print(note, file=sys.stderr)  # noqa: T201

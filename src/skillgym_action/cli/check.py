@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def check_suites(settings: Settings, context: LaunchContext) -> int:
     """Print every problem on stderr, or on stdout how much there is to run. Raises UsageError, ConfigError."""
-    with wiring.with_origin(settings, context) as with_suites:
+    with wiring.with_suite_source(settings, context) as with_suites:
         return _check(settings, with_suites)
 
 

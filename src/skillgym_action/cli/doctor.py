@@ -14,7 +14,7 @@ from skillgym_action import __version__, wiring
 from skillgym_action.agents import AGENTS
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.github.event import github_event
-from skillgym_action.limits import MAX_DOCTOR_TEXT_CHARS, MAX_PROBE_SECONDS
+from skillgym_action.limits import MAX_DOCTOR_TEXT_CHARACTERS, MAX_PROBE_SECONDS
 from skillgym_action.model.errors import Location, SkillgymError, UsageError, did_you_mean
 from skillgym_action.model.execution import Execution
 from skillgym_action.model.exit_codes import ExitCode
@@ -321,7 +321,7 @@ def _program_without_version(services: Services, runner: Runner) -> DoctorCheck:
             remedy="record sessions with run --record",
         )
     if agent.shell or not agent.command:
-        return check(text=f"{agent.type}: {clipped(one_line(' '.join(agent.command)), MAX_DOCTOR_TEXT_CHARS)}")
+        return check(text=f"{agent.type}: {clipped(one_line(' '.join(agent.command)), MAX_DOCTOR_TEXT_CHARACTERS)}")
     program = services.installs.find_program(agent.command[0], agent.env.get("PATH"))
     if program:
         return check(text=f"{agent.type}: {program}")
@@ -349,9 +349,9 @@ def _probed(services: Services, runner: Runner) -> DoctorCheck:
     check = partial(DoctorCheck, subject=f"{runner.id}, probed")
     if probe.trouble:
         kind = TROUBLES[probe.trouble.kind]
-        message = clipped(one_line(probe.trouble.message), MAX_DOCTOR_TEXT_CHARS)
+        message = clipped(one_line(probe.trouble.message), MAX_DOCTOR_TEXT_CHARACTERS)
         return check(text=f"{kind.label} ({probe.trouble.kind}): {message}", state=State.PROBLEM, remedy=kind.remedy)
-    answer = clipped(one_line(probe.result.final_output or ""), MAX_DOCTOR_TEXT_CHARS).strip()
+    answer = clipped(one_line(probe.result.final_output or ""), MAX_DOCTOR_TEXT_CHARACTERS).strip()
     cost = "cost unknown" if probe.agent_cost.usd is None else f"${probe.agent_cost.usd:.4f}"
     facts = f"after {probe.attempt.duration_ms / 1000:.1f} s, {cost}"
     if not answer:

@@ -33,7 +33,7 @@ from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.storage.journal_file import JOURNAL
 from skillgym_action.storage.run_files import read_file
 from skillgym_action.text.escaping import terminal_line, terminal_text
-from skillgym_action.workspaces.restore import revived
+from skillgym_action.workspaces.restore import restored_session
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
@@ -151,7 +151,9 @@ def explanations(services: Services, file: QuestionsFile, runner: Runner, direct
     (installed,) = install_agents(services, plan, InstallAgentsOptions()).executions
     if installed.runner.trouble:
         raise UsageError(installed.runner.trouble.message)
-    with revived(services.processes, Path(file.home), Path(file.cwd), records=records, kept=archived) as workspace:
+    with restored_session(
+        services.processes, Path(file.home), Path(file.cwd), records=records, kept=archived
+    ) as workspace:
         answers: list[ExplainAnswer] = []
         for number, question in enumerate(file.questions, start=1):
             session_id = answers[-1].session_id if answers else file.session_id or ""
@@ -191,7 +193,9 @@ class _Conversation:
         stdout, stderr = (self.directory / log for log in logs)
         capture = self.services.processes.run(replace(invocation, env=env), stdout=stdout, stderr=stderr)
         ended = began + timedelta(seconds=capture.seconds)
-        collected = tuple(map(OutputFile, workspace.collected(invocation.collect, self.services.workspaces.records())))
+        collected = tuple(
+            map(OutputFile, workspace.collect(invocation.collect, self.services.workspaces.new_records_folder()))
+        )
         capture = replace(capture, collected=collected)
         transcript = agent.transcript(capture, session)
         times = {"started_at": iso_timestamp(began), "ended_at": iso_timestamp(ended)}

@@ -22,7 +22,7 @@ def list_executions(settings: Settings, context: LaunchContext, *, as_json: bool
     if matrix:
         print(json.dumps({"include": [{"shard": f"{number}/{matrix}"} for number in range(1, matrix + 1)]}))  # noqa: T201
         return 0
-    with wiring.with_origin(settings, context) as with_suites:
+    with wiring.with_suite_source(settings, context) as with_suites:
         plan = _plan(settings, with_suites)
     print(context.redactor.text(json_text(plan) if as_json else table(plan)))  # noqa: T201
     return print_problems(plan.suites, context)

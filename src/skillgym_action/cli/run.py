@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def run_suites(settings: Settings, context: LaunchContext, *, command: str = "run") -> int:
     """Run suites, or with ``--dry-run`` only show the plan; the exit code. Raises UsageError, ConfigError."""
-    with wiring.with_origin(settings, context) as with_suites:
+    with wiring.with_suite_source(settings, context) as with_suites:
         return _run(settings, with_suites, command)
 
 

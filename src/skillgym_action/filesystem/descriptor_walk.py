@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 
-from skillgym_action.limits import MAX_PATH_CHARS
+from skillgym_action.limits import MAX_PATH_CHARACTERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def walk_folders(walk: DescriptorWalk, *, open_up: bool = False) -> Iterator[tup
             walk.open_up()
         yield prefix, below
         depth = len(walk.names)
-        short = (name for name in below if len(prefix) + len(name) < MAX_PATH_CHARS)
+        short = (name for name in below if len(prefix) + len(name) < MAX_PATH_CHARACTERS)
         waiting += [(depth, name, f"{prefix}{name}/") for name in short]
         while waiting:
             depth, name, prefix = waiting.pop()
@@ -198,7 +198,7 @@ def grant_to_owner(name: str, folder: int, permissions: int = OWNER_ACCESS) -> N
 
 def split_path(path: str) -> list[str]:
     """The components of a relative path. Raises OSError for a path that is absolute, has ``..``, or is too long."""
-    if len(path) > MAX_PATH_CHARS:
+    if len(path) > MAX_PATH_CHARACTERS:
         raise OSError(errno.ENAMETOOLONG, "the path is too long", path)
     names = [name for name in path.split("/") if name not in {"", "."}]
     if path.startswith("/") or ".." in names or "\0" in path:

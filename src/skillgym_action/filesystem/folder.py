@@ -24,7 +24,7 @@ from skillgym_action.filesystem.descriptor_walk import (
 )
 from skillgym_action.filesystem.file_contents import CHUNK_BYTES, read_file, regular_file, write_new_file
 from skillgym_action.filesystem.globs import Glob, matches_nothing
-from skillgym_action.limits import MAX_PATH_CHARS
+from skillgym_action.limits import MAX_PATH_CHARACTERS
 
 try:
     from _blake2 import blake2b  # hashlib would load OpenSSL, which takes longer than most calls of a worker
@@ -349,7 +349,7 @@ def _matching(walk: DescriptorWalk, pattern: str) -> Iterator[tuple[str, bool]]:
                     continue
                 path = prefix + entry.name
                 if entry.is_dir(follow_symlinks=False):
-                    if len(path) < MAX_PATH_CHARS:
+                    if len(path) < MAX_PATH_CHARACTERS:
                         waiting.append((depth, entry.name, path + "/", reached))
                 elif glob.accepts(reached):
                     yield path, entry.is_symlink()

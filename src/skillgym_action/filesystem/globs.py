@@ -12,7 +12,7 @@ from contextlib import suppress
 from fnmatch import translate
 from functools import lru_cache
 
-from skillgym_action.limits import MAX_PATTERN_CHARS
+from skillgym_action.limits import MAX_PATTERN_CHARACTERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def is_pattern(text: str) -> bool:
 
 def matches_nothing(pattern: str) -> bool:
     """Whether a pattern names no path at all, or is too long."""
-    return not pattern.strip("/.") or len(pattern) > MAX_PATTERN_CHARS
+    return not pattern.strip("/.") or len(pattern) > MAX_PATTERN_CHARACTERS
 
 
 def matches(path: str, pattern: str) -> bool:

@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 
-from skillgym_action.limits import MAX_LINKS_FOLLOWED, MAX_PATH_CHARS
+from skillgym_action.limits import MAX_LINKS_FOLLOWED, MAX_PATH_CHARACTERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def follow(walk: DescriptorWalk, path: str, root: str | None) -> tuple[str, os.s
     The name is "." for the current folder itself. ``root`` is the first folder's own path: absolute links below it lead
     inside. Raises OutsideError, OSError.
     """
-    if len(path) > MAX_PATH_CHARS:
+    if len(path) > MAX_PATH_CHARACTERS:
         raise OSError(errno.ENAMETOOLONG, "the path is too long", path)
     parts = _components(walk, path, root)
     links, is_link = 0, False

@@ -19,11 +19,11 @@ from skillgym_action.limits import (
     MAX_DOCUMENT_VALUES,
     MAX_REPORTED_EXPECTATIONS,
     MAX_REPORTED_PROBLEMS,
+    MAX_SUITE_CASES,
 )
 from skillgym_action.model.errors import Problem, SuiteError, closest_match
 from skillgym_action.model.resource_limits import parse_workspace_limits
 from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
-from skillgym_action.suite_programs import MOST_CASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,8 +127,10 @@ def _sections(document: Document) -> tuple[SuiteSection, list[int], dict[int, li
         raise SuiteError.of(_problem(document, ("name",), f"is longer than {MAX_CASE_ID_CHARACTERS:,} characters"))
     cases = raw.get("cases")
     cases = cases if isinstance(cases, list) else []
-    if len(cases) > MOST_CASES:
-        raise SuiteError.of(_problem(document, ("cases",), f"more than {MOST_CASES:,} cases", remedy="split the suite"))
+    if len(cases) > MAX_SUITE_CASES:
+        raise SuiteError.of(
+            _problem(document, ("cases",), f"more than {MAX_SUITE_CASES:,} cases", remedy="split the suite")
+        )
     section, misfits = checked(document, SuiteSection, extensions=True)
     own: list[Problem] = []
     wrong = _doubles(document, cases)

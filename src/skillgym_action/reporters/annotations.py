@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_ANNOTATION_CHARS, MAX_ANNOTATION_TITLE_CHARS, MAX_ANNOTATIONS
+from skillgym_action.limits import MAX_ANNOTATION_CHARACTERS, MAX_ANNOTATION_TITLE_CHARACTERS, MAX_ANNOTATIONS
 from skillgym_action.model.links import is_in_repository
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import RED, cause, counted, leaks, place, runner_id
@@ -59,8 +59,8 @@ def _command(kind: str, location: Location | None, title: str, message: str) -> 
     places: dict[str, object] = {}
     if location and is_in_repository(location):  # GitHub knows no other files
         places = {"file": location.path, "line": location.line, "col": location.column}
-    parameters = {**places, "title": clipped(one_line(title), MAX_ANNOTATION_TITLE_CHARS)}
+    parameters = {**places, "title": clipped(one_line(title), MAX_ANNOTATION_TITLE_CHARACTERS)}
     properties = ",".join(
         f"{name}={workflow_property(str(value))}" for name, value in parameters.items() if value is not None
     )
-    return f"::{kind} {properties}::{workflow_message(clipped(message, MAX_ANNOTATION_CHARS))}\n"
+    return f"::{kind} {properties}::{workflow_message(clipped(message, MAX_ANNOTATION_CHARACTERS))}\n"

@@ -13,7 +13,7 @@ from datetime import datetime
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_REPORTED_EXPLANATION_CHARS, MAX_REPORTED_MESSAGE_CHARS
+from skillgym_action.limits import MAX_REPORTED_EXPLANATION_CHARACTERS, MAX_REPORTED_MESSAGE_CHARACTERS
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import cause, explanation, leaked, place, retries
@@ -80,8 +80,8 @@ def _test(result: Result) -> dict[str, object]:
     if location.line is not None:
         test["line"] = location.line
     if result.status is not Status.PASSED:
-        test["message"] = visible(clipped(cause(result).message, MAX_REPORTED_MESSAGE_CHARS))
-        test["trace"] = visible(clipped(explanation(result), MAX_REPORTED_EXPLANATION_CHARS))
+        test["message"] = visible(clipped(cause(result).message, MAX_REPORTED_MESSAGE_CHARACTERS))
+        test["trace"] = visible(clipped(explanation(result), MAX_REPORTED_EXPLANATION_CHARACTERS))
     if len(result.attempts) > 1:
         test["retryAttempts"] = [_attempt(number, attempt) for number, attempt in enumerate(result.attempts, start=1)]
     return test
@@ -89,7 +89,7 @@ def _test(result: Result) -> dict[str, object]:
 
 def _attempt(number: int, attempt: Attempt) -> dict[str, object]:
     status = {"attempt": number, "status": STATUSES[attempt.status], "duration": attempt.duration_ms}
-    message = {"message": visible(clipped(attempt.message, MAX_REPORTED_MESSAGE_CHARS))} if attempt.message else {}
+    message = {"message": visible(clipped(attempt.message, MAX_REPORTED_MESSAGE_CHARACTERS))} if attempt.message else {}
     return {**status, **message, "extra": {"rawStatus": attempt.status, "repetition": attempt.repetition}}
 
 

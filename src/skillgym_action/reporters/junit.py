@@ -13,9 +13,9 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from junit_xml import TestCase, TestSuite
 
 from skillgym_action.limits import (
-    MAX_REPORTED_EXPLANATION_CHARS,
-    MAX_REPORTED_MESSAGE_CHARS,
-    MAX_REPORTED_OUTPUT_CHARS,
+    MAX_REPORTED_EXPLANATION_CHARACTERS,
+    MAX_REPORTED_MESSAGE_CHARACTERS,
+    MAX_REPORTED_OUTPUT_CHARACTERS,
 )
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import GREEN, LIMIT, Status
@@ -74,12 +74,12 @@ def _case(classname: str, result: Result) -> TestCase:
         classname=classname,
         file=xml_text(location.path if location else result.suite.path),
         line=location.line if location else None,
-        stdout=xml_text(tail(result.final_output or "", MAX_REPORTED_OUTPUT_CHARS)),
+        stdout=xml_text(tail(result.final_output or "", MAX_REPORTED_OUTPUT_CHARACTERS)),
     )
     if result.status is Status.PASSED:
         return case
-    body = xml_text(clipped(explanation(result), MAX_REPORTED_EXPLANATION_CHARS))
-    message = xml_text(clipped(_message(result), MAX_REPORTED_MESSAGE_CHARS)).strip() or result.status
+    body = xml_text(clipped(explanation(result), MAX_REPORTED_EXPLANATION_CHARACTERS))
+    message = xml_text(clipped(_message(result), MAX_REPORTED_MESSAGE_CHARACTERS)).strip() or result.status
     if result.status is Status.ERRORED:
         case.add_error_info(message, body, _type(result))
     elif result.status in (Status.FAILED, Status.UNEXPECTED_PASSED):
@@ -121,7 +121,10 @@ def _complete(element: Element, result: Result) -> None:
         SubElement(
             element,
             tag,
-            {"type": f"skillgym.{xml_text(kind)}", "message": xml_text(clipped(message, MAX_REPORTED_MESSAGE_CHARS))},
+            {
+                "type": f"skillgym.{xml_text(kind)}",
+                "message": xml_text(clipped(message, MAX_REPORTED_MESSAGE_CHARACTERS)),
+            },
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_TERMINAL_MESSAGE_CHARS
+from skillgym_action.limits import MAX_TERMINAL_MESSAGE_CHARACTERS
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import (
     RED,
@@ -86,7 +86,7 @@ def _red(result: Result, *, color: bool) -> Iterator[str]:
     yield f"{_styled(title, shade, color=color)}: {terminal_line(reason.label)}\n"
     if reason.assertion:
         yield f"    {terminal_line(reason.assertion)}\n"
-    for line in clipped(reason.message, MAX_TERMINAL_MESSAGE_CHARS).splitlines():
+    for line in clipped(reason.message, MAX_TERMINAL_MESSAGE_CHARACTERS).splitlines():
         yield f"    {terminal_line(line)}\n"
     where = [terminal_line(str(reason.location))]
     if result.directory:

@@ -1,8 +1,7 @@
-"""The checkout, known by a descriptor that is opened at the start: paths that a commit can choose are walked by it.
+"""The checkout: a folder whose content a commit chooses, opened once at the start.
 
-A commit can put a symbolic link at any name. Hence a path below the checkout is never given to the system as a whole:
-each component is opened relative to the folder before it, without following links, and ``..`` goes back to a folder
-that is still open. What was checked is what is read, whatever somebody puts in its place meanwhile.
+Paths below it are walked from that descriptor, one component at a time (see ``walk``). So what was checked is what is
+read, even if another process replaces a file or folder in between.
 """
 
 from __future__ import annotations
@@ -15,17 +14,25 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.documents.user_files import PLAIN_PATH
 from skillgym_action.model.errors import UsageError
-from skillgym_action.repository.walk import GIT, PathRefusedError, Way, is_link, open_regular, opened, regular
+from skillgym_action.repository.walk import (
+    GIT,
+    PathRefusedError,
+    Walk,
+    is_link,
+    open_checked_file,
+    open_folder_reached,
+    open_regular,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
 class Checkout:
-    """A folder whose content a commit can choose."""
+    """A folder whose content a commit chooses."""
 
     def __init__(self, root: Path) -> None:
-        """``root`` is absolute and trusted, as are the folders above it. Raises OSError."""
+        """``root`` is absolute; it and the folders above it are trusted. Raises OSError."""
         self.root = root
         self._path = os.fspath(root).rstrip("/")
         self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -33,50 +40,51 @@ class Checkout:
         self._identity = _identity(os.fstat(self._root))
 
     def contains(self, path: str | Path) -> bool:
-        """Whether a path is below the checkout, ``..`` taken out as text. Nothing below the checkout is resolved.
+        """Whether a path is in the checkout, ``..`` resolved as text; links below the checkout are not resolved.
 
-        An absolute path may call the checkout by another name, as ``/tmp/x`` and ``/private/tmp/x`` do.
+        An absolute path may name the checkout differently, such as ``/private/tmp/x`` for ``/tmp/x``.
         """
-        return self._below(self._plain(path)) is not None
+        return self._below(self._normalized(path)) is not None
 
-    def by_its_own_name(self, path: str | Path) -> Path:
-        """The same path below ``root``, where it calls the checkout by another name; else ``path``, plain."""
-        plain = self._plain(path)
-        below = self._below(plain)
-        return Path(plain) if below is None else self.root / below.lstrip("/")
+    def under_root(self, path: str | Path) -> Path:
+        """The path below ``root``, also if it names the checkout differently; one from elsewhere is normalized."""
+        normalized = self._normalized(path)
+        below = self._below(normalized)
+        return Path(normalized) if below is None else self.root / below.lstrip("/")
 
     def opener(self, named: Path) -> Callable[[str | Path, int], int]:
-        """What opens the files of a suite or configuration: one below the checkout may only have files from there.
+        """An ``opener`` for ``open``, for the files that the suite or configuration ``named`` refers to.
 
-        One from elsewhere was named by the user or the workflow, and may have any. To be given to ``open``.
+        If ``named`` is in the checkout, its files must be, too. One from elsewhere was named by the user or the
+        workflow, and may refer to any regular file.
         """
         return self._open_followed if self.contains(named) else open_regular
 
     def open_file(self, path: str | Path, *, follow: bool) -> int:
-        """A descriptor of the regular file at ``path``, to be read. Absolute, or relative to the checkout.
+        """A descriptor for reading the regular file at ``path``, which is absolute or relative to the checkout.
 
         ``follow``: relative links that stay inside the checkout are followed. Raises PathRefusedError, OSError.
         """
-        with self._walked(path, follow=follow) as way:
-            return regular(way.name, way.shown(), way.mode, way.folder)
+        with self._walked(path, follow=follow) as walk:
+            return open_checked_file(walk.name, walk.display_path(), walk.mode, walk.folder)
 
     def open_folder(self, path: str | Path, *, follow: bool = False) -> int:
-        """A descriptor of the folder at ``path``, to be listed. Raises PathRefusedError, OSError."""
-        with self._walked(path, follow=follow) as way:
-            return opened(way)
+        """A descriptor for listing the folder at ``path``. Raises PathRefusedError, OSError."""
+        with self._walked(path, follow=follow) as walk:
+            return open_folder_reached(walk)
 
     def make_folder(self, path: str | Path) -> int:
-        """As ``open_folder`` without links, but folders that are missing are made."""
-        with self._walked(path, follow=False, make=True) as way:
-            if way.name:
+        """Like ``open_folder`` without links; missing folders are made."""
+        with self._walked(path, follow=False, make=True) as walk:
+            if walk.name:
                 with suppress(FileExistsError):
-                    os.mkdir(way.name, dir_fd=way.folder)
-            return opened(way)
+                    os.mkdir(walk.name, dir_fd=walk.folder)
+            return open_folder_reached(walk)
 
     def refusal(self, path: str | Path, *, follow: bool = False) -> str | None:
-        """Why a path below the checkout is refused, naming the component; None for one that is not, or is not there.
+        """Why a path below the checkout is refused, with the component; None if it is accepted or does not exist.
 
-        Nothing is read or written.
+        The path is only walked: nothing is read or written.
         """
         try:
             with self._walked(path, follow=follow):
@@ -88,25 +96,25 @@ class Checkout:
         except OSError as error:
             return f"cannot be looked at: {error.strerror}"
 
-    def takes(self, path: Path) -> bool:
-        """Whether a path that the user or the workflow named is elsewhere, or in the checkout without any link."""
-        return self._refused(path) is None
+    def accepts(self, path: Path) -> bool:
+        """Whether a path that the user or the workflow named is outside, or in the checkout without any link."""
+        return self._refusal_if_inside(path) is None
 
     def refuse(self, path: Path, named: str) -> None:
-        """Raise UsageError for one that is not; ``named`` is how the message calls it."""
-        if refused := self._refused(path):
+        """Raise UsageError if ``accepts`` is False for the path; ``named`` begins the message."""
+        if refused := self._refusal_if_inside(path):
             raise UsageError(f"{named}: {refused}", remedy=PLAIN_PATH)
 
-    def _refused(self, path: Path) -> str | None:
-        plain = self._plain(path)
-        return self.refusal(plain) if self.contains(plain) else None
+    def _refusal_if_inside(self, path: Path) -> str | None:
+        normalized = self._normalized(path)
+        return self.refusal(normalized) if self.contains(normalized) else None
 
     def template_refusal(self, path: Path) -> str | None:
-        """The same for a folder that workspaces are copies of: not the checkout itself either, for its ``.git``."""
+        """Like ``refusal`` for a template folder: the checkout itself is refused, too, if it has a ``.git``."""
         if refused := self.refusal(path):
             return refused
         with suppress(OSError):
-            found = os.stat(self._plain(path))
+            found = os.stat(self._normalized(path))
             if _identity(found) == self._identity and os.path.lexists(self.root / GIT):
                 return f"is the checkout itself, and its {GIT} would be copied"
         return None
@@ -114,45 +122,45 @@ class Checkout:
     def _open_followed(self, path: str | Path, _flags: int) -> int:
         return self.open_file(path, follow=True)
 
-    def _plain(self, path: str | Path) -> str:
+    def _normalized(self, path: str | Path) -> str:
         return os.path.normpath(os.path.join(self._path or "/", path))
 
     def _below(self, path: str) -> str | None:
-        """An absolute path from the checkout on; None for one that is elsewhere."""
+        """The part of an absolute path that is below the checkout; None for a path outside."""
         if path == self._path or path.startswith(f"{self._path}/"):
             return path[len(self._path) :]
-        above = path
+        parent = path
         while True:
             with suppress(OSError, ValueError):
-                if _identity(os.stat(above)) == self._identity:
-                    return path[len(above) :]
-            if (next_one := os.path.dirname(above)) == above:
+                if _identity(os.stat(parent)) == self._identity:
+                    return path[len(parent) :]
+            if (next_parent := os.path.dirname(parent)) == parent:
                 return None
-            above = next_one
+            parent = next_parent
 
     @contextmanager
-    def _walked(self, path: str | Path, *, follow: bool, make: bool = False) -> Iterator[Way]:
-        """The walk to the end of ``path``."""
+    def _walked(self, path: str | Path, *, follow: bool, make: bool = False) -> Iterator[Walk]:
+        """A walk that has reached the end of ``path``; its folders are closed afterwards."""
         text = os.fspath(path)
         below = self._below(text) if text.startswith("/") else text
         if below is None:
             raise PathRefusedError(f"{text} leads out of the checkout")
-        way = Way(self._root, follow=follow, make=make)
+        walk = Walk(self._root, follow=follow, make=make)
         try:
-            way.end(below.split("/"))
-            yield way
+            walk.to(below.split("/"))
+            yield walk
         except ValueError as error:  # NUL, or what the file system cannot encode
             raise PathRefusedError(f"{text!r} is no path that a file can have") from error
         finally:
-            way.close()
+            walk.close()
 
 
 @contextmanager
 def folder_to_write_in(file: Path, checkout: Checkout | None) -> Iterator[int]:
-    """A descriptor of the folder of a file that is to be written there, made where it is missing.
+    """A descriptor of the folder that ``file`` will be written in; it is made if it is missing.
 
-    In ``checkout`` no link leads to the folder, and the file is none; elsewhere links are followed, as users put them.
-    Raises PathRefusedError, OSError.
+    In ``checkout`` a link to the folder, or in place of the file, is refused: a commit may have put it there. Elsewhere
+    links are followed. Raises PathRefusedError, OSError.
     """
     if checkout and checkout.contains(file):
         folder = checkout.make_folder(file.parent)
@@ -173,7 +181,7 @@ def _identity(found: os.stat_result) -> tuple[int, int]:
 
 
 def working_directory(named: Path) -> Path:
-    """The folder in the workspace, which is the current one, that the action is to work in. Raises UsageError.
+    """The folder of the job's workspace, the current directory, that the action works in. Raises UsageError.
 
     A commit must not choose it: no link may lead to it, nor ``..`` out of the workspace.
     """

@@ -1,7 +1,7 @@
-"""The files of a commit, read from the objects that a checkout has. Nothing is fetched, filtered or executed.
+"""The files of a commit, read from the object database of a checkout. Nothing is fetched, filtered or executed.
 
-Neither attributes nor hooks have a part in it: files are as they were committed, links are links, and submodules are
-empty folders. Only git's commands that print objects are used.
+Only git commands that print objects are used, so attributes, filters and hooks have no effect: files are as they were
+committed, links are links, and submodules are empty folders.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.unpacking import unpack
 from skillgym_action.limits import MAX_BUNDLE_LINK_BYTES
-from skillgym_action.repository.repository import SAFE
+from skillgym_action.repository.repository import SAFE_GIT_OPTIONS
 from skillgym_action.repository.walk import GIT
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from skillgym_action.processes.launcher import ProcessLauncher
 
 CHUNK = 1024 * 1024
-# Of a partial clone git would fetch what is missing, by a program that the configuration names; older versions of git
-# do not know GIT_NO_LAZY_FETCH, and allow no protocol instead.
-QUIET = {
+# In a partial clone git fetches missing objects, with a program that the configuration names. GIT_NO_LAZY_FETCH stops
+# that; for older versions of git, which do not know it, no protocol is allowed.
+GIT_ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
     "GIT_TERMINAL_PROMPT": "0",
@@ -37,25 +37,25 @@ QUIET = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_OPTIONAL_LOCKS": "0",
 }
-OPTIONS = (*SAFE, "-c", "protocol.allow=never")
-_LINE = re.compile(rb"(\d{6}) (blob|tree|commit) ([0-9a-f]{40,64})\t(.+)", re.DOTALL)
-_MODES = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
-_LINK = b"120000"
+GIT_OPTIONS = (*SAFE_GIT_OPTIONS, "-c", "protocol.allow=never")
+_LS_TREE_LINE = re.compile(rb"(\d{6}) (blob|tree|commit) ([0-9a-f]{40,64})\t(.+)", re.DOTALL)
+_FILE_MODES = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
+_LINK_MODE = b"120000"
 
 
 class MissingObjectError(OSError):
-    """The checkout does not have the commit, or not all of its files."""
+    """The checkout lacks the commit, or some of its files."""
 
 
 class CommittedTree:
     """A commit of the repository that is checked out in ``root``."""
 
     def __init__(self, root: Path, processes: ProcessLauncher, commit: str) -> None:
-        """``commit`` is its whole id."""
+        """``commit``: the full id."""
         self._root, self._processes, self._commit = root, processes, commit
 
     def write(self, target: Path) -> None:
-        """Make the folder ``target`` with the files of the commit. Raises MissingObjectError, OSError."""
+        """Create the folder ``target`` with the files of the commit. Raises MissingObjectError, OSError."""
         entries = list(self._entries())
         os.mkdir(target)
         with TemporaryFile() as wanted, TemporaryFile() as contents:
@@ -70,7 +70,7 @@ class CommittedTree:
                 os.close(folder)
 
     def _entries(self) -> Iterator[tuple[BundleEntry, bytes]]:
-        """Folders, files and links with the ids of their objects, folders first."""
+        """Folders, files and links, with the ids of their objects; a folder comes before what is in it."""
         self._git("cat-file", "-e", f"{self._commit}^{{commit}}")
         listed = self._git("ls-tree", "-r", "-t", "-z", "--full-tree", self._commit)
         for line in listed.split(b"\0"):
@@ -82,15 +82,15 @@ class CommittedTree:
     ) -> bytes:
         try:
             return self._processes.output(
-                ("git", *OPTIONS, *arguments), cwd=self._root, env=QUIET, stdin=stdin, stdout=stdout
+                ("git", *GIT_OPTIONS, *arguments), cwd=self._root, env=GIT_ENVIRONMENT, stdin=stdin, stdout=stdout
             )
         except subprocess.CalledProcessError as error:
             raise MissingObjectError(None, error.stderr.decode(errors="replace").strip()) from error
 
 
 def _entry(line: bytes) -> tuple[BundleEntry, bytes]:
-    """A line of ``ls-tree``. Raises OSError for what no checkout has."""
-    match = _LINE.fullmatch(line)
+    """An entry for a line of ``ls-tree``, and its object's id. Raises OSError for a path that no checkout can have."""
+    match = _LS_TREE_LINE.fullmatch(line)
     if match is None:
         raise OSError(None, "git's list of files is not understood")
     mode, kind, object_id, name = match.groups()
@@ -99,13 +99,13 @@ def _entry(line: bytes) -> tuple[BundleEntry, bytes]:
         raise OSError(None, f"the commit has a file that no checkout can have: {path}")
     if kind != b"blob":
         return BundleEntry("folder", path, 0o755), object_id
-    if mode == _LINK:
+    if mode == _LINK_MODE:
         return BundleEntry("link", path, 0o777), object_id
-    return BundleEntry("file", path, _MODES.get(mode, 0o644)), object_id
+    return BundleEntry("file", path, _FILE_MODES.get(mode, 0o644)), object_id
 
 
 def _filled(entries: list[tuple[BundleEntry, bytes]], contents: IO[bytes]) -> Iterator[BundleEntry]:
-    """The entries with what ``cat-file`` printed of them. Raises MissingObjectError, OSError."""
+    """The entries with their content, from the output of ``cat-file --batch``. Raises MissingObjectError, OSError."""
     for entry, object_id in entries:
         if entry.kind == "folder":
             yield entry
@@ -114,7 +114,7 @@ def _filled(entries: list[tuple[BundleEntry, bytes]], contents: IO[bytes]) -> It
         if len(head) != 3 or head[:2] != [object_id, b"blob"]:  # noqa: PLR2004 - id, kind, size
             raise MissingObjectError(None, f"{entry.path} is not in the checkout's objects")
         size = int(head[2])
-        end = contents.tell() + size + 1
+        end = contents.tell() + size + 1  # a line feed follows each object
         if entry.kind == "link":
             entry.target = _target(contents.read(size) if size <= MAX_BUNDLE_LINK_BYTES else b"", entry.path)
             yield entry

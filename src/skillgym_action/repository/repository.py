@@ -1,4 +1,4 @@
-"""The repository door: which files there are, which commit it is, and a copy of it for agents to work in."""
+"""The repository: its files, its commit, and copies of it for agents to work in."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from skillgym_action.filesystem.descriptor_walk import FILE_FLAGS, FOLDER_FLAGS
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.repository.checkout import Checkout
-from skillgym_action.repository.walk import GIT, PathRefusedError
+from skillgym_action.repository.walk import GIT, REGULAR_FILE, PathRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
     from skillgym_action.processes.launcher import ProcessLauncher
 
-# Searched neither for suites nor copied, whether git ignores them or not.
-NEVER = frozenset({".git", "node_modules", ".venv", "venv", ".tox", ".nox", "__pycache__", ".skillgym-results"})
-OURS = frozenset({".skillgym-results"})
+# Neither searched for suites nor copied, also if git does not ignore them.
+SKIPPED_FOLDERS = frozenset(
+    {".git", "node_modules", ".venv", "venv", ".tox", ".nox", "__pycache__", ".skillgym-results"}
+)
+RESULT_FOLDERS = frozenset({".skillgym-results"})
 IGNORE_ALL = b"*\n"
 CHUNK = 1024 * 1024
-# A checkout may belong to somebody else; no program that its configuration names is started by git.
+# git refuses checkouts of other users unless they are "safe", and starts programs that the checkout's configuration
+# names: a commit or an agent may have written that configuration.
 NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
-SAFE = ("-c", "safe.directory=*", *NO_PROGRAMS)
+SAFE_GIT_OPTIONS = ("-c", "safe.directory=*", *NO_PROGRAMS)
 IDENTITY = (
     "-c",
     "user.name=skillgym-action",
@@ -40,94 +43,97 @@ IDENTITY = (
 
 
 def repository_root(start: Path) -> Path:
-    """The closest folder upward that holds ``.git``; ``start`` itself where there is none."""
+    """The closest folder that has a ``.git``, from ``start`` upwards; ``start`` itself if there is none."""
     return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), start)
 
 
 class Repository:
-    """A checkout, or any folder."""
+    """A git checkout, or a folder without git."""
 
     def __init__(self, root: Path, processes: ProcessLauncher, checkout: Checkout | None = None) -> None:
-        """``root`` is absolute; ``checkout`` is the same folder, where it is open already."""
+        """``root`` is absolute; ``checkout`` is the same folder, if it is open already."""
         self.root = root
         self.checkout = checkout or Checkout(root)
-        self.tracked = (root / ".git").exists()
+        self.has_git = (root / ".git").exists()
         self._processes = processes
 
     def files(self, folder: Path) -> Iterator[str]:
-        """Files below ``folder`` that git does not ignore, sorted. Raises OSError.
+        """Paths of the files below ``folder`` that git does not ignore, sorted. Raises OSError.
 
-        Relative to the root with ``/``; absolute for a folder outside of it.
+        Relative to the root; absolute for a folder outside of it.
         """
         if not folder.is_relative_to(self.root):
-            return iter(sorted(_walk(folder)))
-        if not self.tracked:
-            return iter(sorted(os.path.relpath(path, self.root) for path in _walk(folder)))
+            return iter(sorted(_files_without_git(folder)))
+        if not self.has_git:
+            return iter(sorted(os.path.relpath(path, self.root) for path in _files_without_git(folder)))
         listed = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", os.fspath(folder))
         names = {os.fsdecode(name) for name in listed.split(b"\0") if name}
-        return (name for name in sorted(names) if NEVER.isdisjoint(name.split("/")))
+        return (name for name in sorted(names) if SKIPPED_FOLDERS.isdisjoint(name.split("/")))
 
     def committed_files(self) -> frozenset[str]:
-        """The files that git tracks in a checkout, relative to its root; none without git. Raises OSError."""
-        listed = self._git("ls-files", "-z", "--cached") if self.tracked else b""
+        """The files that git tracks, relative to the root; empty without git. Raises OSError."""
+        listed = self._git("ls-files", "-z", "--cached") if self.has_git else b""
         return frozenset(os.fsdecode(name) for name in listed.split(b"\0") if name)
 
     def commit(self) -> str | None:
-        """The commit that is checked out."""
+        """The id of the commit that is checked out; None without git or without a commit."""
         with suppress(OSError):
-            return self._git("rev-parse", "HEAD").decode().strip() if self.tracked else None
+            return self._git("rev-parse", "HEAD").decode().strip() if self.has_git else None
         return None
 
     def copy_to(self, target: Path, exclude: Iterable[str]) -> None:
-        """Copy tracked and untracked, not ignored files, and make their state the only commit of a new repository.
+        """Copy all files that git does not ignore, and commit them as the only commit of a new repository.
 
-        The checkout's own ``.git`` stays behind: it may hold a credential, and its history the answers.
+        The checkout's ``.git`` is not copied: it may contain a credential, and its history the answers to the cases.
         ``exclude``: relative paths of files or folders. Raises OSError.
         """
         target.mkdir()
-        left_out = tuple(exclude)
-        names = (name for name in self.files(self.root) if not _is_among(name, left_out))
+        exclusions = tuple(exclude)
+        names = (name for name in self.files(self.root) if not _is_among(name, exclusions))
         for folder, entries in groupby(names, key=lambda name: os.path.split(name.rstrip("/"))[0]):
             self._copy_entries(folder, [os.path.basename(name.rstrip("/")) for name in entries], target / folder)
-        if self.tracked:
+        if self.has_git:
             self._git("init", "--quiet", "--template=", "--initial-branch=main", folder=target)
             self._git("add", "--all", "--force", folder=target)
             self._git(*IDENTITY, "commit", "--quiet", "--allow-empty", "--message=workspace", folder=target)
 
     def copy_folder(self, folder: int, path: Path, target: Path, exclude: Iterable[Path]) -> None:
-        """Copy all that is in an open folder but ``.git``, what is special, and what cannot be read.
+        """Copy an open folder, except ``.git``, special files, and what cannot be read.
 
-        ``path`` is its place; ``exclude``: what is left out, also of folders in it. Raises OSError.
+        ``folder``: its descriptor; ``path``: its path; ``exclude``: paths at any depth. Raises OSError.
         """
         target.mkdir()
-        self._copy_opened(folder, os.listdir(folder), target, _LeftOut(path, frozenset(exclude)))
+        self._copy_from(folder, os.listdir(folder), target, _Exclusions(path, frozenset(exclude)))
 
     def _copy_entries(self, folder: str, names: Iterable[str], target: Path) -> None:
-        """Copy what is called so in a folder of the checkout, to which no link may lead: git does not follow any.
+        """Copy some entries of a folder of the checkout.
 
-        A file that is tracked in a folder that became a link is gone for git, and is left out like one.
+        git follows no links: for git a file is deleted if one of its folders was replaced by a link. Such files are
+        left out here as well.
         """
         try:
-            opened = self.checkout.open_folder(folder)
+            source = self.checkout.open_folder(folder)
         except (PathRefusedError, FileNotFoundError, NotADirectoryError):
             return
         try:
             target.mkdir(parents=True, exist_ok=True)
-            with _told_of(folder):
-                self._copy_opened(opened, names, target)
+            with _path_in_errors(folder):
+                self._copy_from(source, names, target)
         finally:
-            os.close(opened)
+            os.close(source)
 
-    def _copy_opened(self, folder: int, names: Iterable[str], target: Path, left_out: _LeftOut | None = None) -> None:
-        """Files, links as links, and folders without their ``.git``, as nested repositories are.
+    def _copy_from(
+        self, folder: int, names: Iterable[str], target: Path, exclusions: _Exclusions | None = None
+    ) -> None:
+        """Copy files, links as links, and folders; without the ``.git`` of nested repositories.
 
-        With ``left_out``, what cannot be read is no error.
+        With ``exclusions``, entries that cannot be read are left out; otherwise they are errors.
         """
         for name in names:
             self._processes.cancelled.raise_if_cancelled()
-            if left_out and left_out.has(name):
+            if exclusions and exclusions.has(name):
                 continue
-            with _told_of(name), suppress(FileNotFoundError, *([PermissionError] if left_out else [])):
+            with _path_in_errors(name), suppress(FileNotFoundError, *([PermissionError] if exclusions else [])):
                 mode = os.lstat(name, dir_fd=folder).st_mode
                 if stat.S_ISLNK(mode):
                     (target / name).symlink_to(os.readlink(name, dir_fd=folder))
@@ -138,45 +144,46 @@ class Repository:
                     try:
                         (target / name).mkdir()
                         below = (one for one in os.listdir(inner) if one != GIT)
-                        self._copy_opened(inner, below, target / name, left_out and left_out.below(name))
+                        self._copy_from(inner, below, target / name, exclusions and exclusions.below(name))
                         os.chmod(target / name, stat.S_IMODE(mode))
                     finally:
                         os.close(inner)
 
     def _git(self, *arguments: str, folder: Path | None = None) -> bytes:
-        """Neither the user's nor the machine's git configuration has a say; a checkout may belong to somebody else.
+        """Standard output of a git command. Raises OSError, with what git printed if it failed.
 
-        No program that the checkout's own configuration names is started. Raises OSError, also for what git cannot do.
+        The configuration of the user and of the machine is not read, and no program that the checkout's own
+        configuration names is started.
         """
-        quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
+        environment = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
         where = folder or self.root
         try:
-            return self._processes.output(("git", *SAFE, *arguments), cwd=where, env=quiet)
+            return self._processes.output(("git", *SAFE_GIT_OPTIONS, *arguments), cwd=where, env=environment)
         except subprocess.CalledProcessError as error:
             raise OSError(error.stderr.decode(errors="replace").strip()) from error
 
 
 @dataclass(frozen=True, slots=True)
-class _LeftOut:
-    """What is not copied of the folder ``here``."""
+class _Exclusions:
+    """What is not copied of the folder ``folder``."""
 
-    here: Path
+    folder: Path
     paths: frozenset[Path]
 
     def has(self, name: str) -> bool:
-        return name == GIT or name in OURS or self.here / name in self.paths
+        return name == GIT or name in RESULT_FOLDERS or self.folder / name in self.paths
 
-    def below(self, name: str) -> _LeftOut:
-        return _LeftOut(self.here / name, self.paths)
+    def below(self, name: str) -> _Exclusions:
+        return _Exclusions(self.folder / name, self.paths)
 
 
 class _NotCopiedError(OSError):
-    """``filename`` is a path from the folder on that is copied."""
+    """``filename`` is a path relative to the folder that is copied."""
 
 
 @contextmanager
-def _told_of(name: str) -> Iterator[None]:
-    """What goes wrong with something in an open folder is told with the way to it."""
+def _path_in_errors(name: str) -> Iterator[None]:
+    """Prefix the path in errors with ``name``: an error of a call with ``dir_fd`` has the last component only."""
     try:
         yield
     except InterruptedError:
@@ -192,10 +199,10 @@ def _is_among(name: str, paths: tuple[str, ...]) -> bool:
 
 
 def _copy_file(folder: int, name: str, target: Path) -> None:
-    """With its mode and times."""
-    with open(name, "rb", buffering=0, opener=lambda path, _: os.open(path, FILE_FLAGS, dir_fd=folder)) as file:
+    """Copy a regular file with its mode and times."""
+    with open(name, "rb", buffering=0, opener=lambda path, _: os.open(path, REGULAR_FILE, dir_fd=folder)) as file:
         found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):  # a moment ago it was one
+        if not stat.S_ISREG(found.st_mode):  # replaced since the caller's lstat
             return
         with open(target, "xb", buffering=0) as copy:
             shutil.copyfileobj(file, copy, CHUNK)
@@ -203,30 +210,30 @@ def _copy_file(folder: int, name: str, target: Path) -> None:
             os.utime(copy.fileno(), ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
-def _walk(folder: Path) -> Iterator[str]:
-    """Files where no git says what is ignored; a run directory, for one, ignores itself."""
-    waiting = [os.fspath(folder)]  # os.walk is recursive, and a folder may be deeper than recursion goes
+def _files_without_git(folder: Path) -> Iterator[str]:
+    """Files below a folder, without asking git. Folders that ignore themselves are skipped, such as run directories."""
+    waiting = [os.fspath(folder)]  # os.walk is recursive, and the folder may be nested deeper than the recursion limit
     while waiting:
-        where = waiting.pop()
-        with suppress(OSError), os.scandir(where) as found:
+        current = waiting.pop()
+        with suppress(OSError), os.scandir(current) as found:
             entries = list(found)
-            if any(entry.name == ".gitignore" for entry in entries) and _ignores_all(f"{where}/.gitignore"):
+            if any(entry.name == ".gitignore" for entry in entries) and _ignores_all(f"{current}/.gitignore"):
                 continue
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    waiting += [] if entry.name in NEVER else [entry.path]
+                    waiting += [] if entry.name in SKIPPED_FOLDERS else [entry.path]
                 elif not _leads_to_folder(entry):
-                    yield os.path.join(where, entry.name)
+                    yield os.path.join(current, entry.name)
 
 
 def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
-    with suppress(OSError):  # a link that leads to itself
+    with suppress(OSError):  # such as a link to itself
         return entry.is_dir()
     return False
 
 
 def _ignores_all(path: str) -> bool:
-    """Whether a file says so; a link or a FIFO of that name says nothing."""
-    with suppress(OSError), open(path, "rb", opener=lambda path, _: os.open(path, FILE_FLAGS)) as file:
+    """Whether a ``.gitignore`` is a regular file that ignores everything."""
+    with suppress(OSError), open(path, "rb", opener=lambda path, _: os.open(path, REGULAR_FILE)) as file:
         return stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(IGNORE_ALL) + 1) == IGNORE_ALL
     return False

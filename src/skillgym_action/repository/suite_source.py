@@ -1,4 +1,8 @@
-"""Where suites and the configuration are read from: the checkout that agents work on, or a folder with its base."""
+"""Which folder suites and the configuration are read from.
+
+Usually it is the checkout that agents work on. With ``suites-from`` it is another folder that has the base commit: then
+a pull request cannot change the suites that judge it. In this module ``head`` is the root of the checkout.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +18,22 @@ from skillgym_action.repository.checkout import Checkout
 if TYPE_CHECKING:
     from skillgym_action.repository.repository import Repository
 
-NAMED = "suites-from"
-WORD = "base"
+SUITES_FROM = "suites-from"  # the option's name
+BASE = "base"  # its value for "the base commit of the pull request"
 CHECK_OUT = "check out the base commit there: actions/checkout with path, and ref: its commit"
 
 
-def normal(path: Path) -> Path:
-    """The path with ``..`` taken out as text."""
+def normalized(path: Path) -> Path:
+    """The path with ``..`` resolved as text, without looking at the file system."""
     return Path(os.path.normpath(path))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Origin:
-    """A folder that stands for the checkout ``head``; ``cwd`` is the counterpart of the working directory.
+class SuiteSource:
+    """A folder that suites are read from, with the layout of the checkout ``head``.
 
-    ``named``: how the user calls it; ``commit``: which one it is, where that is known.
+    ``cwd``: the counterpart of the working directory in it; ``named``: how the user wrote it; ``commit``: which commit
+    it has, if that is known.
     """
 
     root: Path
@@ -39,95 +44,97 @@ class Origin:
     commit: str | None = None
 
     @property
-    def is_apart(self) -> bool:
+    def is_separate(self) -> bool:
         """Whether it is another folder than the checkout."""
         return self.root != self.head
 
     @property
-    def apart_from(self) -> Path | None:
-        """The checkout, where it is another folder."""
-        return self.head if self.is_apart else None
+    def separate_checkout(self) -> Path | None:
+        """The root of the checkout, if that is another folder; else None."""
+        return self.head if self.is_separate else None
 
-    def place(self, path: Path) -> Path:
-        """Where a file is read that the user or the workflow named by its place in the checkout.
+    def source_path(self, path: Path) -> Path:
+        """The file to read for a path that the user or the workflow gave relative to the checkout.
 
-        What they named in the folder itself, or outside of both, stays where it is.
+        Paths in this folder, and paths outside of both, are returned as they are.
         """
+        # One of the two folders may be inside the other one: the inner one decides.
         nested = self.root.is_relative_to(self.head) and path.is_relative_to(self.root)
         if nested or not path.is_relative_to(self.head):
             return path
         return self.root / path.relative_to(self.head)
 
     def in_head(self, path: Path) -> Path:
-        """The place in the checkout of what suites and the configuration name: where agents work, what is written."""
-        around = self.head.is_relative_to(self.root) and path.is_relative_to(self.head)
-        return self.head / path.relative_to(self.root) if path.is_relative_to(self.root) and not around else path
+        """The path in the checkout for one that suites or the configuration name: agents work and write there."""
+        enclosing = self.head.is_relative_to(self.root) and path.is_relative_to(self.head)
+        return self.head / path.relative_to(self.root) if path.is_relative_to(self.root) and not enclosing else path
 
-    def directory(self, path: Path, checkout: Checkout) -> Path:
-        """Where agents work that are to work at ``path``: in the checkout, with the links on the way followed.
+    def agent_directory(self, path: Path, checkout: Checkout) -> Path:
+        """The directory in the checkout where agents work for a ``path`` that suites name, links resolved.
 
-        Of the checkout itself they were looked at when suites and configuration were read. Those that another commit
-        has, and that lead out of it, are not followed; and no session is run behind one.
+        If suites are of the checkout itself, the links were checked when suites were read. Otherwise the links on the
+        way are those of another commit: a path that they lead out of the checkout is returned unresolved, and the
+        session is refused when its directory is opened.
         """
         place = self.in_head(path)
-        return place if self.is_apart and checkout.refusal(place, follow=True) else resolved(place)
+        return place if self.is_separate and checkout.refusal(place, follow=True) else resolved(place)
 
     def refuse_inside(self, path: Path) -> None:
-        """Raise OSError where a path leads into the folder, by whatever links, and not into the checkout."""
+        """Raise OSError if a path leads into this folder, through any links, and not into the checkout."""
         place = Path(os.path.realpath(path))
-        around = self.head.is_relative_to(self.root) and place.is_relative_to(self.head)
-        if self.is_apart and place.is_relative_to(self.root) and not around:
+        enclosing = self.head.is_relative_to(self.root) and place.is_relative_to(self.head)
+        if self.is_separate and place.is_relative_to(self.root) and not enclosing:
             raise OSError(f"{path} leads into {self.named}, the folder that suites are read from")
 
-    def where(self) -> str:
-        """For messages: empty, or `` in FOLDER``."""
-        return f" in {self.named}" if self.is_apart else ""
+    def message_suffix(self) -> str:
+        """Text for the end of messages: `` in FOLDER``, or empty if suites are read from the checkout."""
+        return f" in {self.named}" if self.is_separate else ""
 
 
-def same(cwd: Path, checkout: Checkout) -> Origin:
-    """The checkout itself."""
-    return Origin(root=checkout.root, cwd=cwd, checkout=checkout, head=checkout.root)
+def checkout_as_source(cwd: Path, checkout: Checkout) -> SuiteSource:
+    """Suites are read from the checkout itself."""
+    return SuiteSource(root=checkout.root, cwd=cwd, checkout=checkout, head=checkout.root)
 
 
-def counterpart(folder: Path, cwd: Path, head: Path, *, named: str, commit: str | None = None) -> Origin:
-    """The folder as the origin of suites, whatever is in it. Raises OSError."""
+def folder_as_source(folder: Path, cwd: Path, head: Path, *, named: str, commit: str | None = None) -> SuiteSource:
+    """Suites are read from ``folder``, whose content is not checked here. Raises OSError."""
     root = Path(os.path.realpath(folder))
     inner = root / cwd.relative_to(head)
-    return Origin(root=root, cwd=inner, checkout=Checkout(root), head=head, named=named, commit=commit)
+    return SuiteSource(root=root, cwd=inner, checkout=Checkout(root), head=head, named=named, commit=commit)
 
 
-def named_folder(named: str, cwd: Path, checkout: Checkout) -> Origin:
-    """The folder that the user or the workflow named. A commit must not choose it: no link of the checkout leads there.
+def named_source(named: str, cwd: Path, checkout: Checkout) -> SuiteSource:
+    """Suites are read from the folder that the user or the workflow named. Raises UsageError.
 
-    Raises UsageError.
+    A commit must not choose the folder: a path with a link of the checkout in it is refused.
     """
-    path = normal(cwd / named)
-    checkout.refuse(path, f"{NAMED} {named}")
+    path = normalized(cwd / named)
+    checkout.refuse(path, f"{SUITES_FROM} {named}")
     try:
         with os.scandir(path) as entries:
             empty = next(entries, None) is None
-        origin = counterpart(path, cwd, checkout.root, named=named)
+        source = folder_as_source(path, cwd, checkout.root, named=named)
         itself = os.path.samefile(path, checkout.root)
     except FileNotFoundError:
-        raise UsageError(f"{NAMED}: there is no folder {named}", remedy=CHECK_OUT) from None
+        raise UsageError(f"{SUITES_FROM}: there is no folder {named}", remedy=CHECK_OUT) from None
     except OSError as error:
-        raise UsageError(f"{NAMED}: {named} cannot be read: {error.strerror}", remedy=CHECK_OUT) from error
+        raise UsageError(f"{SUITES_FROM}: {named} cannot be read: {error.strerror}", remedy=CHECK_OUT) from error
     if empty:
-        raise UsageError(f"{NAMED}: the folder {named} is empty", remedy=CHECK_OUT)
+        raise UsageError(f"{SUITES_FROM}: the folder {named} is empty", remedy=CHECK_OUT)
     if itself:
-        message = f"{NAMED}: {named} is the checkout itself, whose suites are those of the commit that is judged"
+        message = f"{SUITES_FROM}: {named} is the checkout itself, whose suites are those of the commit that is judged"
         raise UsageError(message, remedy=CHECK_OUT)
-    return origin
+    return source
 
 
-def refuse_committed(origin: Origin, head: Repository) -> None:
-    """Raise UsageError for a folder that the commit of the checkout brings along, in whole or in part."""
-    if not origin.root.is_relative_to(head.root):
+def refuse_committed(source: SuiteSource, head: Repository) -> None:
+    """Raise UsageError if files of the folder are tracked by the checkout's own commit, which must not provide it."""
+    if not source.root.is_relative_to(head.root):
         return
-    path = origin.root.relative_to(head.root).as_posix()
+    path = source.root.relative_to(head.root).as_posix()
     committed = sorted(name for name in head.committed_files() if name == path or name.startswith(f"{path}/"))
     if committed:
         raise UsageError(
-            f"{NAMED}: {committed[0]} is a file of the commit that is judged, and could pass for one of the base",
+            f"{SUITES_FROM}: {committed[0]} is a file of the commit that is judged, and could pass for one of the base",
             remedy=f"check out the base commit to another folder than {path}",
         )

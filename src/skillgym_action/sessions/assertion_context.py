@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Capture
     from skillgym_action.model.verdicts import FailureClass
     from skillgym_action.services import Services
-    from skillgym_action.workspaces.workspace import Workspace
-    from skillgym_action.workspaces.workspace_files import WorkspaceFiles
+    from skillgym_action.workspaces.workspace import Workspace, WorkspaceFiles
 
 
 @dataclass(frozen=True, slots=True)

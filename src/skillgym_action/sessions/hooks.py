@@ -80,14 +80,14 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
             directory = commands.spec.cwd or services.repository.root
             if services.untrusted_configuration:
                 services.untrusted_configuration.refuse(directory, services.repository.root)
-            services.origin.refuse_inside(directory)
+            services.suite_source.refuse_inside(directory)
         if commands.is_shared:
             workspace = services.workspaces.shared(commands.name, commands.spec, commands.prepare_shared)
             commands.run_before_each(workspace)
             commands.remove_untrusted_configuration(workspace)
-            workspace.remember()
+            workspace.record_state()
         else:
-            workspace = services.workspaces.fresh(commands.spec)
+            workspace = services.workspaces.create(commands.spec)
             commands.prepare_own(workspace)
     except OSError as error:
         raise NotPreparedError("workspace", f"the workspace could not be created: {error}") from error
@@ -115,7 +115,7 @@ def run_hooks_after_session(services: Services, execution: Execution, workspace:
 def run_hooks_after_all(services: Services, execution: Execution) -> None:
     """Run ``after_all`` after the last session in a shared workspace, and remove the workspace."""
     commands = _SessionCommands(services, execution, services.directory.place / execution.directory / "after-all")
-    if commands.is_shared and commands.hooks.after_all and services.workspaces.is_shared(commands.name):
+    if commands.is_shared and commands.hooks.after_all and services.workspaces.has_shared(commands.name):
         commands.folder = services.directory.folder(f"{execution.directory}/after-all")
         workspace = services.workspaces.shared(commands.name, commands.spec, lambda _: None)
         commands.run_optional("after_all", commands.hooks.after_all, workspace)
@@ -147,12 +147,12 @@ class _SessionCommands:
         """
         if self.spec.mode != "none" or AGENTS[self.execution.runner.agent.type].plays:
             return
-        works, changes = workspace.reach()
+        works, changes = workspace.access()
         path, user = terminal_line(str(workspace.path)), terminal_line(str(workspace.user))
         if not works:
             message = f"the user {user} cannot work in {path}; let that user read it, or let the suite use a copy"
             raise NotPreparedError("workspace", message, workspace)
-        if not changes and self.services.workspaces.is_new_reader(workspace.path):
+        if not changes and self.services.workspaces.is_first_read_only_use(workspace.path):
             self.services.observer.progress(f"the user {user} can read {path}, but not change it")
 
     def prepare_shared(self, workspace: Workspace) -> None:
@@ -165,7 +165,7 @@ class _SessionCommands:
         self.check_access(workspace)
         if self.spec.bootstrap is None and not self.hooks.before_all and not self.hooks.before_each:
             self.remove_untrusted_configuration(workspace)
-            workspace.remember()
+            workspace.record_state()
             return
         with workspace.bootstrapping():
             self.run_before_all(workspace)
@@ -175,7 +175,7 @@ class _SessionCommands:
     def remove_untrusted_configuration(self, workspace: Workspace) -> None:
         """Remove untrusted agent configuration. Last of all, since templates and bootstraps may contain some, too."""
         if self.services.untrusted_configuration and self.spec.mode != "none":
-            self.services.untrusted_configuration.take_out(workspace)
+            self.services.untrusted_configuration.remove_from(workspace)
 
     def run_before_all(self, workspace: Workspace) -> None:
         """Run the bootstrap command and the ``before_all`` hooks."""

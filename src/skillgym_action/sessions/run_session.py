@@ -29,7 +29,7 @@ from skillgym_action.sessions.secret_scan import CHANGES_FOLDER, SecretScan
 from skillgym_action.sessions.session_limits import SessionLimits
 from skillgym_action.text.escaping import terminal_line
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
-from skillgym_action.workspaces.archive import Saved, save_changes, save_workspace
+from skillgym_action.workspaces.archive import save_changes, save_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.workspaces.changes import Changes
-    from skillgym_action.workspaces.workspace import Workspace
+    from skillgym_action.workspaces.workspace import SavedChanges, Workspace
 
 NEVER_RAN = frozenset({Ending.NOT_STARTED, Ending.REFUSED})
 SUPERVISOR_LOST = "the supervisor of the session's programs was killed, so it is unknown how they ended"
@@ -139,7 +139,7 @@ class _SessionRun:
 
     def _run_in(self, workspace: Workspace) -> tuple[_AgentRun, Judgement]:
         """Everything that happens in a prepared workspace, which is removed at the end."""
-        home = self._services.workspaces.records()
+        home = self._services.workspaces.new_records_folder()
         agent_run = self._run_agent(workspace, home)
         judgement = self._judge(workspace, agent_run)
         hooks.run_hooks_after_session(self._services, self._execution, workspace, self._folder)
@@ -173,8 +173,8 @@ class _SessionRun:
         records: tuple[Path, ...] = ()
         try:
             try:
-                workspace.settle()
-                records = workspace.collected(invocation.collect, home)
+                workspace.restore_folders()
+                records = workspace.collect(invocation.collect, home)
                 if records:
                     capture = replace(capture, collected=tuple(map(OutputFile, records)))
                 transcript = agent.transcript(capture, session)
@@ -254,7 +254,7 @@ class _SessionRun:
 
     def _store_changes(self, workspace: Workspace, changes: Changes) -> None:
         """Copy changed files to the artifacts, and list them in ``workspace.json``."""
-        saved = Saved(complete=False)
+        saved = SavedChanges(complete=False)
         if self._options.keep != "none":
             saved = save_changes(workspace, changes, self._folder / CHANGES_FOLDER)
         complete = saved.complete and self._secrets.scan_changes(changes, workspace)

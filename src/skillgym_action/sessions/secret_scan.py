@@ -63,7 +63,7 @@ class SecretScan:
         folder = self.folder / CHANGES_FOLDER
         found = self._directory.clean(folder, (*changes.created, *changes.modified))
         for path, leaks in found.items():
-            template = workspace.original(path) if path in changes.modified else None
+            template = workspace.template_of(path) if path in changes.modified else None
             content = template.folder.read(path, MAX_ORIGINAL_FILE_BYTES) if template and template.folder else None
             before = self._directory.look(content) if content else frozenset()
             self._report({f"{CHANGES_FOLDER}/{path}": leaks}, self._in_prompt | before)

@@ -12,7 +12,7 @@ from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_PATH, read_bytes, read_text
 from skillgym_action.limits import MAX_CONFIGURATION_BYTES
 from skillgym_action.model.errors import ConfigError, Location, Problem, UsageError
-from skillgym_action.repository.suite_source import normal, same
+from skillgym_action.repository.suite_source import checkout_as_source, normalized
 from skillgym_action.settings.configuration_sections import ConfigFile
 from skillgym_action.text.redaction import looks_like_key
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from skillgym_action.documents.documents import Document, Kind
     from skillgym_action.documents.located_values import KeyPath
     from skillgym_action.repository.checkout import Checkout
-    from skillgym_action.repository.suite_source import Origin
+    from skillgym_action.repository.suite_source import SuiteSource
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
@@ -184,25 +184,25 @@ def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], key_pat
     return {name: REFERENCE.sub(value, text) for name, text in env.items()}
 
 
-def _config_file(settings: Settings, context: LaunchContext, origin: Origin) -> Path | None:
+def _config_file(settings: Settings, context: LaunchContext, source: SuiteSource) -> Path | None:
     """The closest configuration file, searched upward from the first path of ``settings``."""
     first = next((path for path in settings.paths if not path.startswith("!")), ".")
-    start = origin.checkout.by_its_own_name(origin.place(normal(context.cwd / first)))
-    return find_config(start if start.is_dir() else start.parent, origin.root)
+    start = source.checkout.under_root(source.source_path(normalized(context.cwd / first)))
+    return find_config(start if start.is_dir() else start.parent, source.root)
 
 
 def configuration_differs(settings: Settings, context: LaunchContext, config: Config) -> bool:
     """Whether the checkout's configuration file differs from that of the folder that suites are read from."""
-    origin = context.origin
-    if not origin.is_apart:
+    source = context.suite_source
+    if not source.is_separate:
         return False
-    own: Path | None = origin.in_head(config.path) if settings.config and config.path else None
+    own: Path | None = source.in_head(config.path) if settings.config and config.path else None
     if not settings.config:
         try:
-            own = _config_file(settings, context, same(context.cwd, context.checkout))
+            own = _config_file(settings, context, checkout_as_source(context.cwd, context.checkout))
         except ConfigError:
             return True
-    return _content(config.path, origin.checkout) != _content(own, context.checkout)
+    return _content(config.path, source.checkout) != _content(own, context.checkout)
 
 
 def _content(file: Path | None, checkout: Checkout) -> bytes | None:
@@ -221,14 +221,16 @@ def read_configuration(settings: Settings, context: LaunchContext, run_program: 
 
     ``run_program`` returns what a configuration file that is a program exports. ``settings.runners`` replaces runners.
     """
-    origin = context.origin
+    source = context.suite_source
     if settings.config:
-        named = origin.checkout.by_its_own_name(origin.place(normal(context.cwd / settings.config)))
+        named = source.checkout.under_root(source.source_path(normalized(context.cwd / settings.config)))
         if not os.path.lexists(named):
-            raise UsageError(f"no such configuration file{origin.where()}: {settings.config}", remedy="check --config")
-        config = read_config(named, settings.config, run_program, origin.checkout)
+            raise UsageError(
+                f"no such configuration file{source.message_suffix()}: {settings.config}", remedy="check --config"
+            )
+        config = read_config(named, settings.config, run_program, source.checkout)
     else:
-        found = _config_file(settings, context, origin)
-        shown = os.path.relpath(found, origin.cwd) if found else ""
-        config = read_config(found, shown, run_program, origin.checkout) if found else Config(folder=origin.cwd)
+        found = _config_file(settings, context, source)
+        shown = os.path.relpath(found, source.cwd) if found else ""
+        config = read_config(found, shown, run_program, source.checkout) if found else Config(folder=source.cwd)
     return config.with_runners(settings.runners) if settings.runners else config

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.repository.checkout import Checkout
 from skillgym_action.repository.repository import repository_root
-from skillgym_action.repository.suite_source import Origin, same
+from skillgym_action.repository.suite_source import SuiteSource, checkout_as_source
 from skillgym_action.text.redaction import Redactor, secret_values
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class LaunchContext:
     """Working directory, root of the repository around it, environment at the start, and job.
 
     ``redactor`` knows the secrets of the environment, and those of runners once they are read. ``checkout`` is the
-    root as a descriptor, opened before anything in it is read. ``apart``: what ``--suites-from`` names, if it is set.
+    root as a descriptor, opened before anything in it is read. ``separate_source``: the folder
+    that ``--suites-from`` names, if it is set.
     """
 
     cwd: Path
@@ -50,12 +51,12 @@ class LaunchContext:
     environment: Mapping[str, str]
     redactor: Redactor
     job: Job | None = None
-    apart: Origin | None = None
+    separate_source: SuiteSource | None = None
 
     @property
-    def origin(self) -> Origin:
+    def suite_source(self) -> SuiteSource:
         """The folder that suites and the configuration file are read from."""
-        return self.apart or same(self.cwd, self.checkout)
+        return self.separate_source or checkout_as_source(self.cwd, self.checkout)
 
     @property
     def node(self) -> str | None:

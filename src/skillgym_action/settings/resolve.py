@@ -68,7 +68,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
         discover=DiscoverOptions(paths=settings.paths, formats=settings.format),
         load=LoadOptions(
             workspace=_workspace(config, context),
-            cwd=context.origin.in_head(config.folder / run.cwd) if config.folder and run.cwd else None,
+            cwd=context.suite_source.in_head(config.folder / run.cwd) if config.folder and run.cwd else None,
             environment=_environment_for_suites(context),
             agentv_compat=settings.agentv_compat,
         ),
@@ -171,18 +171,20 @@ def _snapshot_options(settings: Settings, config: Config, context: LaunchContext
         if settings.update_snapshots:
             raise UsageError("--update-snapshots without snapshots in the configuration", remedy="configure snapshots")
         return None
-    origin = context.origin
-    if origin.is_apart and settings.update_snapshots:
+    suite_source = context.suite_source
+    if suite_source.is_separate and settings.update_snapshots:
         remedy = "update them without it, and commit them"
-        raise UsageError(f"--update-snapshots would write to {origin.named}, the folder of suites-from", remedy=remedy)
+        raise UsageError(
+            f"--update-snapshots would write to {suite_source.named}, the folder of suites-from", remedy=remedy
+        )
     path = (config.folder or context.cwd) / (section.path or SNAPSHOTS)
     return SnapshotConfig(
         path=path,
-        display_path=os.path.relpath(path, origin.cwd),
+        display_path=os.path.relpath(path, suite_source.cwd),
         metric=section.metric,
         tolerance=Tolerance(absolute=section.tolerance.absolute, percent=section.tolerance.percent),
         update=settings.update_snapshots,
-        create=context.environment.get("CI", "").lower() not in {"true", "1"} and not origin.is_apart,
+        create=context.environment.get("CI", "").lower() not in {"true", "1"} and not suite_source.is_separate,
     )
 
 
@@ -260,7 +262,7 @@ def _templates(settings: Settings, config: Config, context: LaunchContext) -> Te
     if settings.template_dir:
         folder, root, committed = context.cwd / settings.template_dir, context.root, False
     elif config.folder and named:
-        folder, root = config.folder / named, context.origin.root
+        folder, root = config.folder / named, context.suite_source.root
         committed = config.folder.is_relative_to(root)
     else:
         return None
@@ -290,7 +292,7 @@ def _workspace(config: Config, context: LaunchContext) -> WorkspaceSpec:
         mode="none" if cwd else section.mode,
         source="template" if section.template_dir else "empty",
         template=folder / section.template_dir if section.template_dir else None,
-        cwd=context.origin.in_head(folder / cwd) if cwd else None,
+        cwd=context.suite_source.in_head(folder / cwd) if cwd else None,
         bootstrap=Bootstrap(
             argv=tuple(str(folder / word) if word.startswith(("./", "../")) else word for word in words),
             timeout=bootstrap.timeout_ms / 1000,
@@ -313,7 +315,7 @@ def run_directory(settings: Settings, config: Config, context: LaunchContext) ->
     else:
         named = config.file.run.output_dir
         parent = Path(config.folder, named) if config.folder and named else context.cwd / ".skillgym-results"
-        parent = context.origin.in_head(parent)
+        parent = context.suite_source.in_head(parent)
         directory = parent / f"{Clock().now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
     context.checkout.refuse(directory, "the run directory")
     return directory

@@ -33,7 +33,7 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
     """
     included = [path for path in options.paths if not path.startswith("!")]
     unresolved = (path.removeprefix("!") for path in options.paths if path.startswith("!"))
-    excluded = [_relative(repository, repository.checkout.by_its_own_name(cwd / path)) for path in unresolved]
+    excluded = [_relative(repository, repository.checkout.under_root(cwd / path)) for path in unresolved]
     found: dict[str, FoundSuite] = {}
     for path in included or [os.fspath(repository.root if not options.paths else cwd)]:
         try:
@@ -54,7 +54,7 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
 
 def _suites_at(repository: Repository, cwd: Path, path: str, options: DiscoverOptions) -> Iterator[FoundSuite]:
     """The suites that one path, a file, a folder or a glob, stands for."""
-    target = repository.checkout.by_its_own_name(cwd / path)
+    target = repository.checkout.under_root(cwd / path)
     if target.is_dir():
         yield from _recognised(repository, repository.files(_folder(repository, path, target)), options)
     elif os.path.lexists(target):

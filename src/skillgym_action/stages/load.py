@@ -31,7 +31,7 @@ PROGRAM_FORMATS = frozenset({"python", "typescript"})  # suites of these are pro
 
 
 @dataclass(frozen=True)
-class SuiteSource:
+class SuiteFileAccess:
     """A suite file as formats get it; implements ``formats.SuiteFile``.
 
     ``checkout`` None: paths are not checked. ``environment``: variables that suites may refer to.
@@ -104,7 +104,7 @@ def load(
     def loaded(one: FoundSuite) -> Suite | None:
         if hosts.cancelled:
             return None
-        source = SuiteSource(one.path, one.file, hosts, environment, compat, checkout)
+        source = SuiteFileAccess(one.path, one.file, hosts, environment, compat, checkout)
         suite = _suite(one, source)
         return None if hosts.cancelled else suite
 
@@ -121,7 +121,7 @@ def load_digests(
     read = (one for one in found if one.format not in PROGRAM_FORMATS)
     loaded = {suite.path: suite for suite in load(read, hosts, options, checkout)}
     sources = (
-        SuiteSource(path=one.path, file=one.file, hosts=hosts, environment={}, checkout=checkout) for one in found
+        SuiteFileAccess(path=one.path, file=one.file, hosts=hosts, environment={}, checkout=checkout) for one in found
     )
     return tuple(
         loaded.get(source.path)
@@ -141,7 +141,7 @@ def _load_each(loaded: Callable[[FoundSuite], Suite | None], found: tuple[FoundS
         yield from pool.map(loaded, found)
 
 
-def _suite(found: FoundSuite, source: SuiteSource) -> Suite:
+def _suite(found: FoundSuite, source: SuiteFileAccess) -> Suite:
     try:
         suite = format_named(found.format).suite(source)
         invalid = tuple(replace(one, problem=_located(one.problem, found)) for one in suite.invalid)

@@ -19,7 +19,7 @@ from skillgym_action.documents.user_files import PLAIN_PATH
 from skillgym_action.filesystem.globs import is_pattern
 from skillgym_action.limits import (
     MAX_MATCHED_RUNS,
-    MAX_QUOTED_VALUE_CHARS,
+    MAX_QUOTED_VALUE_CHARACTERS,
     MAX_RESULTS_BYTES,
     MAX_RESULTS_CONTAINERS,
     MAX_RESULTS_ERRORS,
@@ -216,10 +216,9 @@ def plain_message(detail: ErrorDetails) -> str:
     if kind == "string_pattern_mismatch":
         message = f"must be {MEANINGS[detail['ctx']['pattern']]}"
     message = re.sub(r"^(?:\w+ )+should ", "must ", message).removeprefix("Value error, ")
-    value = value[: MAX_QUOTED_VALUE_CHARS + 1] if isinstance(value, str) else value
+    value = value[: MAX_QUOTED_VALUE_CHARACTERS + 1] if isinstance(value, str) else value
     quoted = json.dumps(value, ensure_ascii=False) if isinstance(value, str | int | float | None) else ""
     if not quoted:
         return message
-    return (
-        f"{message}, not {quoted if len(quoted) <= MAX_QUOTED_VALUE_CHARS else quoted[:MAX_QUOTED_VALUE_CHARS] + '…'}"
-    )
+    shown = quoted if len(quoted) <= MAX_QUOTED_VALUE_CHARACTERS else f"{quoted[:MAX_QUOTED_VALUE_CHARACTERS]}…"
+    return f"{message}, not {shown}"

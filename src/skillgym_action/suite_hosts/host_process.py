@@ -1,4 +1,4 @@
-"""One suite host: a child process that answers one call at a time, within a time limit or not at all."""
+"""One suite host: a child process that answers one call at a time. A call that takes too long ends it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from skillgym_action.documents.json_text import Extent, refuse_large
 from skillgym_action.documents.located_values import NotationError
+from skillgym_action.limits import (
+    HOST_LOG_EXCERPT_BYTES,
+    MAX_HOST_LOG_BYTES,
+    MAX_HOST_REPLY_BYTES,
+    MAX_HOST_REPLY_CONTAINERS,
+    MAX_HOST_REPLY_MEMBERS,
+    MAX_HOST_REPLY_VALUES,
+)
 from skillgym_action.processes.outputs import OutputFile
 
 if TYPE_CHECKING:
@@ -22,36 +30,38 @@ if TYPE_CHECKING:
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.processes.running import PipedProgram
 
-MEMORY = 4 * 1024**3
-"""Bytes a suite host may have, on Linux; each of the programs that it starts, too."""
-REPLY_LIMIT = 16 * 1024 * 1024
-MOST_TOLD = Extent(containers=250_000, values=1_000_000, members=100_000)
-LOG_LIMIT = 64 * 1024 * 1024
-LOG_SHOWN = 4 * 1024
+REPLY_EXTENT = Extent(
+    containers=MAX_HOST_REPLY_CONTAINERS, values=MAX_HOST_REPLY_VALUES, members=MAX_HOST_REPLY_MEMBERS
+)
 CHUNK = 64 * 1024
-TICK = 0.2
+TICK = 0.2  # seconds between two looks for cancellation
 
 
 class HostLostError(Exception):
-    """A suite host that gave no answer. ``reason`` is a predicate, ``printed`` the end of what the suite printed."""
+    """A suite host gave no reply, and cannot be used again.
+
+    ``reason`` is a predicate, such as ``did not answer within 60 s``; ``log`` has what the suite printed.
+    """
 
     def __init__(self, reason: str, log: Path) -> None:
-        """Shown as ``the check did not answer within 60 s``."""
         super().__init__(reason)
         self.reason = reason
         self.log = log
 
     @property
     def printed(self) -> str:
-        """Read when it is asked for: the log has been redacted by then."""
-        return OutputFile(self.log).tail(LOG_SHOWN)
+        """The end of what the suite printed. Read on access, since the log is redacted when the host has ended."""
+        return OutputFile(self.log).tail(HOST_LOG_EXCERPT_BYTES)
 
 
 class HostProcess:
-    """A child with one suite file. Nothing it sends or fails to send holds us longer than the limit."""
+    """A child process with one suite file.
+
+    Its pipes are non-blocking: whatever it sends, or does not send, a call takes no longer than its limit.
+    """
 
     def __init__(self, file: Path, child: PipedProgram, log: Path) -> None:
-        """``child`` has ``log`` as stderr."""
+        """``log``: the file that the child has as stderr."""
         self.file = file
         self.child = child
         self.log = log
@@ -60,33 +70,33 @@ class HostProcess:
             os.set_blocking(pipe, False)
 
     def call(self, request: dict[str, Any], limit: float, cancelled: Cancellation) -> dict[str, Any]:
-        """The answer to a request; ``limit`` is in seconds. Raises HostLostError: then the host is of no more use."""
+        """The reply to a request; ``limit`` is in seconds. Raises HostLostError; the host cannot be used again then."""
         number = next(self._numbers)
         sent = json.dumps({**request, "number": number}).encode() + b"\n"
         line = self._exchange(sent, time.monotonic() + limit, cancelled)
         if line is None:
             raise self._lost(f"did not answer within {limit:g} s")
         try:
-            refuse_large(line, MOST_TOLD)
+            refuse_large(line, REPLY_EXTENT)
             reply = json.loads(line)
         except (ValueError, RecursionError):
             reply = None
         except NotationError as error:
             raise self._lost(f"answered with {error.message}") from error
         if not isinstance(reply, dict) or reply.get("number") != number:
-            raise self._lost("wrote something of its own into the suite host's protocol")
+            raise self._lost("wrote to the connection of the suite host's protocol")
         return reply
 
     def close_stdin(self) -> None:
-        """Send nothing more."""
+        """Close the child's input."""
         self.child.close_stdin()
 
     def close(self) -> None:
-        """Give the pipes back; the child has ended."""
+        """Close the pipes, after the child has ended."""
         self.child.close()
 
     def _exchange(self, request: bytes, deadline: float, cancelled: Cancellation) -> bytes | None:
-        """Write the request, read one line; None at the deadline."""
+        """Write the request and read one line; None if the deadline has passed."""
         stdin, stdout = self.child.stdin, self.child.stdout
         unsent, reply = self._sent(memoryview(request)), bytearray()
         poll = select.poll()
@@ -119,14 +129,14 @@ class HostProcess:
             raise self._lost(self._ending()) from None
 
     def _refuse_excess(self, reply: bytearray) -> None:
-        if len(reply) > REPLY_LIMIT:
-            raise self._lost(f"answered with more than {REPLY_LIMIT // 1024**2} MiB")
+        if len(reply) > MAX_HOST_REPLY_BYTES:
+            raise self._lost(f"answered with more than {MAX_HOST_REPLY_BYTES // 1024**2} MiB")
         with suppress(FileNotFoundError):
             self._refuse_log(self.log.stat().st_size)
 
     def _refuse_log(self, size: int) -> None:
-        if size > LOG_LIMIT:
-            raise self._lost(f"printed more than {LOG_LIMIT // 1024**2} MiB")
+        if size > MAX_HOST_LOG_BYTES:
+            raise self._lost(f"printed more than {MAX_HOST_LOG_BYTES // 1024**2} MiB")
 
     def _ending(self) -> str:
         with suppress(subprocess.TimeoutExpired):

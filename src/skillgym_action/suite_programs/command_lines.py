@@ -1,4 +1,4 @@
-"""Command lines, read into executable, positionals and options; and matchers that look at those."""
+"""Parses command lines into executable, positional arguments and options, and matches them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
-from skillgym_action.suite_programs.matching import Matcher, equals, list_of, matcher_of, quoted
+from skillgym_action.suite_programs.matching import Matcher, equals, matcher_of, quoted, require_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ LETTERS = re.compile(r"-[A-Za-z]+")
 
 
 class CommandShape(TypedDict, total=False):
-    """A command matcher in its plain form."""
+    """The plain form of a command matcher."""
 
     executable: Matcher
     positionals: Sequence[Matcher]
@@ -31,14 +31,14 @@ class CommandShape(TypedDict, total=False):
 
 
 class CommandMatcher:
-    """A matcher of command lines, as a sentence.
+    """A builder for matchers of command lines.
 
-    ``command_matcher("npm").arg("test").option("--watch", "false").strict()``. Text is equal to what it matches, a
-    regular expression is found in it.
+    ``command_matcher("npm").arg("test").option("--watch", "false").strict()``. Text must be equal to the argument; a
+    regular expression must match somewhere in it.
     """
 
     def __init__(self, executable: Matcher | None = None) -> None:
-        """``executable`` is the program, as the command line writes it."""
+        """``executable``: the program as it is written in the command line; None matches any."""
         self._executable = executable
         self._positionals: list[Matcher] = []
         self._options: dict[str, list[Value]] = {}
@@ -46,21 +46,21 @@ class CommandMatcher:
         self._strict = False
 
     def executable(self, matcher: Matcher) -> CommandMatcher:
-        """The program, as the command line writes it."""
+        """The program as it is written in the command line."""
         self._executable = matcher
         return self
 
     def arg(self, matcher: Matcher) -> CommandMatcher:
-        """A positional argument, after those named before."""
+        """A positional argument, after those already named."""
         return self.args(matcher)
 
     def args(self, *matchers: Matcher) -> CommandMatcher:
-        """Positional arguments in that order; others may be between them."""
+        """Positional arguments in this order; others may come between them."""
         self._positionals.extend(matchers)
         return self
 
     def option(self, name: str, value: Value = True) -> CommandMatcher:  # noqa: FBT002 - True is what a flag's value is
-        """An option with its dashes, and its value; without one it is a flag."""
+        """An option with its dashes, and its value; without a value it is a flag."""
         self._options.setdefault(name, []).append(value)
         return self
 
@@ -97,13 +97,13 @@ class CommandMatcher:
 
 
 def command_matcher(executable: Matcher | None = None) -> CommandMatcher:
-    """Begin a matcher of command lines."""
+    """A builder for matchers of command lines."""
     return CommandMatcher(executable)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedLine:
-    """A matcher, checked."""
+    """A command matcher whose fields have been checked."""
 
     executable: Matcher | None
     positionals: tuple[Matcher, ...]
@@ -113,13 +113,13 @@ class WantedLine:
 
     @classmethod
     def of(cls, matcher: CommandMatcher | CommandShape) -> WantedLine:
-        """Raises TypeError for what is no command matcher."""
+        """Check a matcher. Raises TypeError for a value that is not a command matcher."""
         shape = matcher.build() if isinstance(matcher, CommandMatcher) else matcher
         if unknown := [name for name in shape if name not in CommandShape.__annotations__]:
             known = ", ".join(CommandShape.__annotations__)
             raise TypeError(f"a command matcher has no field {unknown[0]!r}; known: {known}")
         executable, positionals = shape.get("executable"), shape.get("positionals", ())
-        list_of(positionals, "positionals")
+        require_list(positionals, "positionals")
         return cls(
             executable=None if executable is None else matcher_of(executable),
             positionals=tuple(map(matcher_of, positionals)),
@@ -129,7 +129,7 @@ class WantedLine:
         )
 
     def accepts(self, command: str) -> bool:
-        """Whether a command line fits."""
+        """Whether a command line matches."""
         line = parsed(command)
         if self.executable is not None and (line.executable is None or not equals(line.executable, self.executable)):
             return False
@@ -138,8 +138,8 @@ class WantedLine:
         if self.strict and (len(line.positionals) != len(self.positionals) or line.options.keys() - self.options):
             return False
         wanted = list(self.positionals)
-        for given in line.positionals:
-            if wanted and equals(given, wanted[0]):
+        for argument in line.positionals:
+            if wanted and equals(argument, wanted[0]):
                 wanted.pop(0)
         return not wanted and all(
             name in line.options and _has(line.options[name], values, strict=self.strict)
@@ -152,7 +152,7 @@ class WantedLine:
 
 @dataclass(kw_only=True)
 class CommandLine:
-    """A command line that was read; the value of a flag is True."""
+    """A parsed command line; the value of a flag is True."""
 
     executable: str | None
     positionals: list[str] = field(default_factory=list)
@@ -161,7 +161,7 @@ class CommandLine:
 
 
 def parsed(command: str) -> CommandLine:
-    """What a command line says; what a shell is given with ``-c`` counts, not the shell."""
+    """Parse a command line. For ``sh -c SCRIPT`` and the like, the script is parsed."""
     words = _unwrapped(_words(command))
     line, rest = CommandLine(executable=words[0] if words else None), words[1:]
     while rest:
@@ -179,7 +179,7 @@ def parsed(command: str) -> CommandLine:
 
 
 def described(line: WantedLine | CommandLine) -> str:
-    """What a command line is, or should be, in words."""
+    """A command line, or what it should be, as text for messages."""
     named = [
         f"{name}: {_shown(values) if len(values) == 1 else f'[{_shown(values)}]'}"
         for name, values in line.options.items()
@@ -195,7 +195,7 @@ def described(line: WantedLine | CommandLine) -> str:
 
 
 def _options(word: str) -> list[tuple[str, str | Literal[True] | None]]:
-    """Names and values; None for one that takes the next word, if there is one."""
+    """Names and values of the options in a word; the value is None if the next word may be it."""
     name, sign, value = word.partition("=")
     if word.startswith("--"):
         return [(name, value if sign else None)]
@@ -207,23 +207,23 @@ def _options(word: str) -> list[tuple[str, str | Literal[True] | None]]:
 
 
 def _words(command: str) -> list[str]:
-    """Words without their quotes; empty ones are dropped."""
-    words, word, quote, signs = [], "", "", iter(command)
-    for sign in signs:
-        if sign == "\\" and quote != "'":
-            word += next(signs, sign)
-        elif sign == quote if quote else sign in "'\"":
-            quote = "" if quote else sign
-        elif not quote and sign in BLANK:
+    """The words of a command line without their quotes; empty words are dropped."""
+    words, word, quote, characters = [], "", "", iter(command)
+    for character in characters:
+        if character == "\\" and quote != "'":
+            word += next(characters, character)
+        elif character == quote if quote else character in "'\"":
+            quote = "" if quote else character
+        elif not quote and character in BLANK:
             words.append(word)
             word = ""
         else:
-            word += sign
+            word += character
     return [each for each in (*words, word) if each]
 
 
 def _unwrapped(words: list[str]) -> list[str]:
-    """What a shell among the first two words is given with ``-c``, or the words themselves."""
+    """The words of the script that a shell, one of the first two words, gets with ``-c``; else the words themselves."""
     shell = next((at for at, word in enumerate(words[:2]) if word.rpartition("/")[2] in SHELLS), len(words))
     script = next((at for at, word in enumerate(words) if at > shell and SCRIPT_OPTION.match(word)), len(words)) + 1
     return _words(words[script]) if script < len(words) else words
@@ -234,19 +234,19 @@ def _values(value: Value | Sequence[Value]) -> tuple[Value, ...]:
     return tuple(True if each is True else matcher_of(each) for each in values)
 
 
-def _has(given: list[str | Literal[True]], wanted: tuple[Value, ...], *, strict: bool) -> bool:
-    """Whether each wanted value has one of its own among those given."""
-    left = list(given)
+def _has(actual: list[str | Literal[True]], wanted: tuple[Value, ...], *, strict: bool) -> bool:
+    """Whether each wanted value matches an actual value of its own; if strict, no actual value may be left over."""
+    remaining = list(actual)
     for value in wanted:
-        found = next((at for at, each in enumerate(left) if _is(each, value)), None)
+        found = next((index for index, each in enumerate(remaining) if _is(each, value)), None)
         if found is None:
             return False
-        left.pop(found)
-    return not (strict and left)
+        remaining.pop(found)
+    return not (strict and remaining)
 
 
-def _is(given: str | Literal[True], value: Value) -> bool:
-    return given is value if given is True or value is True else equals(given, value)
+def _is(actual: str | Literal[True], wanted: Value) -> bool:
+    return actual is wanted if actual is True or wanted is True else equals(actual, wanted)
 
 
 def _shown(values: Sequence[Value]) -> str:

@@ -1,4 +1,4 @@
-"""``expect.commands``, ``expect.file_reads``, ``expect.tool_calls``, ``expect.output``: what a session did and said."""
+"""``expect.commands``, ``expect.file_reads``, ``expect.tool_calls`` and ``expect.output``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from skillgym_action.suite_programs.command_lines import CommandMatcher, CommandShape, WantedLine, described, parsed
-from skillgym_action.suite_programs.failure_messages import ExplainContext, Words
+from skillgym_action.suite_programs.failure_messages import ExplainContext, FailureMessage
 from skillgym_action.suite_programs.matching import Matcher, in_json, matcher_of, matches, quoted
 from skillgym_action.suite_programs.occurrences import Kind, Occurrences, Rule
-from skillgym_action.suite_programs.showing import SHOWN, cut, shown
+from skillgym_action.suite_programs.showing import VALUE_CHARACTERS, cut, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ToolCallShape(TypedDict, total=False):
-    """A matcher of tool calls: the tool's name, and a function that is asked with ``(args, event)``."""
+    """A matcher of tool calls: the tool's name, and a predicate that is called with ``(args, event)``."""
 
     tool: Matcher
     where: Callable[[Any, Any], object]
@@ -32,10 +32,9 @@ FileReads: TypeAlias = Occurrences[Matcher]
 
 
 class ToolCalls:
-    """A matcher is ``{"tool": …, "where": …}``, or the tool's name alone."""
+    """Expectations about tool calls. A matcher is ``{"tool": …, "where": …}``, or the tool's name alone."""
 
     def __init__(self, failed: Failed) -> None:
-        """``failed`` takes the error."""
         self._calls = Occurrences(TOOL_CALLS, failed)
         self.has = self._calls.includes
         self.count = self._calls.count
@@ -46,23 +45,22 @@ class ToolCalls:
         self.only = self._calls.only
 
 
-class Output:
-    """The final output."""
+class OutputExpectations:
+    """Expectations about the final output."""
 
     def __init__(self, failed: Failed) -> None:
-        """``failed`` takes the error."""
         self._failed = failed
 
     def includes(
         self, report: SessionReport, matcher: Matcher, message: str | None = None, *, explain: Explain | None = None
     ) -> None:
-        """The matcher is found in it."""
+        """The matcher is found in the final output."""
         if not matches(report.final_output, matcher_of(matcher)):
             wanted = f"expected the final output to match {quoted(matcher)}"
             self._fail(report, wanted, message, explain, expected=matcher)
 
     def not_empty(self, report: SessionReport, message: str | None = None, *, explain: Explain | None = None) -> None:
-        """There is one."""
+        """The final output is not empty."""
         if not report.final_output:
             self._fail(report, "expected a final output", message, explain)
 
@@ -74,10 +72,10 @@ class Output:
         explain: Explain | None,
         expected: object = None,
     ) -> None:
-        said = report.final_output
-        observed = f"  final output: {in_json(cut(said, SHOWN)) if said else 'none'}"
-        context = ExplainContext(report=report, expected=expected, observed=said)
-        Words(observed=observed, message=message, explain=explain).fail(self._failed, expectation, context)
+        output = report.final_output
+        observed = f"  final output: {in_json(cut(output, VALUE_CHARACTERS)) if output else 'none'}"
+        context = ExplainContext(report=report, expected=expected, observed=output)
+        FailureMessage(observed=observed, message=message, explain=explain).fail(self._failed, expectation, context)
 
 
 def commands(failed: Failed) -> Commands:

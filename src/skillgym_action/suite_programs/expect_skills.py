@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from skillgym_action.suite_programs.failure_messages import ExplainContext, Words
-from skillgym_action.suite_programs.matching import counted, in_json, list_of, listed
+from skillgym_action.suite_programs.failure_messages import ExplainContext, FailureMessage
+from skillgym_action.suite_programs.matching import counted, in_json, listed, require_list
 from skillgym_action.suite_programs.showing import shown
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ CONFIDENCE = ("weak", "medium", "strong", "explicit")
 
 @dataclass(frozen=True, kw_only=True)
 class _Detected:
-    """The skills detected with at least the confidence that is asked for."""
+    """The skills that were detected with at least the confidence ``least``."""
 
     failed: Failed
     report: SessionReport
-    words: Words
+    words: FailureMessage
     least: str | None
     names: list[str]
 
@@ -37,10 +37,9 @@ class _Detected:
 
 
 class Skills:
-    """``min_confidence`` leaves out skills that were detected with less: weak < medium < strong < explicit."""
+    """``min_confidence``: skills detected with less confidence do not count. weak < medium < strong < explicit."""
 
     def __init__(self, failed: Failed) -> None:
-        """``failed`` takes the error."""
         self._failed = failed
 
     def has(
@@ -81,7 +80,7 @@ class Skills:
         explain: Explain | None = None,
     ) -> None:
         """All these skills were used."""
-        list_of(skills, "skills")
+        require_list(skills, "skills")
         seen = self._detected(report, min_confidence, message, explain)
         if missing := [skill for skill in skills if skill not in seen.names]:
             wanted = f"expected the skills {_names(skills)}; missing: {_names(missing)}"
@@ -126,8 +125,8 @@ class Skills:
         min_confidence: Confidence | None = None,
         explain: Explain | None = None,
     ) -> None:
-        """No other skills than these were used; not all of them need be."""
-        list_of(skills, "skills")
+        """No other skills than these were used; some of these may be unused."""
+        require_list(skills, "skills")
         seen = self._detected(report, min_confidence, message, explain)
         if others := [skill for skill in seen.names if skill not in skills]:
             wanted = f"expected no skills but {_names(skills)}" if skills else "expected no skills"
@@ -143,7 +142,7 @@ class Skills:
         return _Detected(
             failed=self._failed,
             report=report,
-            words=Words(observed=listed("detected skills", found), message=message, explain=explain),
+            words=FailureMessage(observed=listed("detected skills", found), message=message, explain=explain),
             least=least,
             names=[each.skill for each in report.detected_skills if each.confidence in enough],
         )

@@ -1,30 +1,33 @@
-"""``expect``: assertions with an explanation of their own, for what a plain ``assert`` says less well.
+"""``expect``: assertions with messages that explain the failure.
 
-The command line imports this module with the package, so what costs something is imported where it is used.
+The modules of the groups (``skills``, ``commands``, …) are imported on first use: they take about a tenth of the time
+that a suite host needs to start, and many suites use none of them.
 """
 
 from __future__ import annotations
 
+import re
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING
+
 from skillgym_action.suite_programs.showing import shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from re import Pattern
-    from types import TracebackType
     from typing import Any, NoReturn
 
-    from skillgym_action.suite_programs.expect_events import Commands, FileReads, Output, ToolCalls
+    from skillgym_action.suite_programs.expect_events import Commands, FileReads, OutputExpectations, ToolCalls
     from skillgym_action.suite_programs.expect_skills import Skills
 
 CLASS = "skillgym_failure_class"
 
 
 class Collected:
-    """The soft failures of the check that is running; None outside of one: there, soft failures are hard."""
+    """The soft failures of the running check. ``failures`` is None if no check runs: soft failures are raised then."""
 
     def __init__(self) -> None:
-        """No check is running."""
         self.failures: list[AssertionError] | None = None
 
     def __enter__(self) -> list[AssertionError]:
@@ -36,22 +39,21 @@ class Collected:
 
 
 class Expect:
-    """Each method returns, or raises AssertionError.
+    """Each method returns None, or raises AssertionError.
 
-    Plain ones take a ``message`` that replaces the explanation's first line. Those of a group (``skills``,
-    ``commands``, ``file_reads``, ``tool_calls``, ``output``) take the session report first; their ``message`` comes
-    before the explanation, and ``explain={"question": …}`` (text, or a function of an ``ExplainContext``) is what the
-    agent can be asked about the failure. A matcher is text, which has to be contained, or a regular expression of
-    ``re.compile``, which is searched.
+    Methods of this class take a ``message`` that replaces the first line of the explanation. Methods of a group
+    (``skills``, ``commands``, ``file_reads``, ``tool_calls``, ``output``) take the session report first; their
+    ``message`` comes before the explanation, and ``explain={"question": …}`` is a question that the agent can be asked
+    about the failure: text, or a function of an ``ExplainContext``. A matcher is text that must be contained, or a
+    compiled regular expression that must match somewhere.
     """
 
     def __init__(self, collected: Collected) -> None:
-        """``collected`` takes soft failures."""
         self.collected = collected
 
     @property
     def soft(self) -> SoftExpect:
-        """The same assertions, but the check goes on after a failure; all of them are reported when it ends."""
+        """The same assertions, but the check continues after a failure; all failures are reported when it ends."""
         return SoftExpect(self.collected)
 
     @property
@@ -83,11 +85,11 @@ class Expect:
         return ToolCalls(self._failed)
 
     @property
-    def output(self) -> Output:
-        """The agent's last word."""
-        from skillgym_action.suite_programs.expect_events import Output
+    def output(self) -> OutputExpectations:
+        """The agent's final output."""
+        from skillgym_action.suite_programs.expect_events import OutputExpectations
 
-        return Output(self._failed)
+        return OutputExpectations(self._failed)
 
     def ok(self, value: object, message: str | None = None) -> None:
         """``value`` is true."""
@@ -105,24 +107,24 @@ class Expect:
             self._fail("expected different values", message, actual=actual)
 
     def match(self, text: str, pattern: str | Pattern[str], message: str | None = None) -> None:
-        """The regular expression is found somewhere in ``text``."""
+        """The regular expression matches somewhere in ``text``."""
         if _search(pattern, text) is None:
             self._fail("expected text that matches", message, text=text, pattern=_source(pattern))
 
     def does_not_match(self, text: str, pattern: str | Pattern[str], message: str | None = None) -> None:
-        """The regular expression is found nowhere in ``text``."""
+        """The regular expression matches nowhere in ``text``."""
         if (found := _search(pattern, text)) is not None:
             self._fail("expected text that does not match", message, found=found, text=text, pattern=_source(pattern))
 
     def fail(self, message: str = "failed on purpose") -> NoReturn:
-        """Always fails, softly or not."""
+        """Always fails; ``expect.soft.fail`` fails softly."""
         raise AssertionError(message)
 
     def classify(self, failure_class: str | Mapping[str, str], body: Callable[[], Any] | None = None) -> Any:
-        """Attach a failure class to what fails in ``body()``, or in ``with expect.classify("wrong-alias"):``.
+        """Attach a failure class to failures in ``body()``, or in ``with expect.classify("wrong-alias"):``.
 
-        The class is an id, or ``{"id": "wrong-alias", "label": "Wrong alias"}``. The outermost one counts.
-        An async ``body`` gives something to await.
+        The class is an id, or ``{"id": "wrong-alias", "label": "Wrong alias"}``. If calls are nested, the outermost
+        class counts. Returns the value of ``body``, to be awaited if ``body`` is async.
         """
         classified = _Classified(failure_class, self.collected)
         if body is None:
@@ -137,7 +139,7 @@ class Expect:
         self._failed(AssertionError("\n".join([message or problem, *lines])))
 
     def _failed(self, error: AssertionError) -> None:
-        """The one place where expectations fail."""
+        """All expectations fail here; soft ones override it."""
         raise error
 
 
@@ -145,7 +147,7 @@ class SoftExpect(Expect):
     """Assertions whose failures are collected."""
 
     def fail(self, message: str = "failed on purpose") -> None:  # type: ignore[override]  # it goes on
-        """Always fails, and goes on."""
+        """Always fails, and the check continues."""
         self._failed(AssertionError(message))
 
     def _failed(self, error: AssertionError) -> None:
@@ -177,7 +179,7 @@ class _Classified:
 
 
 def failure_class_of(value: object) -> dict[str, str]:
-    """``{"id", "label"}``; the label defaults to the id. Raises TypeError for anything that is no failure class."""
+    """``{"id", "label"}``; the label defaults to the id. Raises TypeError for a value that is not a failure class."""
     if isinstance(value, str) and value:
         return {"id": value, "label": value}
     if isinstance(value, dict) and isinstance(value.get("id"), str) and value["id"]:
@@ -186,10 +188,7 @@ def failure_class_of(value: object) -> dict[str, str]:
 
 
 def _stack() -> TracebackType | None:
-    """The traceback that an exception would have if it was raised here and caught by nobody."""
-    import sys
-    from types import TracebackType
-
+    """The traceback that an uncaught exception raised here would have: a soft failure is not raised, so it has none."""
     traceback = None
     for frame in _frames(sys._getframe(1)):  # noqa: SLF001 - the public way, inspect.stack, reads all the sources
         traceback = TracebackType(traceback, frame, frame.f_lasti, frame.f_lineno or 1)
@@ -203,9 +202,7 @@ def _frames(frame: Any) -> Iterator[Any]:
 
 
 def _search(pattern: str | Pattern[str], text: str) -> str | None:
-    """The part of ``text`` that matches."""
-    import re
-
+    """The part of ``text`` that matches, or None."""
     if not isinstance(text, str):
         raise AssertionError(f"expected text, not {shown(text)}")  # noqa: TRY004 - a verdict, not a crash
     match = re.search(pattern, text)

@@ -1,4 +1,4 @@
-"""How an expectation about a session fails: the author's message, what was expected, what was observed, a question."""
+"""Failures of expectations about a session: message, expectation, what was observed, and a question to the agent."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from skillgym_action.model.session_report import SessionReport
 
 QUESTION = "skillgym_question"
-Failed: TypeAlias = Callable[[AssertionError], None]
+Failed: TypeAlias = Callable[[AssertionError], None]  # raises the error, or collects it if assertions are soft
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainContext:
-    """What a function as ``explain["question"]`` is given."""
+    """The argument of a function in ``explain["question"]``."""
 
     report: SessionReport
     observed: Any
@@ -26,23 +26,23 @@ class ExplainContext:
 
 
 class Explain(TypedDict):
-    """What the agent can be asked about a failure: a text, or a function that makes one, or None for no question."""
+    """The question for the agent about a failure: text, or a function that returns text, or None for no question."""
 
     question: str | Callable[[ExplainContext], str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words:
-    """What a failure says besides what was expected."""
+class FailureMessage:
+    """The parts of a failure's message that do not depend on what was expected."""
 
     observed: str
     message: str | None
     explain: Explain | None
 
     def fail(self, failed: Failed, expectation: str, context: ExplainContext) -> None:
-        """Hand an AssertionError to ``failed``."""
-        own = [str(self.message)] if self.message else []
-        error = AssertionError("\n".join([*own, expectation, self.observed]))
+        """Call ``failed`` with an AssertionError, which has the question for the agent, if there is one."""
+        authors = [str(self.message)] if self.message else []
+        error = AssertionError("\n".join([*authors, expectation, self.observed]))
         if self.explain is not None and (question := _question(self.explain, context)):
             error.__dict__[QUESTION] = question
         failed(error)

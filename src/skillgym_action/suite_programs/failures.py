@@ -1,4 +1,4 @@
-"""What a suite program raised, as the suite host protocol tells it."""
+"""Errors that a suite program raised, in the form of the suite host protocol."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skillgym_action.limits import MAX_FAILURE_MESSAGE_CHARACTERS, MAX_GROUPED_ERRORS
 from skillgym_action.suite_programs.expectations import CLASS
 from skillgym_action.suite_programs.failure_messages import QUESTION
 from skillgym_action.suite_programs.showing import cut
@@ -21,16 +22,14 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-MESSAGE_LIMIT = 16_000
 TRACE_LINES = 8
-PARTS = 100  # of an exception group
-OURS = str(Path(__file__).parent.parent) + os.sep
+PACKAGE = str(Path(__file__).parent.parent) + os.sep
 LIBRARY = sysconfig.get_path("stdlib") + os.sep
 KNOWN = ("id", "prompt", "check", *SETTINGS, "mode", "template_dir", "cwd", *BOOTSTRAP)
 
 
 class Places:
-    """Tells where in the author's files something happened. Paths are relative to the repository root."""
+    """Locations in the author's files, with paths relative to the repository root."""
 
     def __init__(self, root: str) -> None:
         """``root`` is absolute."""
@@ -47,7 +46,7 @@ class Places:
         return place
 
     def of(self, error: BaseException) -> Json | None:
-        """The innermost line of the author's that was being run; for a SyntaxError the line that is wrong."""
+        """The innermost line of the author's code in the traceback; for a SyntaxError, the wrong line."""
         if isinstance(error, SyntaxError) and error.filename and error.lineno and _is_authors(error.filename):
             place = self.at(error.filename, error.lineno)
             return {**place, "column": error.offset} if error.offset else place
@@ -55,9 +54,9 @@ class Places:
         return self.at(frames[-1].filename, frames[-1].lineno, frames[-1].colno) if frames else None
 
     def failure(self, error: BaseException) -> Json:
-        """An AssertionError is a verdict, anything else a crash of the check; a group is told with its parts."""
+        """The failure for an error: ``assertion`` for an AssertionError, else ``crash``; a group's are joined."""
         if isinstance(error, BaseExceptionGroup):
-            whole = joined([self.failure(part) for part in error.exceptions[:PARTS]])
+            whole = joined([self.failure(part) for part in error.exceptions[:MAX_GROUPED_ERRORS]])
             return {**whole, "message": f"{error.message}\n{whole['message']}".lstrip("\n"), **_class(error)}
         verdict = isinstance(error, AssertionError)
         location, question = self.of(error), getattr(error, QUESTION, None)
@@ -74,7 +73,7 @@ class Places:
         return failure
 
     def load_error(self, error: BaseException) -> Json:
-        """Why the suite file could not be imported, and what to do about it."""
+        """The error and its remedy for a suite file that could not be imported."""
         return {
             "message": f"{type(error).__name__}: {_message(error)}".removesuffix(": "),
             "location": self.of(error),
@@ -82,7 +81,7 @@ class Places:
         }
 
     def trace(self, error: BaseException) -> str:
-        """The author's frames, innermost last."""
+        """The author's frames, innermost last, and the error."""
         lines = []
         for frame in list(_frames(error))[-TRACE_LINES:]:
             place = self.at(frame.filename, frame.lineno)
@@ -90,13 +89,13 @@ class Places:
         return "\n".join([*lines, f"{type(error).__name__}: {_message(error)}"])
 
     def _line(self, error: BaseException) -> str:
-        """The source line, for an assert that says nothing."""
+        """The source line of an error without a message."""
         frames = list(_frames(error))
         return (frames[-1].line or "") if frames else ""
 
 
 def joined(failures: list[Json]) -> Json:
-    """All failures as one: a verdict; or a crash, which tells of the others."""
+    """All failures as one; if one is a crash, it is that crash, with the others in its message."""
     if len(failures) == 1:
         return failures[0]
     for crash in filter(_is_crash, failures):
@@ -114,9 +113,9 @@ def _collected(failures: list[Json]) -> str:
         place = failure["location"] or {}
         where = ":".join(str(place[key]) for key in ("path", "line") if key in place)
         name = failure["name"] if _is_crash(failure) else ""
-        told = ": ".join(filter(None, (where, name, failure["message"].replace("\n", "\n   "))))
-        lines.append(f"{number}. {told}")
-    return cut("\n".join(lines), MESSAGE_LIMIT)
+        text = ": ".join(filter(None, (where, name, failure["message"].replace("\n", "\n   "))))
+        lines.append(f"{number}. {text}")
+    return cut("\n".join(lines), MAX_FAILURE_MESSAGE_CHARACTERS)
 
 
 def _is_crash(failure: Json) -> bool:
@@ -133,7 +132,7 @@ def _frames(error: BaseException) -> Iterator[traceback.FrameSummary]:
 
 
 def _is_authors(file: str) -> bool:
-    return not (file.startswith((OURS, LIBRARY, "<")) or f"{os.sep}site-packages{os.sep}" in file)
+    return not (file.startswith((PACKAGE, LIBRARY, "<")) or f"{os.sep}site-packages{os.sep}" in file)
 
 
 def _message(error: BaseException) -> str:
@@ -141,7 +140,7 @@ def _message(error: BaseException) -> str:
         text = error.msg if isinstance(error, SyntaxError) else str(error)
     except BaseException as trouble:  # noqa: BLE001 - a suite's own class may do anything
         text = f"its message cannot be read: {type(trouble).__name__}"
-    return cut(text, MESSAGE_LIMIT)
+    return cut(text, MAX_FAILURE_MESSAGE_CHARACTERS)
 
 
 def _remedy(error: BaseException) -> str | None:

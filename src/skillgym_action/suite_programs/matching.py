@@ -1,4 +1,7 @@
-"""Matchers, and how messages show them and what was observed. Texts are the same in Node, down to the letter."""
+"""Matchers of text, and how messages show them and observed values.
+
+Messages are letter by letter those of node's ``matching.mjs``; tests compare both.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +16,23 @@ if TYPE_CHECKING:
 
 Matcher: TypeAlias = str | re.Pattern[str]
 
-VALUE_SHOWN = 200
-VALUES_SHOWN = 30
+LISTED_VALUE_CHARACTERS = 200
+LISTED_VALUES = 30
 FLAGS = ((re.IGNORECASE, "i"), (re.MULTILINE, "m"), (re.DOTALL, "s"), (re.VERBOSE, "x"))
 
 
 def matches(text: str, matcher: Matcher) -> bool:
-    """Whether the matcher is found in the text: a string as it is, a regular expression anywhere."""
+    """Whether the text contains the string, or the regular expression matches anywhere in it."""
     return matcher in text if isinstance(matcher, str) else matcher.search(text) is not None
 
 
 def equals(text: str, matcher: Matcher) -> bool:
-    """Whether a string is the whole text; a regular expression is found anywhere."""
+    """Whether the text is the string, or the regular expression matches anywhere in it."""
     return matcher == text if isinstance(matcher, str) else matcher.search(text) is not None
 
 
 def matcher_of(value: object) -> Matcher:
-    """The matcher, if it is one. Raises TypeError."""
+    """The value, if it is a matcher. Raises TypeError."""
     if isinstance(value, str | re.Pattern):
         return value
     raise TypeError(f"a matcher is text or a regular expression, not {shown(value)}")
@@ -43,7 +46,7 @@ def quoted(matcher: Matcher) -> str:
 
 
 def in_json(value: object) -> str:
-    """A value of JSON, in one line."""
+    """A JSON value as one line of text."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -53,23 +56,23 @@ def counted(count: int, one: str, many: str) -> str:
 
 
 def listed(label: str, values: Sequence[str]) -> str:
-    """What was observed, one value a line, numbered from 1."""
+    """Observed values with a label, one value per line, numbered from 1."""
     if not values:
         return f"  {label}: none"
     lines = [
-        f"    {number}. " + cut(value, VALUE_SHOWN).replace("\n", "\n       ")
-        for number, value in enumerate(values[:VALUES_SHOWN], start=1)
+        f"    {number}. " + cut(value, LISTED_VALUE_CHARACTERS).replace("\n", "\n       ")
+        for number, value in enumerate(values[:LISTED_VALUES], start=1)
     ]
-    more = len(values) - VALUES_SHOWN
+    more = len(values) - LISTED_VALUES
     return "\n".join([f"  {label}:", *lines, *([f"    … and {more} more"] if more > 0 else [])])
 
 
 def numbers(wanted: Iterable[bool]) -> str:
-    """Which of the listed values: ``2, 5``."""
+    """The numbers of the wanted ones among listed values: ``2, 5``."""
     return ", ".join(str(number) for number, is_wanted in enumerate(wanted, start=1) if is_wanted)
 
 
-def list_of(values: object, what: str) -> None:
-    """Raises TypeError for what is no list or tuple."""
+def require_list(values: object, what: str) -> None:
+    """Raise TypeError for a value that is not a list or tuple."""
     if not isinstance(values, list | tuple):
         raise TypeError(f"expected a list of {what}, not {shown(values)}")

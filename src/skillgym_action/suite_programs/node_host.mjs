@@ -1,9 +1,8 @@
-// The Node suite host: a child process in which one suite file runs. It speaks the protocol of python_host.py, on
-// descriptors of its own: requests come on 3, replies go to 4, and what the suite prints goes to stderr. One call more,
-// and one value more in it and in `load`: the sources of TypeScript files whose types eraser.mjs has erased.
-//     {"call": "config", "file": …, "root": …} -> {"ok": true, "config": {… what a configuration file holds …}}
-//     {"sources": {file: JavaScript}}
-// `apart`, where it is given, is a folder above `root` whose packages are not found by their names.
+// The Node suite host: a child process that runs one suite file. It has the protocol of python_host.py, but on other
+// descriptors: requests come on 3, replies go to 4, and what the suite prints goes to stderr. There is one more call:
+//     {"call": "config", "file": …, "root": …} -> {"ok": true, "config": {… what a configuration file exports …}}
+// `load` and `config` have two more fields: `sources`, `{file: JavaScript}` for TypeScript files whose types eraser.mjs
+// has erased; and optionally `apart`, a folder around `root` in which packages are not found by name.
 
 import { readSync, writeSync } from "node:fs";
 
@@ -12,7 +11,7 @@ import { failureOf, joined, loadError } from "./node/failures.mjs";
 import { Imports } from "./node/imports.mjs";
 import { Places } from "./node/places.mjs";
 import { SuiteProgram, SuiteProgramError } from "./node/program.mjs";
-import { failureClass } from "./skillgym/classes.mjs";
+import { failureClass } from "./skillgym/failure-classes.mjs";
 import { collecting } from "./skillgym/soft.mjs";
 
 const [REQUESTS, REPLIES] = [3, 4];
@@ -20,13 +19,13 @@ const CHUNK = 64 * 1024;
 const LINE_FEED = 10;
 const FRAMES = 50;
 
-/** The suite waits for something that cannot come. */
+/** The suite awaits a promise, but nothing is left that could resolve it. */
 class Deadlock extends Error {
   name = "Deadlock";
   message = "it awaits a promise that nothing can resolve any more";
 }
 
-/** The session report as suites know it: it says which tokens the provider counted. */
+/** The session report for suites, with `usage.source`: which tokens the provider counted. */
 function reportOf({ usage, ...report }) {
   const source = (tokens) => (tokens === undefined ? "chars" : "provider");
   const { inputTokens, outputTokens, reasoningTokens } = usage;
@@ -34,7 +33,7 @@ function reportOf({ usage, ...report }) {
   return { ...report, usage: { ...usage, source: sources } };
 }
 
-/** The second argument of a check: shortcuts into the session report, which is the first. */
+/** The second argument of a check: shortcuts to parts of the session report, which is the first argument. */
 const contextOf = (report) => ({
   getCommands: () => report.events.filter(({ type }) => type === "command").map(({ command }) => command),
   getToolCalls: (tool) => report.events.filter((event) => event.type === "toolCall" && (!tool || event.tool === tool)),
@@ -43,21 +42,21 @@ const contextOf = (report) => ({
   finalOutput: () => report.finalOutput,
 });
 
-/** Answers calls about one suite file. */
+/** Answers requests about one suite file. */
 class NodeHost {
   #places = new Places("");
   #program;
-  #stray; // what a call is told of errors nobody waits for; undefined between calls
+  #rejectCall; // rejects the current call, for errors that no code of the suite catches; undefined between calls
 
   constructor() {
-    const stray = (error) => (this.#stray ? this.#stray(error) : console.error(error));
-    process.on("unhandledRejection", stray);
-    process.on("uncaughtException", stray);
-    // Nothing is left to do, and there is no answer. In a turn of its own, so that this can happen again.
-    process.on("beforeExit", () => this.#stray && setImmediate(this.#stray, new Deadlock()));
+    const uncaught = (error) => (this.#rejectCall ? this.#rejectCall(error) : console.error(error));
+    process.on("unhandledRejection", uncaught);
+    process.on("uncaughtException", uncaught);
+    // The event loop is empty, and the call has no result. setImmediate keeps the loop alive, so this can happen again.
+    process.on("beforeExit", () => this.#rejectCall && setImmediate(this.#rejectCall, new Deadlock()));
   }
 
-  /** The reply to one request; whatever the suite does short of ending the process, there is one. */
+  /** The reply to a request. There always is one, unless the suite ends the process. */
   async answer(request) {
     const calls = { load: this.#load, judge: this.#judge, classify: this.#classify, config: this.#config };
     try {
@@ -74,7 +73,7 @@ class NodeHost {
 
   async #load(request) {
     this.#program = new SuiteProgram(await this.#exports(request), request.file, this.#places);
-    return this.#program.told();
+    return this.#program.asData();
   }
 
   async #config(request) {
@@ -87,9 +86,9 @@ class NodeHost {
     return this.#finished(() => imports.exportsOf(file));
   }
 
-  async #judge({ case: id, report: told }) {
+  async #judge({ case: id, report: received }) {
     const found = this.#case(id);
-    const report = reportOf(told);
+    const report = reportOf(received);
     const soft = [];
     const hard = [];
     try {
@@ -103,8 +102,8 @@ class NodeHost {
 
   async #classify({ case: id, result }) {
     const found = this.#case(id);
-    const told = Object.fromEntries(Object.entries(result).filter(([, value]) => value !== null));
-    const known = { ...told, runner: result.report.runner, report: reportOf(result.report) };
+    const fields = Object.fromEntries(Object.entries(result).filter(([, value]) => value !== null));
+    const known = { ...fields, runner: result.report.runner, report: reportOf(result.report) };
     const answer = await this.#finished(() => found.classifyFailure?.(known));
     return { failureClass: answer === undefined || answer === null ? null : failureClass(answer) };
   }
@@ -115,21 +114,22 @@ class NodeHost {
     return found;
   }
 
-  /** What the suite's code comes to. Errors that it lets go astray in the meantime are its errors, too. */
+  /** The result of the suite's code. Uncaught errors and rejections in the meantime are errors of the call, too. */
   async #finished(code) {
-    const astray = new Promise((_, reject) => (this.#stray = reject));
+    const uncaught = new Promise((_, reject) => (this.#rejectCall = reject));
     try {
-      const value = await Promise.race([code(), astray]);
-      await Promise.race([new Promise(setImmediate), astray]);
+      const value = await Promise.race([code(), uncaught]);
+      // Rejections that nothing handles are reported after the current turn of the event loop.
+      await Promise.race([new Promise(setImmediate), uncaught]);
       return value;
     } finally {
-      this.#stray = undefined;
-      astray.catch(() => {});
+      this.#rejectCall = undefined;
+      uncaught.catch(() => {});
     }
   }
 }
 
-/** Lines of a descriptor, read without letting the suite's timers run in between. */
+/** The lines of a descriptor, read synchronously: the suite's timers do not run between calls. */
 function* lines(descriptor) {
   const chunk = Buffer.alloc(CHUNK);
   let parts = [];
@@ -154,7 +154,7 @@ async function main() {
     const request = JSON.parse(line);
     write(REPLIES, `${JSON.stringify({ ...(await host.answer(request)), number: request.number })}\n`);
   }
-  process.reallyExit(0); // what a suite left running does not keep us
+  process.reallyExit(0); // without waiting for timers and handles that the suite left open
 }
 
 main();

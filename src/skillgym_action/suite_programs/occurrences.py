@@ -1,4 +1,4 @@
-"""Expectations about what happened one after the other: commands, file reads, tool calls."""
+"""Expectations about a sequence of occurrences: commands, file reads, tool calls."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from skillgym_action.suite_programs.failure_messages import ExplainContext, Words
-from skillgym_action.suite_programs.matching import counted, list_of, listed, numbers
+from skillgym_action.suite_programs.failure_messages import ExplainContext, FailureMessage
+from skillgym_action.suite_programs.matching import counted, listed, numbers, require_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +20,10 @@ M = TypeVar("M")
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A matcher as it is applied. ``reading`` tells how it understands an item."""
+    """A matcher in use: its text for messages, and its predicate.
+
+    ``reading`` returns how the matcher parsed an item, for messages.
+    """
 
     text: str
     accepts: Callable[[Any], bool]
@@ -29,7 +32,7 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind(Generic[M]):
-    """What the expectations are about: ``a command``, ``commands``, where they are, how they are shown and matched."""
+    """A kind of occurrence: its singular and plural, and how its items are found, shown and matched."""
 
     one: str
     many: str
@@ -39,10 +42,9 @@ class Kind(Generic[M]):
 
 
 class Occurrences(Generic[M]):
-    """Each method takes the session report, what is expected of it, and ``message`` and ``explain``."""
+    """Each method takes the session report, what is expected, and ``message`` and ``explain`` for failures."""
 
     def __init__(self, kind: Kind[M], failed: Failed) -> None:
-        """``failed`` takes the error."""
         self._kind = kind
         self._failed = failed
 
@@ -136,7 +138,7 @@ class Occurrences(Generic[M]):
         explain: Explain | None = None,
     ) -> None:
         """Each matches one of these; not all of them need be matched."""
-        list_of(matchers, "matchers")
+        require_list(matchers, "matchers")
         rules, items = tuple(map(self._kind.rule, matchers)), self._kind.of(report)
         if others := numbers(not any(rule.accepts(item) for rule in rules) for item in items):
             allowed = " or ".join(rule.text for rule in rules)
@@ -153,7 +155,7 @@ class Occurrences(Generic[M]):
         explain: Explain | None = None,
     ) -> None:
         """Each of these is matched after the one before; others may come between."""
-        list_of(matchers, "matchers")
+        require_list(matchers, "matchers")
         rules, reached = tuple(map(self._kind.rule, matchers)), 0
         for item in self._kind.of(report):
             if reached < len(rules) and rules[reached].accepts(item):
@@ -190,10 +192,10 @@ class Occurrences(Generic[M]):
         wanted: tuple[str, Callable[[int, int], bool], int],
         options: tuple[str | None, Explain | None],
     ) -> None:
-        words, holds, expected = wanted
+        words, compare, expected = wanted
         rule = self._kind.rule(matcher)
         actual = sum(map(rule.accepts, self._kind.of(report)))
-        if not holds(actual, expected):
+        if not compare(actual, expected):
             many = counted(expected, self._kind.one, self._kind.many)
             text = f"{words} {many} matching {rule.text}, found {actual}"
             self._fail(report, text, (rule,), options, expected=expected, actual=actual)
@@ -219,6 +221,6 @@ class Occurrences(Generic[M]):
         items = self._kind.of(report)
         reading = next((rule.reading for rule in rules if rule.reading), None)
         lines = [self._kind.shown(item) + (f" = {reading(item)}" if reading else "") for item in items]
-        words = Words(observed=listed(self._kind.many, lines), message=options[0], explain=options[1])
+        words = FailureMessage(observed=listed(self._kind.many, lines), message=options[0], explain=options[1])
         context = ExplainContext(report=report, expected=expected, actual=actual, observed=items)
         words.fail(self._failed, f"expected {expectation}", context)

@@ -1,4 +1,4 @@
-"""The Python suite host: a child process in which one suite file runs. It speaks JSON lines.
+"""The Python suite host: a child process that runs one suite file. It reads requests and writes replies as JSON lines.
 
     {"call": "load", "file": "/repo/bench/login_suite.py", "root": "/repo"}
         -> {"ok": true, "name": …, "cases": [{id, prompt, tags, timeoutMs, expectedFail, classify, location}],
@@ -9,12 +9,12 @@
             questions: [{question, location}]}]}
     {"call": "classify", "case": "login", "result": {status, failureOrigin, error: {name, message}, …}}
         -> {"ok": true, "failureClass": {id, label} | null}
-    anything that cannot be answered
+    any request that fails
         -> {"ok": false, "error": {message, location, remedy}}
 
 A reply repeats the request's ``number``. A location is ``{path, line, column}``. A question is what the agent can be
-asked about the failure. What the suite prints goes to stderr: the protocol has descriptors of its own. The Node suite
-host, node_host.mjs, speaks the same protocol.
+asked about the failure. What the suite prints goes to stderr: the protocol uses other descriptors. The Node suite host,
+node_host.mjs, has the same protocol.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 
     from skillgym_action.suite_programs.failures import Json
 
-# The suite file's module name: one that no import statement of a suite can mean.
+# The module name of the suite file, with a space: no import statement can name it.
 MODULE = "suite file"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
-    """Why an execution did not pass: the error's type, and a paragraph."""
+class ErrorSummary:
+    """Why an execution did not pass: the error's type, and its message."""
 
     name: str = ""
     message: str = ""
@@ -59,27 +59,26 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class UnpassedResult:
-    """What a case's ``classify_failure`` is shown; ``failure_class`` is the one it may override."""
+    """The argument of a case's ``classify_failure``; ``failure_class`` is the one that it may override."""
 
     case_id: str = ""
     runner_id: str = ""
     status: str = ""
     failure_origin: str = ""
     failure_class: FailureClass | None = None
-    error: Failure = field(default_factory=Failure)
+    error: ErrorSummary = field(default_factory=ErrorSummary)
     report: SessionReport | None = None
 
 
 class PythonHost:
-    """Answers calls about one suite file."""
+    """Answers requests about one suite file."""
 
     def __init__(self) -> None:
-        """Nothing is loaded yet."""
         self.program: SuiteProgram | None = None
         self.places = Places("")
 
     def answer(self, request: Json) -> Json:
-        """The reply to one request; whatever the suite does short of ending the process, there is one."""
+        """The reply to a request. There always is one, unless the suite ends the process."""
         calls: dict[str, Callable[[Json], Json]] = {"load": self.load, "judge": self.judge, "classify": self.classify}
         try:
             return {"ok": True, **calls[request["call"]](request)}
@@ -98,7 +97,7 @@ class PythonHost:
         sys.path.insert(0, folder)
         sys.meta_path.insert(sys.meta_path.index(PathFinder), RewritingFinder(folder))
         self.program = SuiteProgram(run_as(MODULE, file), self.places)
-        return self.program.told()
+        return self.program.as_data()
 
     def judge(self, request: Json) -> Json:
         """Run the check of a case."""
@@ -108,7 +107,7 @@ class PythonHost:
         with expect.collected as collected:
             try:
                 _call(check, report, Context(report))
-            except BaseException as error:  # noqa: BLE001 - whatever a check raises is its answer
+            except BaseException as error:  # noqa: BLE001 - a check may raise anything
                 hard.append(error)
         failures = [self.places.failure(error) for error in (*collected, *hard)]
         return {"failures": [joined(failures)] if failures else []}
@@ -139,7 +138,7 @@ async def _awaited(value: Awaitable[object]) -> None:
 
 
 def _private_channel() -> tuple[BinaryIO, BinaryIO]:
-    """Requests and replies, out of the suite's reach: its stdin is empty, what it prints goes to stderr."""
+    """Files for requests and replies. The suite's own stdin is empty, and what it prints goes to stderr."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -153,16 +152,16 @@ def _private_channel() -> tuple[BinaryIO, BinaryIO]:
 def main() -> None:
     """Answer requests until there are no more."""
     requests, replies = _private_channel()
-    # Our package's folder came first while we were imported; from now on the suite's own modules do.
+    # The folder of this package came first on the path while the host was imported; now the suite's modules come first.
     sys.path.append(sys.path.pop(0))
-    host, ourselves = PythonHost(), os.getpid()
+    host, host_pid = PythonHost(), os.getpid()
     for line in requests:
         request = json.loads(line)
         answer = json.dumps({**host.answer(request), "number": request["number"]}).encode() + b"\n"
-        if os.getpid() != ourselves:
-            break  # a check forked, and this is the copy
-        with suppress(Exception):  # the suite may have closed or replaced it
+        if os.getpid() != host_pid:
+            break  # the check forked and this is the child: only the parent may reply
+        with suppress(Exception):  # the suite may have closed or replaced stdout
             sys.stdout.flush()
         replies.write(answer)
         replies.flush()
-    os._exit(0)  # threads a suite left behind do not keep us
+    os._exit(0)  # without waiting for threads that the suite left running

@@ -1,19 +1,15 @@
-"""What suite programs are made of: cases, suites, workspaces, and the second argument of a check.
-
-The command line imports this module with the package, so it costs nothing: no dataclasses, no typing, no regular
-expressions.
-"""
+"""The classes that suite programs use: Case, Suite, Workspace, and Context, the second argument of a check."""
 
 from __future__ import annotations
 
 import sys
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from skillgym_action.suite_programs.expectations import expect
 
 __all__ = ["Case", "Context", "Suite", "Workspace", "expect"]
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
@@ -26,7 +22,7 @@ if TYPE_CHECKING:
     AnyCheck = TypeVar("AnyCheck", bound=Check)
 
     class Settings(TypedDict, total=False):
-        """What a case may say besides id, prompt and check."""
+        """Settings of a case besides id, prompt and check."""
 
         tags: Sequence[str]
         timeout_ms: float
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
         classify_failure: Classifier
 
     class Bootstrap(TypedDict, total=False):
-        """A command run in a workspace before the agent. ``./`` and ``../`` start paths from the suite file."""
+        """A command that runs in a workspace before the agent. ``./`` and ``../`` are relative to the suite file."""
 
         command: Required[str]
         args: Sequence[str]
@@ -42,7 +38,7 @@ if TYPE_CHECKING:
         env: Mapping[str, str]
 
     class Limits(TypedDict, total=False):
-        """What a session may use of the machine; sizes in bytes, or as text such as ``512MiB``."""
+        """Limits of what a session may use; sizes in bytes, or as text such as ``512MiB``."""
 
         memory: int | str
         disk: int | str
@@ -56,12 +52,12 @@ MODES = ("none", "shared", "isolated")
 
 
 class Case:
-    """A prompt, and the check that judges what the agent made of it.
+    """A prompt, and the check that judges the session.
 
     ``check(report, ctx)``, sync or async, passes when it returns and fails when it raises AssertionError.
-    ``id`` is unique in its suite; in a dict of cases it defaults to the key. ``timeout_ms`` is the agent's time.
-    ``expected_fail``: a failure is what we expect, passing is not. ``classify_failure(result)`` answers with the
-    failure class (an id, or ``{"id", "label"}``) of an execution that did not pass, or None.
+    ``id`` is unique in its suite; in a dict of cases it defaults to the key. ``timeout_ms`` limits the agent's time.
+    ``expected_fail``: the check is expected to fail; passing is reported as unexpected. ``classify_failure(result)``
+    returns the failure class (an id, or ``{"id", "label"}``) of an execution that did not pass, or None.
     """
 
     def __init__(
@@ -72,7 +68,7 @@ class Case:
         check: Check | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        """Nothing is refused here: a case that cannot be used is reported where it is written, and its siblings run."""
+        """Accept any values: problems are reported with the case's location later, and the other cases run."""
         self.id = id
         self.prompt = prompt
         self.check = check
@@ -88,9 +84,9 @@ class Case:
 
 
 class Suite:
-    """Cases, registered one by one.
+    """Cases that are registered one by one.
 
-    ``@suite.case("id", prompt="...")`` makes the function below it the check of a new case.
+    ``@suite.case("id", prompt="...")`` makes the decorated function the check of a new case.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -105,7 +101,7 @@ class Suite:
         prompt: str,
         **settings: Unpack[Settings],
     ) -> Callable[[AnyCheck], AnyCheck]:
-        """A decorator that adds a case, and leaves the function as it is."""
+        """A decorator that adds a case, and returns the function unchanged."""
         case = Case(id, prompt=prompt, **settings)
         self.cases.append(case)
 
@@ -119,8 +115,8 @@ class Suite:
 class Workspace:
     """Where the agents of a suite work: ``workspace = Workspace(...)`` beside ``suite``.
 
-    ``isolated``: a fresh directory per session, empty or a copy of ``template_dir``. ``shared``: one for the suite.
-    ``none``, or ``shared`` with ``cwd``: the directory ``cwd`` itself. Relative paths belong to the suite file.
+    ``isolated``: a new directory per session, empty or a copy of ``template_dir``. ``shared``: one for the suite.
+    ``none``, or ``shared`` with ``cwd``: the directory ``cwd`` itself. Paths are relative to the suite file.
     ``limits``: what a session may use of the machine; they can only lower the limits of the run.
     """
 
@@ -139,7 +135,7 @@ class Workspace:
         if mode == "isolated" and cwd is not None:
             raise ValueError("an isolated workspace has no cwd; use mode 'shared' or 'none'")
         if template_dir is not None and (mode == "none" or cwd is not None):
-            raise ValueError("a template is copied into a workspace of ours, not into a cwd; leave out one of the two")
+            raise ValueError("a template is copied into a new workspace, not into a cwd; leave out one of the two")
         if bootstrap is not None:
             _refuse_bootstrap(bootstrap)
         self.mode = mode
@@ -150,10 +146,9 @@ class Workspace:
 
 
 class Context:
-    """The second argument of a check: shortcuts into the session report, which is the first."""
+    """The second argument of a check: shortcuts to parts of the session report, which is the first argument."""
 
     def __init__(self, report: SessionReport) -> None:
-        """One context per call of a check."""
         self.report = report
 
     def get_commands(self) -> list[str]:
@@ -161,7 +156,7 @@ class Context:
         return [event.command for event in self.report.events if event.type == "command"]
 
     def get_tool_calls(self, tool: str | None = None) -> list[ToolCall]:
-        """The tools the agent called, in order; those of one name if given."""
+        """The tools that the agent called, in order; only those named ``tool``, if it is not None."""
         calls = [event for event in self.report.events if event.type == "toolCall"]
         return [call for call in calls if tool is None or call.tool == tool]
 
@@ -174,7 +169,7 @@ class Context:
         return list(self.report.detected_skills)
 
     def final_output(self) -> str:
-        """The agent's last word."""
+        """The agent's final output."""
         return self.report.final_output
 
 
@@ -188,7 +183,7 @@ def _refuse_bootstrap(bootstrap: Bootstrap) -> None:
 
 
 def _limits(limits: Limits) -> dict[str, Any]:
-    """The limits with the keys that all formats have. Raises TypeError, and ValueError for one that cannot be used."""
+    """The limits with the keys of all formats. Raises TypeError, and ValueError for a value that cannot be used."""
     from skillgym_action.model.resource_limits import LIMIT_FIELDS, parse_limits
 
     if not isinstance(limits, dict):
@@ -202,7 +197,7 @@ def _limits(limits: Limits) -> dict[str, Any]:
 
 
 def _written_at() -> tuple[str, int | None, int | None]:
-    """File, line from 1 and byte column from 0 of the innermost call from outside this module."""
+    """File, line (from 1) and byte column (from 0) of the innermost call from outside this module."""
     frame = sys._getframe(1)  # noqa: SLF001 - the public way, inspect.stack, is slow and imports half the library
     while frame.f_back and frame.f_globals is globals():
         frame = frame.f_back

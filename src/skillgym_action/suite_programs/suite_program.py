@@ -1,4 +1,4 @@
-"""A suite file as the Python suite host holds it: imported, checked, and told as data."""
+"""An imported suite file in the Python suite host: checked, and as data for the protocol."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.suite_programs import MOST_CASES
+from skillgym_action.limits import MAX_SUITE_CASES
 from skillgym_action.suite_programs.showing import shown
 from skillgym_action.suite_programs.suite import SETTINGS, Case, Suite, Workspace
 
@@ -22,16 +22,15 @@ MISSING = object()
 
 
 class SuiteProgramError(Exception):
-    """The file ran, but is no suite. ``remedy`` says what to write."""
+    """The file was imported, but is not a suite. ``remedy`` says what to write; no text ends with a full stop."""
 
     def __init__(self, message: str, remedy: str) -> None:
-        """Both are sentences without a full stop."""
         super().__init__(message)
         self.remedy = remedy
 
 
 class SuiteProgram:
-    """The cases and the workspace of an imported suite file. ``problems`` tells of cases that cannot be used."""
+    """The cases and the workspace of an imported suite file. ``problems``: one per case that cannot be used."""
 
     def __init__(self, module: ModuleType, places: Places) -> None:
         """Raises SuiteProgramError."""
@@ -43,13 +42,13 @@ class SuiteProgram:
         self.name = str(suite.name) if isinstance(suite, Suite) else ""
         self.workspace = _workspace(module)
         items = _items(suite)
-        if len(items) > MOST_CASES:
-            raise SuiteProgramError(f"the suite has more than {MOST_CASES:,} cases", "split it into several files")
+        if len(items) > MAX_SUITE_CASES:
+            raise SuiteProgramError(f"the suite has more than {MAX_SUITE_CASES:,} cases", "split it into several files")
         for number, (key, case) in enumerate(items, start=1):
             self._add(case, key, number)
 
-    def told(self) -> Json:
-        """The answer to ``load``."""
+    def as_data(self) -> Json:
+        """The reply to ``load``."""
         return {
             "name": self.name,
             "cases": [self._case(case) for case in self.cases.values()],
@@ -93,7 +92,7 @@ class SuiteProgram:
 
 
 def arguments_taken(check: Any) -> int | None:
-    """How many of report and ctx a check takes; None for a function that cannot be called with them."""
+    """How many of the arguments (report, ctx) a check accepts: 2, 1 or 0; None if it needs others."""
     try:
         signature = inspect.signature(check)
     except ValueError:
@@ -108,7 +107,7 @@ def arguments_taken(check: Any) -> int | None:
 
 
 def _items(suite: Any) -> list[tuple[str, object]]:
-    """Key and case; the key is empty where there is none."""
+    """Keys and cases; the key is empty if the suite is not a mapping."""
     match suite:
         case Suite():
             return [("", case) for case in suite.cases]
@@ -121,13 +120,13 @@ def _items(suite: Any) -> list[tuple[str, object]]:
 
 
 def _problems(case: Any) -> Iterator[tuple[str, str]]:
-    """What is wrong with a case, whose fields may hold anything, and what to do about it."""
+    """Problems of a case and their remedies. The fields may have values of any type."""
     if not isinstance(case.id, str) or not case.id.strip():
         yield "the case has no id", 'write Case(id="…")'
     if not isinstance(case.prompt, str) or not case.prompt.strip():
         yield "the case has no prompt", "write prompt=, the exact text given to the agent"
     elif "\0" in case.prompt:
-        yield "the prompt holds a NUL character", "no program can be given one; take it out"
+        yield "the prompt contains a NUL character", "no program can be given one; take it out"
     if problem := _check_problem(case.check):
         yield problem, "write `def check(report, ctx): …`, sync or async"
     tags = case.tags

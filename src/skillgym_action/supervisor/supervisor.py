@@ -7,8 +7,7 @@ supervisor ends all processes that still run, and removes the folder that sessio
 
 Messages, each with its descriptors: ``worker`` [connection, status, folders…]; ``subreaper`` [connection]; ``signal``:
 to all processes of a user; ``folder`` [folder, its parent]: to remove at the end; ``hold`` [files…]: to keep open until
-then; ``empty`` [folder]: to empty at once. The supervisor answers only by a worker's wait status, written to its status
-descriptor.
+then. The supervisor answers only by a worker's wait status, written to its status descriptor.
 """
 
 from __future__ import annotations
@@ -110,9 +109,6 @@ class Supervisor:
             case "folder":
                 self._folder = (descriptors[0], descriptors[1], request["name"])
                 descriptors = []
-            case "empty":
-                (folder,) = descriptors
-                self._fork(lambda: _empty(folder), {folder})
             case "hold":
                 self._kept_open += descriptors
                 self._unused_uid = request["nobody"]
@@ -238,10 +234,6 @@ def _run_worker(request: dict[str, Any], connection: int, folders: list[int]) ->
     by_name = {name: Folder(descriptor) for name, descriptor in zip(request["places"], folders, strict=True)}
     with socket.socket(fileno=connection) as opened:
         serve_worker(opened, by_name, request["grace"] if request["own"] else None)
-
-
-def _empty(folder: int) -> None:
-    Folder(folder).empty()
 
 
 def _end_user(uid: int, gid: int) -> None:

@@ -1,7 +1,7 @@
-"""What stays of a session's workspace in the run directory: copies, of which the tool believes nothing.
+"""Copies of a session's workspace in the run directory. Their content is untrusted.
 
-Others pack and upload it with programs that follow links, wait at FIFOs and stop at what they may not read: so of links
-only those stay that end at a regular file of the same copy, nothing special does, and all of it can be read.
+The run directory is packed and uploaded by programs that follow links, block on FIFOs and fail on unreadable files.
+So a copy contains only readable files and folders, and links that end at a regular file of the same copy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.filesystem.unpacking import copy_into
-from skillgym_action.workspaces.workspace import extract
+from skillgym_action.limits import MAX_SAVED_CHANGES_BYTES, MAX_SAVED_CHANGES_FILES
+from skillgym_action.workspaces.workspace import extract_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,56 +28,57 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.changes import Changes
     from skillgym_action.workspaces.workspace import Workspace
 
-SAVED_BYTES = 16 * 1024 * 1024
-SAVED_FILES = 2000
 HISTORY = ".git"
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
-    """The changed files of a session. ``links`` lead elsewhere and were not made: path -> target."""
+class SavedChanges:
+    """Whether all changed files were copied. ``links``: path and target of those that lead elsewhere, left out."""
 
     complete: bool
     links: Mapping[str, str] = field(default_factory=dict)
 
 
-def save_changes(workspace: Workspace, changes: Changes, target: Path) -> Saved:
-    """Copy what changed to ``target``, so that it can be played again; nothing when it is too much or unreadable."""
+def save_changes(workspace: Workspace, changes: Changes, target: Path) -> SavedChanges:
+    """Copy the changed files to ``target``, so that the session can be replayed.
+
+    Nothing is copied if they are too many, too large or unreadable.
+    """
     sizes = workspace.sizes(changes)
-    if len(sizes) > SAVED_FILES or sum(sizes.values()) > SAVED_BYTES:
-        return Saved(complete=False)
+    if len(sizes) > MAX_SAVED_CHANGES_FILES or sum(sizes.values()) > MAX_SAVED_CHANGES_BYTES:
+        return SavedChanges(complete=False)
     if not sizes:
-        return Saved(complete=True)
+        return SavedChanges(complete=True)
     links: dict[str, str] = {}
     try:
-        extract(with_safe_links(workspace.inside.pack(sizes), links), target)
-    except OSError:  # unreadable, gone, deeper than a path may be, or no room
-        return Saved(complete=False)
-    return Saved(complete=True, links=links)
+        extract_bundle(with_safe_links(workspace.inside.pack(sizes), links), target)
+    except OSError:  # unreadable, gone, nested deeper than a path can be, or no space left
+        return SavedChanges(complete=False)
+    return SavedChanges(complete=True, links=links)
 
 
 def save_workspace(workspace: Workspace, changes: Changes, directory: RunDirectory, kept: str) -> None:
-    """Copy the whole workspace to ``kept`` in the run directory, without secrets, for people to look at.
+    """Copy the whole workspace to ``kept`` in the run directory, with secrets redacted, for people to look at.
 
-    Its history is the one that the agent found: what an agent commits is compressed, hence cannot be searched for
-    secrets. Raises OSError, and then nothing of it is there; OutputError.
+    ``.git`` is copied from the template: objects that an agent commits are compressed, so they cannot be searched for
+    secrets. Raises OSError, and then there is no copy, and OutputError.
     """
     target = directory.place / kept
-    beside = target.with_name(f".{os.urandom(8).hex()}")
-    extract(with_safe_links(workspace.inside.pack(None)), beside)
+    temporary = target.with_name(f".{os.urandom(8).hex()}")
+    extract_bundle(with_safe_links(workspace.inside.pack(None)), temporary)
     try:
-        _copy_history(workspace, beside)
-        directory.clean(beside, [*_not_of_template(workspace, changes, beside), *_texts(beside)])
+        _copy_history(workspace, temporary)
+        directory.clean(temporary, [*_changed_paths(workspace, changes, temporary), *_history_texts(temporary)])
         remove_path(target)
-        os.rename(beside, target)
-    # Also a cancellation: what was not searched for secrets to its end must not stay in the artifact.
+        os.rename(temporary, target)
+    # Also on cancellation: a copy that was not completely searched for secrets must not stay in the artifact.
     except BaseException:
-        remove_path(beside)
+        remove_path(temporary)
         raise
 
 
 def _copy_history(workspace: Workspace, target: Path) -> None:
-    template = workspace.history()
+    template = workspace.history_template()
     if not template or not template.folder:
         return
     with suppress(FileNotFoundError, NotADirectoryError):
@@ -92,10 +94,10 @@ def _copy_history(workspace: Workspace, target: Path) -> None:
             os.close(history)
 
 
-def _not_of_template(workspace: Workspace, changes: Changes, copy: Path) -> list[str]:
-    """All in the copy but what is known to be as the agent found it; also folders, whose names may be secrets.
+def _changed_paths(workspace: Workspace, changes: Changes, copy: Path) -> list[str]:
+    """All paths in the copy except those known to be unchanged; also folders, whose names may be secrets.
 
-    The copy is looked at, since more is in it than the session could see of its workspace: closed folders were opened.
+    The copy is listed, not the workspace: packing opened folders that the agent had closed, so the copy may have more.
     """
     changed = {*changes.created, *changes.modified, *changes.deleted}
     folder = os.open(copy, FOLDER_FLAGS)
@@ -106,8 +108,8 @@ def _not_of_template(workspace: Workspace, changes: Changes, copy: Path) -> list
     return [path for path in found if path in changed or not workspace.existed(path)]
 
 
-def _texts(copy: Path) -> Iterator[str]:
-    """What is not compressed of the history."""
+def _history_texts(copy: Path) -> Iterator[str]:
+    """The files of ``.git`` that are not compressed."""
     for folder, folders, names in os.walk(copy / HISTORY):
         folders[:] = [name for name in folders if name != "objects"]
         for name in names:

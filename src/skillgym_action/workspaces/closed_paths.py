@@ -1,13 +1,16 @@
-"""Paths that are closed to agents for the time of a run, also where several runs close them: the last one opens them.
+"""Closes paths to agents during a run. If several runs close a path, it stays closed until the last of them has ended.
 
-Mode and group of each path as they were, and the runs that close it, are recorded in a folder of root's. A run that was
-killed no longer counts; the next one, or the process that ``guardian`` starts, restores what it left closed.
+The mode and group that each path had, and the runs that close it, are recorded in a folder that only root can write
+(see ``closed_path_records``). A run that was killed no longer counts: a process that ``reopened_if_killed`` starts, or
+the next run, restores what it left closed.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,76 +18,112 @@ from typing import TYPE_CHECKING, Any
 
 from skillgym_action.model.errors import UsageError
 from skillgym_action.workspaces import closed_path_records
-from skillgym_action.workspaces.closed_path_records import PLACES, Holder, Record
+from skillgym_action.workspaces.closed_path_records import PARENTS, ClosingRun, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+# The shell ends at once, so the program it leaves is no child of the tool, and is not ended with the tool's children.
+IN_BACKGROUND = 'exec 3<&0; "$@" <&3 3<&- &'
+
 
 @contextmanager
-def closed_to_others(paths: Iterable[Path], root: Path, places: Iterable[str] = PLACES) -> Iterator[None]:
-    """Only their owners and root reach ``paths``, as long as the context lasts; what is not there is passed over.
+def closed_to_others(paths: Iterable[Path], root: Path, parents: Iterable[str] = PARENTS) -> Iterator[None]:
+    """Only the owners and root have access to ``paths`` while the context lasts; missing paths are ignored.
 
-    ``root`` is the checkout: no link in it is followed to the outside. ``places``: folders of root, in one of which
-    runs are counted. Raises UsageError.
+    ``root`` is the checkout: links in it are not followed out of it. ``parents``: root's folders, in one of which the
+    records are kept. Raises UsageError.
     """
-    with _closed(paths, root, places, closes=True):
+    with _closed(paths, root, parents, closes=True):
         yield
 
 
 @contextmanager
 def closed_but_to(group: int, paths: Iterable[Path], root: Path) -> Iterator[None]:
-    """Only their owners, root and ``group`` reach ``paths``, as long as the context lasts; else the same."""
-    with _closed(paths, root, PLACES, group=group, opens=True):
+    """Like ``closed_to_others``, but ``group`` keeps access, too."""
+    with _closed(paths, root, PARENTS, group=group, opens=True):
         yield
 
 
 @contextmanager
-def group_of_suites(root: Path, group: int) -> Iterator[int]:
-    """The group that programs of suites have in the checkout ``root``: that of runs under way there, or ``group``.
+def suite_group(root: Path, group: int) -> Iterator[int]:
+    """The group that programs of suites have in the checkout ``root``: that of other runs in it, or ``group``.
 
-    Later runs use the same as long as the context lasts. Raises UsageError.
+    Runs that begin while the context lasts use the same group. Raises UsageError.
     """
-    with _closed([root], root, PLACES, group=group) as (record,):
+    with _closed([root], root, PARENTS, group=group) as (record,):
         yield group if record.group is None else record.group
 
 
 @contextmanager
-def _closed(paths: Iterable[Path], root: Path, places: Iterable[str], **wish: Any) -> Iterator[list[Record]]:
-    """``paths`` as the wish is, with their records. Each is opened once: what takes its name later is not touched."""
-    holder = Holder(**closed_path_records.asked(), **wish)
+def reopened_if_killed() -> Iterator[None]:
+    """If the tool is killed while the context lasts, paths that it closed are restored about a second later.
+
+    A small program waits for the end of a pipe, which closes with the tool. Paths that other runs close stay closed.
+    Raises UsageError.
+    """
+    start = closed_path_records.process_start(os.getpid()) or ""
+    program = (sys.executable, "-I", "-S", closed_path_records.__file__, str(os.getpid()), start)
+    argv = ("/bin/sh", "-c", IN_BACKGROUND, "guardian", *program)
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    try:
+        shell = subprocess.Popen(
+            argv, cwd="/", env={}, stdin=pipe, stdout=nothing, stderr=nothing, start_new_session=True
+        )
+    except OSError as error:
+        raise UsageError(
+            f"--agent-user: /bin/sh cannot be started: {error.strerror}", remedy="run where there is a shell"
+        ) from error
+    shell.wait()
+    try:
+        yield
+    finally:
+        if shell.stdin:
+            with suppress(OSError):
+                shell.stdin.write(closed_path_records.FINISHED)
+            with suppress(OSError):
+                shell.stdin.close()
+
+
+@contextmanager
+def _closed(paths: Iterable[Path], root: Path, parents: Iterable[str], **wish: Any) -> Iterator[list[Record]]:
+    """Close ``paths`` as the fields ``wish`` of a ``ClosingRun`` say; yield their records.
+
+    Each path is opened once, and only its descriptor is used: what takes its name later is not touched.
+    """
+    run = ClosingRun(**closed_path_records.this_process(), **wish)
     with ExitStack() as stack:
-        files = [(path, file) for path in paths if (file := _opened(path, root, stack)) is not None]
+        files = [(path, file) for path in paths if (file := _open(path, root, stack)) is not None]
         if not files:
             yield []
             return
         try:
-            with _locked(places) as folder:
+            with _locked(parents) as folder:
                 closed_path_records.repair(folder)
-                taken = [_taken(folder, file, path, holder) for path, file in files]
-            yield taken
+                records = [_close(folder, file, path, run) for path, file in files]
+            yield records
         finally:
-            with suppress(OSError, UsageError), _locked(places) as folder:  # else the next run restores it
+            with suppress(OSError, UsageError), _locked(parents) as folder:  # if this fails, the next run restores it
                 for _, file in files:
                     with suppress(OSError):
-                        _released(folder, file, holder.token)
+                        _reopen(folder, file, run.token)
 
 
 @contextmanager
-def _locked(places: Iterable[str]) -> Iterator[int]:
+def _locked(parents: Iterable[str]) -> Iterator[int]:
     with ExitStack() as stack:
         try:
-            folder = stack.enter_context(closed_path_records.locked(places))
+            folder = stack.enter_context(closed_path_records.locked(parents))
         except OSError as error:
             raise UsageError(
                 f"--agent-user: runs that use one checkout cannot be counted: {error.filename}: {error.strerror}",
-                remedy=f"let root alone write to {' or '.join(places)}",
+                remedy=f"let root alone write to {' or '.join(parents)}",
             ) from error
         yield folder
 
 
-def _opened(path: Path, root: Path, stack: ExitStack) -> int | None:
-    """A descriptor, which ``stack`` closes; None where nothing is there. Raises UsageError."""
+def _open(path: Path, root: Path, stack: ExitStack) -> int | None:
+    """A descriptor, which ``stack`` closes; None if the path does not exist. Raises UsageError."""
     place, inside = Path(os.path.realpath(path)), Path(os.path.realpath(root))
     if path.is_relative_to(root) and not place.is_relative_to(inside):
         raise UsageError(
@@ -92,7 +131,7 @@ def _opened(path: Path, root: Path, stack: ExitStack) -> int | None:
             remedy="replace it by what it leads to",
         )
     try:
-        file = closed_path_records.opened(str(place))
+        file = closed_path_records.open_without_links(str(place))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -101,37 +140,40 @@ def _opened(path: Path, root: Path, stack: ExitStack) -> int | None:
     return file
 
 
-def _taken(folder: int, file: int, path: Path, holder: Holder) -> Record:
-    """The record with ``holder`` in it, and what ``file`` is a descriptor of as all holders want it."""
+def _close(folder: int, file: int, path: Path, run: ClosingRun) -> Record:
+    """Add the run to the path's record, and give the path the mode and group that all its runs need."""
     found = os.fstat(file)
     name, place = closed_path_records.name_of(found), os.path.realpath(path)
     mode = stat.S_IMODE(found.st_mode)
     record = closed_path_records.read(folder, name) or Record(path=place, mode=mode, gid=found.st_gid)
-    if record.group not in {None, holder.group} and holder.group is not None:
-        if holder.opens:
+    if record.group not in {None, run.group} and run.group is not None:
+        if run.opens:
             raise UsageError(
-                f"{path} is closed to agents by another run, and open to group {record.group} instead of "
-                f"{holder.group}",
+                f"{path} is closed to agents by another run, and open to group {record.group} instead of {run.group}",
                 remedy="wait until that run has ended",
             )
-        holder = replace(holder, group=record.group)
-    record.holders.append(holder)
+        run = replace(run, group=record.group)
+    record.holders.append(run)
     try:
+        # The record first: if the tool is killed in between, there is a record to restore the path from.
         closed_path_records.write(folder, name, record)
-        closed_path_records.make(file, *record.wanted())
+        closed_path_records.set_mode_and_group(file, *record.wanted())
     except OSError as error:
         raise _refusal(path, error) from error
     return record
 
 
-def _released(folder: int, file: int, token: str) -> None:
-    """The record without the holder of that token; the path as the others want it, or as it was. Raises OSError."""
+def _reopen(folder: int, file: int, token: str) -> None:
+    """Remove the run with that token from the path's record, and set what the others need, or restore the path.
+
+    Raises OSError.
+    """
     name = closed_path_records.name_of(os.fstat(file))
     record = closed_path_records.read(folder, name)
-    if record is None or all(holder.token != token for holder in record.holders):
+    if record is None or all(run.token != token for run in record.holders):
         return
-    record.holders = [holder for holder in record.holders if holder.token != token]
-    closed_path_records.make(file, *record.wanted())
+    record.holders = [run for run in record.holders if run.token != token]
+    closed_path_records.set_mode_and_group(file, *record.wanted())
     closed_path_records.write(folder, name, record)
 
 

@@ -1,6 +1,6 @@
-"""The revival door: a session's home and workspace are put back where they were, for as long as it is asked.
+"""Puts a session's home and workspace back to where they were, so that the agent can continue the session.
 
-Agents find a session by the path of its workspace, and speak of files by theirs.
+Agents identify a session by the path of its workspace, and mention files by their paths.
 """
 
 from __future__ import annotations
@@ -23,34 +23,37 @@ if TYPE_CHECKING:
 
     from skillgym_action.processes.launcher import ProcessLauncher
 
-# Where ``Workspaces`` puts the homes of sessions.
-PLACE = re.compile(rf"skillgym-\w+/[0-9a-f]+/{HOME}")
+# Homes of sessions, below the temporary directory: see ``Workspaces``. No other path is written to.
+HOME_PATH = re.compile(rf"skillgym-\w+/[0-9a-f]+/{HOME}")
 
 
 @contextmanager
-def revived(
+def restored_session(
     processes: ProcessLauncher, home: Path, cwd: Path, *, records: Path, kept: Path | None
 ) -> Iterator[Workspace]:
-    """A workspace at ``cwd`` with a home at ``home``; ``records`` and ``kept`` are copied there. Raises UsageError.
+    """A workspace at ``cwd`` with a home at ``home``, removed afterwards. Raises UsageError.
 
-    Nothing that exists is touched, but for a ``cwd`` that was no session's own.
+    ``records`` is copied to the home, ``kept`` to the workspace. Existing files are not changed, except in a ``cwd``
+    that was not a workspace made for the session.
     """
     temporary = Path(tempfile.gettempdir()).resolve()
-    if not home.is_relative_to(temporary) or not PLACE.fullmatch(home.relative_to(temporary).as_posix()):
-        message = f"the session's home was {home}, which is no place for one below {temporary}"
+    if not home.is_relative_to(temporary) or not HOME_PATH.fullmatch(home.relative_to(temporary).as_posix()):
+        message = f"the session's home was {home}, which is not the home of a session below {temporary}"
         raise UsageError(message, remedy=f"set TMPDIR, if it was run with another one: {home.parents[2]}")
-    root, own = home.parents[1], home.with_name(WORKSPACE)
+    root, workspace_of_session = home.parents[1], home.with_name(WORKSPACE)
     try:
         root.mkdir(mode=0o700)
     except FileExistsError:
-        raise UsageError(f"{root} exists: its run is going on, or was killed", remedy="remove it, if so") from None
+        raise UsageError(
+            f"{root} exists: its run is still in progress, or was killed", remedy="remove it if no run uses it"
+        ) from None
     try:
         session = SessionFolder(home.parent, processes.supervisor, None, None)
         session.make(HOME)
         session.make(SCRATCH)
         if records.is_dir() and not records.is_symlink():
             shutil.copytree(records, home, symlinks=True, dirs_exist_ok=True)
-        if cwd == own:
+        if cwd == workspace_of_session:
             session.make(WORKSPACE)
             if kept:
                 shutil.copytree(kept, cwd, symlinks=True, dirs_exist_ok=True)

@@ -1,7 +1,7 @@
-"""A session's own folder.
+"""The folder of a session.
 
-``<random>`` belongs to the tool; in it ``workspace``, ``home`` and ``tmp`` belong to the session, which cannot replace
-them. The tool names nothing below them itself: see ``session_files``.
+``<random>/`` belongs to the tool; in it ``workspace``, ``home`` and ``tmp`` belong to the session's user, who cannot
+replace them. The tool keeps a descriptor of each, and accesses what is below them only by ``session_files``.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.session_files import SessionFiles
 
 WORKSPACE, HOME, SCRATCH = "workspace", "home", "tmp"
-PRIVATE, JUDGED = 0o700, 0o2770  # a judged workspace is open to the group of programs that judge
-PASSABLE = 0o711  # its own user reaches what is in it
+PRIVATE, JUDGED = 0o700, 0o2770  # the group of programs that judge has access to a judged workspace
+PASSABLE = 0o711  # the session's user must pass through the folder, but not list it
 
 
 class SessionFolder:
-    """The folder of one session, made when it is needed. ``identity``: its own user; None: the caller."""
+    """The folder of one session. ``identity``: the session's own user; None if it runs as the caller."""
 
     def __init__(
         self, path: Path, supervisor: SupervisorClient, user: AgentUser | None, identity: Identity | None
     ) -> None:
-        """The folder is made, empty. Raises OSError."""
+        """Create the folder at ``path``, empty. Raises OSError."""
         self.path, self.identity = path, identity
-        self.is_shared = False  # whether sessions elsewhere have the same user
+        self.shares_user = False  # whether sessions in other folders run as the same user
         self._supervisor, self._user = supervisor, user
         os.mkdir(path, PRIVATE)
         self._fd = os.open(path, FOLDER_FLAGS)
         if identity:
             os.chmod(self._fd, PASSABLE)
         self._folders: dict[str, int] = {}
-        self._elsewhere: dict[str, tuple[str, bool]] = {}  # path of those that are, and whether they are sessions' own
-        self._made: dict[str, int] = {}  # ctime of each when it was made
+        self._adopted: dict[str, tuple[str, bool]] = {}  # path, and whether the folder was made for sessions
+        self._ctimes: dict[str, int] = {}  # of each folder when it was made; -1: it was replaced since
         if identity:
             supervisor.attach(identity, self._folders)
 
     def make(self, name: str) -> None:
-        """Make one of its folders. Raises OSError."""
+        """Create one of its folders. Raises OSError."""
         os.mkdir(name, PRIVATE, dir_fd=self._fd)
         self._open(name)
 
@@ -59,11 +59,11 @@ class SessionFolder:
             judged = name == WORKSPACE
             os.chown(folder, self.identity.uid, self._user.judges if judged else self.identity.gid)
             if judged:
-                os.chmod(folder, JUDGED)
-        self._take(name, folder)
-        self._made[name] = os.fstat(folder).st_ctime_ns
+                os.chmod(folder, JUDGED)  # after chown, which clears the setgid bit
+        self._register(name, folder)
+        self._ctimes[name] = os.fstat(folder).st_ctime_ns
 
-    def _take(self, name: str, folder: int) -> None:
+    def _register(self, name: str, folder: int) -> None:
         if name in self._folders:
             os.close(self._folders.pop(name))
         self._folders[name] = folder
@@ -71,43 +71,44 @@ class SessionFolder:
             self._supervisor.replace_folder(self.identity, name, folder)
 
     def adopt(self, name: str, folder: int, path: Path, *, own: bool = False) -> None:
-        """Work on a folder that is elsewhere, at ``path``, under that name; its descriptor is closed with the others.
+        """Use a folder that is elsewhere, at ``path``, under that name; its descriptor is closed with the others.
 
-        ``own``: it is that of sessions, and nobody else's: what is closed in it may be opened to be read.
+        ``own``: the folder was made for sessions, so unreadable files in it may be made readable.
         """
-        self._take(name, folder)
-        self._elsewhere[name] = os.fspath(path), own
+        self._register(name, folder)
+        self._adopted[name] = os.fspath(path), own
 
-    def reach(self, name: str) -> tuple[bool, bool]:
-        """Whether its user can work in a folder that is elsewhere, and whether change it. Raises OSError."""
+    def access(self, name: str) -> tuple[bool, bool]:
+        """Whether its user can work in an adopted folder, and whether it can change it. Raises OSError."""
         if self.identity is None:
             return True, True
-        path, _ = self._elsewhere[name]
+        path, _ = self._adopted[name]
         works, changes = self._supervisor.request(self.identity, {"op": "reach", "place": name, "path": path})
         return works, changes
 
     def files(self, name: str) -> SessionFiles:
-        """Calls for one of its folders."""
-        path, own = self._elsewhere.get(name, (self.path / name, True))
+        """Access to the files in one of its folders, with the rights of the session."""
+        path, own = self._adopted.get(name, (self.path / name, True))
         if self.identity:
             return RemoteFolder(self._supervisor, self.identity, name, own=own)
         return LocalFolder(self._folders[name], os.path.realpath(path), own=own)
 
-    def settle(self, *names: str) -> None:
-        """Where the session, as the caller, removed or replaced one of its folders, there is a folder again.
+    def restore(self, *names: str) -> None:
+        """Make folders again that the session removed, and give their owner access to all. Raises OSError.
 
-        One that it put there itself is taken. Those that it closed are open. Raises OSError.
+        Only a session that runs as the caller can remove or replace them. A folder that it put in the place is used.
         """
         if self.identity:
             self._supervisor.call(self.identity, *((name, "open_up") for name in names))
             return
         for name in names:
-            self._replace(name)
+            self._restore(name)
             self.files(name).open_up()
 
-    def _replace(self, name: str) -> None:
-        found = self._found(name)
+    def _restore(self, name: str) -> None:
+        found = self._identity_of(name)
         if found is None:
+            # A session that runs as the caller can remove the whole folder, or put a file or link in the place.
             os.makedirs(self.path, PRIVATE, exist_ok=True)
             os.close(self._fd)
             self._fd = os.open(self.path, FOLDER_FLAGS)
@@ -116,10 +117,10 @@ class SessionFolder:
             os.mkdir(name, PRIVATE, dir_fd=self._fd)
         if found is None or found != _identity(self._folders[name]):
             self._open(name)
-            self._made[name] = -1
+            self._ctimes[name] = -1  # never taken for untouched
 
-    def _found(self, name: str) -> tuple[int, int] | None:
-        """Device and inode of the folder that is there; None for anything else."""
+    def _identity_of(self, name: str) -> tuple[int, int] | None:
+        """Device and inode of the folder with that name; None if there is none, or something else."""
         try:
             found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
         except OSError:
@@ -127,23 +128,21 @@ class SessionFolder:
         return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
     def is_untouched(self, *names: str) -> bool:
-        """Whether nothing was ever put into these folders, and their modes are as they were made."""
-        return all(os.fstat(self._folders[name]).st_ctime_ns == self._made.get(name) for name in names)
+        """Whether nothing was ever put into these folders, and mode, owner and attributes never changed.
 
-    def forget(self, name: str) -> None:
-        """Leave a folder where it is, as it is. A worker that has it open does not serve the next session."""
+        Each of these changes the ctime, which programs cannot set.
+        """
+        return all(os.fstat(self._folders[name]).st_ctime_ns == self._ctimes.get(name) for name in names)
+
+    def release(self, name: str) -> None:
+        """Stop using a folder, which stays as it is. The worker that has it open is ended, before the next session."""
         os.close(self._folders.pop(name))
-        self._elsewhere.pop(name, None)
+        self._adopted.pop(name, None)
         if self.identity:
             self._supervisor.drop_worker(self.identity)
 
-    def move(self, name: str, target: str) -> None:
-        """Move one of its folders elsewhere in the file system. Raises OSError."""
-        os.rename(name, target, src_dir_fd=self._fd)
-        self.forget(name)
-
     def remove(self, name: str) -> None:
-        """Empty and remove one of its folders; what cannot be removed stays until all are discarded."""
+        """Empty and remove one of its folders; what cannot be removed stays until the whole folder is discarded."""
         with suppress(OSError):
             self.files(name).empty()
             with suppress(FileNotFoundError):
@@ -151,10 +150,10 @@ class SessionFolder:
             os.close(self._folders.pop(name))
 
     def discard(self, *names: str) -> bool:
-        """Empty and remove these folders; whether nothing is left of them, and of its user elsewhere.
+        """Empty and remove these folders; return whether nothing is left, neither in them nor of its user elsewhere.
 
-        Files of its user outside of the folder are removed. The worker that did it has ended all that its user ran: the
-        next session's first step goes on with it.
+        Files of its user outside of the folder are removed. The worker that does it first ends all processes of the
+        user, and continues as the worker of the next session's first step.
         """
         done = False
         with suppress(OSError):
@@ -171,20 +170,20 @@ class SessionFolder:
         return done
 
     def _empty(self, names: Sequence[str]) -> bool:
-        """Whether nothing is left elsewhere. Raises OSError."""
+        """Empty these folders; return whether nothing of the user is left elsewhere. Raises OSError."""
         if self.identity is None:
             for name in names:
                 self.files(name).empty()
             return True
         calls = [(name, "empty") for name in names]
-        if not self.identity.is_own:
+        if not self.identity.is_own:  # what the user has elsewhere may not be this session's
             self._supervisor.call(self.identity, *calls)
             return True
         *_, left = self._supervisor.call(self.identity, *calls, ("", "left_behind"))
         return not left
 
     def close(self) -> None:
-        """End what its user runs, close its folders, and remove it where it is empty."""
+        """End the processes of its user, close all folders, and remove this folder if it is empty."""
         if self.identity:
             with suppress(OSError):
                 self._supervisor.detach(self.identity)
@@ -197,7 +196,7 @@ class SessionFolder:
 
     @property
     def names(self) -> Mapping[str, int]:
-        """Its folders, by name."""
+        """The descriptors of its folders, by name."""
         return self._folders
 
 

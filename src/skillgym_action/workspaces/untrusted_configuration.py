@@ -1,4 +1,4 @@
-"""Agent configuration that a stranger committed. Agents would follow it, hence their workspaces are without it."""
+"""Agent configuration in commits of untrusted contributors. Agents would follow it, so workspaces do not contain it."""
 
 from __future__ import annotations
 
@@ -15,57 +15,58 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.workspace import Workspace
 
 NAMES = tuple(sorted({name for listing in AGENTS.values() for name in listing.configuration}))
-_NAMED = 5  # files that a warning names
+_FILES_IN_WARNING = 5
 
 
 def is_configuration(path: str) -> bool:
-    """Whether some agent looks there for how to work, or in a folder above; ``path`` is relative, with ``/``."""
+    """Whether some agent reads ``path``, or a folder above it, as its configuration; relative, with ``/``."""
     return any(f"/{name}/" in f"/{path}/" for name in NAMES)
 
 
-def _above(path: str) -> Iterator[str]:
-    """The folders that ``path`` is in."""
+def _parents(path: str) -> Iterator[str]:
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
 
 
-class StrangersConfiguration:
-    """Takes it out, and remembers what that was. May be used by several threads."""
+class UntrustedConfiguration:
+    """Removes agent configuration from workspaces and collects the paths for a warning. May be used by several threads.
 
-    def __init__(self, whose: str) -> None:
-        """``whose``: the repository that the commit is of."""
-        self._whose = whose
+    ``repository``: the one that the commit comes from, as messages name it.
+    """
+
+    def __init__(self, repository: str) -> None:
+        self._repository = repository
         self._found: set[str] = set()
 
     def among(self, paths: Iterable[str]) -> Iterator[str]:
-        """Those of the repository's paths that copies of it have to be without."""
+        """The paths of the repository that must be left out of copies of it."""
         for path in paths:
             if is_configuration(path):
                 self._found.add(path)
                 yield path
 
-    def take_out(self, workspace: Workspace) -> None:
-        """Remove what is in a workspace, wherever it came from. Raises OSError."""
+    def remove_from(self, workspace: Workspace) -> None:
+        """Remove agent configuration from a workspace, wherever it came from. Raises OSError."""
         found = sorted(filter(is_configuration, workspace.inside.snapshot()))
         workspace.inside.remove(found)
-        for path in found:  # of a folder only its own name
-            if not any(is_configuration(above) for above in _above(path)):
+        for path in found:  # the warning names a folder once, not each file in it
+            if not any(is_configuration(parent) for parent in _parents(path)):
                 self._found.add(path)
 
     def refuse(self, cwd: Path, root: Path) -> None:
-        """Raises OSError where agents would work in the checkout itself: nothing can be taken out of that."""
+        """Raise OSError if agents would work in the checkout itself: from that nothing can be removed."""
         if Path(os.path.realpath(cwd)).is_relative_to(root):
             raise OSError(
-                f"agents would work in the checkout of {self._whose} itself, and follow the agent configuration there; "
-                "let the suite use a copy, or set allow-untrusted: with-configuration"
+                f"agents would work in the checkout of {self._repository} itself, and follow the agent configuration "
+                "there; let the suite use a copy, or set allow-untrusted: with-configuration"
             )
 
     def warnings(self) -> tuple[Problem, ...]:
-        """What people should know, once everything has been executed."""
+        """One warning that names what was removed or left out, if anything was. Complete after the last session."""
         if not self._found:
             return ()
-        first = sorted(self._found)[:_NAMED]
-        more = f" and {len(self._found) - _NAMED} more" if len(self._found) > _NAMED else ""
-        message = f"agents did not see the agent configuration of {self._whose}: {', '.join(first)}{more}"
+        first = sorted(self._found)[:_FILES_IN_WARNING]
+        more = f" and {len(self._found) - len(first)} more" if len(self._found) > len(first) else ""
+        message = f"agents did not see the agent configuration of {self._repository}: {', '.join(first)}{more}"
         return (Problem(message=message, remedy="if it is what is tested, set allow-untrusted: with-configuration"),)

@@ -1,6 +1,6 @@
-"""The workspaces of sessions: what they were before the agent, and what became of them.
+"""The workspace of a session: its state before the agent, and what the agent changed.
 
-An agent sees ``<temporary>/<random>/workspace``: a neutral path, since agents have read answers out of directory names.
+An agent sees ``<temporary>/<random>/workspace``: a neutral path, since agents have read answers in folder names.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from skillgym_action.workspaces.changes import Changes, changes_between, differs
-from skillgym_action.workspaces.diff import changes_as_diff
+from skillgym_action.workspaces.changes import Changes, changes_as_diff, changes_between, differs
 from skillgym_action.workspaces.session_folder import HOME, PRIVATE, SCRATCH, WORKSPACE
-from skillgym_action.workspaces.workspace_files import WorkspaceFiles
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -26,12 +24,12 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.session_folder import SessionFolder
     from skillgym_action.workspaces.template import Template
 
-SMALL_BYTES = 64 * 1024
-SMALL_FILES = 32
-
 
 class Workspace:
-    """Where one session takes place: ``path`` is where the agent works, ``home`` and ``scratch`` are its own."""
+    """The directories of one session: the agent works in ``path``; ``home`` and ``scratch`` are private to it.
+
+    ``inside`` accesses the files in ``path``.
+    """
 
     def __init__(
         self,
@@ -42,9 +40,9 @@ class Workspace:
         user: AgentUser | None = None,
         without: Collection[str] = (),
     ) -> None:
-        """``template`` None: the directory is not the session's own, hence neither emptied nor removed.
+        """``template`` None: the directory was not made for the session, so it is neither emptied nor removed.
 
-        ``without``: relative paths in it that are not the session's, such as the results of the run.
+        ``without``: relative paths in it that others change, such as the run directory.
         """
         self.folder, self.path, self._user = folder, path, user
         self.home, self.scratch = folder.path / HOME, folder.path / SCRATCH
@@ -58,51 +56,51 @@ class Workspace:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """What the session can fill, with all below it."""
+        """The folders whose disk usage counts as the session's."""
         return (self.folder.path,)
 
     @property
     def is_own(self) -> bool:
-        """Whether the directory is the session's own."""
+        """Whether the directory was made for the session."""
         return self._template is not None
 
     @property
     def identity(self) -> Identity | None:
-        """The user that the agent runs as; None: the caller."""
+        """The user that the agent runs as; None if it runs as the caller."""
         return self.folder.identity
 
     @property
     def suite_identity(self) -> Identity | None:
-        """The same user, as programs that the suite brings along have it."""
+        """The same user with the groups that programs of the suite have; None if they run as the caller."""
         return self._user.suite_identity(self.identity) if self._user and self.identity else None
 
-    def reach(self) -> tuple[bool, bool]:
-        """Whether the agent's user can work in the directory, and whether change it. Raises OSError."""
-        return (True, True) if self.is_own else self.folder.reach(WORKSPACE)
+    def access(self) -> tuple[bool, bool]:
+        """Whether the agent's user can work in the directory, and whether it can change it. Raises OSError."""
+        return (True, True) if self.is_own else self.folder.access(WORKSPACE)
 
     @property
     def user(self) -> str | None:
-        """The name of the user that agents run as, where that is not the caller."""
+        """The name of the user that agents run as; None if it is the caller."""
         return self._user.name if self._user else None
 
     def agent_env(self) -> dict[str, str]:
-        """A home that holds nothing of the operator's."""
-        return {**self._named(), "HOME": os.fspath(self.home), "TMPDIR": os.fspath(self.scratch)}
+        """Variables for the agent: a home with nothing of the operator's in it."""
+        return {**self._user_names(), "HOME": os.fspath(self.home), "TMPDIR": os.fspath(self.scratch)}
 
     def grader_env(self) -> dict[str, str]:
-        """A new home, hence one that holds nothing the agent put there. The one before is no longer needed."""
+        """Variables for a grader: a new home without anything of the agent's. The previous grader home is removed."""
         if self._grader_home:
             self.folder.remove(self._grader_home)
         self._grader_home = name = f"grader-{os.urandom(4).hex()}"
         self.folder.make(name)
-        return {**self._named(), "HOME": os.fspath(self.folder.path / name), "TMPDIR": os.fspath(self.scratch)}
+        return {**self._user_names(), "HOME": os.fspath(self.folder.path / name), "TMPDIR": os.fspath(self.scratch)}
 
-    def _named(self) -> dict[str, str]:
-        """A user id that has no account has no name either, which some programs need."""
+    def _user_names(self) -> dict[str, str]:
+        # Sessions' user ids have no account, so programs that need a name find it in the environment only.
         return {"USER": self._user.name, "LOGNAME": self._user.name} if self._user else {}
 
     def write(self, files: Mapping[Path, str]) -> None:
-        """Put an invocation's files where it wants them, which is never where agents work; no link is followed.
+        """Write an invocation's files, which must be in the home or the scratch folder. No link is followed.
 
         Raises OSError.
         """
@@ -116,28 +114,28 @@ class Workspace:
             else:
                 raise OSError(None, "not in the session's folders", os.fspath(path))
 
-    def collected(self, patterns: tuple[str, ...], target: Path) -> tuple[Path, ...]:
-        """Copies below ``target`` of the files in the private home that match. Raises OSError."""
+    def collect(self, patterns: tuple[str, ...], target: Path) -> tuple[Path, ...]:
+        """Copy the files in the home that match to the new folder ``target``; return the copies. Raises OSError."""
         home = self.folder.files(HOME)
         names = home.files(patterns) if patterns else ()
         if not names:
             return ()
-        extract(home.pack(names), target)
+        extract_bundle(home.pack(names), target)
         return tuple(target / name for name in names)
 
-    def settle(self) -> None:
-        """After the agent: where it removed or replaced the session's folders, there are empty ones again.
+    def restore_folders(self) -> None:
+        """After the agent: make the session's folders again if the agent removed them, and make them accessible.
 
-        Those that it closed are open. Raises OSError.
+        Raises OSError.
         """
-        self.folder.settle(*([WORKSPACE] if self.is_own else []), HOME, SCRATCH)
+        self.folder.restore(*([WORKSPACE] if self.is_own else []), HOME, SCRATCH)
         if self.is_own:
             self.inside = self.folder.files(WORKSPACE)
 
-    # --- what it was before ---------------------------------------------------------------------
+    # --- the state before the agent -------------------------------------------------------------
 
-    def remember(self) -> None:
-        """Take the state the agent starts from. Raises OSError."""
+    def record_state(self) -> None:
+        """Take a snapshot of the state that the agent starts from. Raises OSError."""
         self._before = self.inside.begin(self._without) if self.is_own else self._snapshot()
 
     def _snapshot(self) -> dict[str, SnapshotEntry]:
@@ -145,20 +143,20 @@ class Workspace:
 
     @contextmanager
     def bootstrapping(self) -> Iterator[None]:
-        """Around the bootstrap: what it writes is hashed now, since no template has it."""
+        """Surround the bootstrap: files that it writes are hashed right after it, since the template lacks them."""
         copied = self._snapshot() if self.is_own else {}
         yield
-        self.remember()
+        self.record_state()
         if self.is_own:
             changed = (path for path, entry in self._before.items() if copied.get(path) != entry)
             self._digests = {path: self.inside.digest(path) for path in changed}
 
     def existed(self, path: str) -> bool:
-        """Whether ``path`` was there before the agent."""
+        """Whether ``path`` existed before the agent."""
         return path.rstrip("/") in self._before
 
     def changed(self, path: str) -> bool:
-        """Whether the content is not what it was; created counts, deleted does not; a directory: any file below it."""
+        """Whether a file, or any file below a directory, was created or has other content. Deletions do not count."""
         now = self.inside.entry(path)
         prefix = "" if path == "." else f"{path}/"
         if now is None:
@@ -176,39 +174,73 @@ class Workspace:
             return self._digests[path]
         return self._template.digest(path) if self._template else None
 
-    def original(self, path: str) -> Template | None:
-        """The template that holds what the agent found at ``path``."""
+    def template_of(self, path: str) -> Template | None:
+        """The template, if it has what was at ``path`` before the agent; None for what the bootstrap wrote."""
         return None if path in self._digests else self._template
 
     def diff(self) -> str | None:
-        """All of it as a unified diff; None where it is not known what the agent started from."""
+        """All changes as a unified diff; None in a directory that was not made for the session, and so not copied."""
         return changes_as_diff(self) if self.is_own else None
 
-    # --- what became of it ----------------------------------------------------------------------
+    # --- the state after the agent --------------------------------------------------------------
 
     def changes(self) -> Changes:
-        """Everything that differs from the state before the agent. Raises OSError."""
+        """The differences to the state before the agent. Raises OSError."""
         self._after = after = self._snapshot()
         return changes_between(self._before, after, self._differs)
 
     def sizes(self, changes: Changes) -> dict[str, int]:
-        """Bytes of the files and links that changed, as they were when ``changes`` were looked for."""
+        """Bytes of the files and links that changed, by path, at the time of the last call of ``changes``."""
         found = {path: self._after[path] for path in (*changes.created, *changes.modified)}
         return {path: entry[1] for path, entry in found.items() if entry[0] in {"file", "symlink"} and len(entry) > 1}
 
-    @property
-    def is_small(self) -> bool:
-        """Whether the workspace is the session's own and takes hardly any space."""
-        sizes = [entry[1] for entry in self._after.values() if len(entry) > 1]
-        return self.is_own and len(self._after) <= SMALL_FILES and sum(sizes) <= SMALL_BYTES
-
-    def history(self) -> Template | None:
-        """The template whose ``.git`` the agent found."""
+    def history_template(self) -> Template | None:
+        """The template that the workspace's ``.git`` was copied from."""
         return self._template
 
 
-def extract(entries: Iterator[BundleEntry], target: Path) -> None:
-    """Make a new folder of ours with what a bundle holds; all of it or nothing. Raises OSError."""
+class WorkspaceFiles:
+    """The workspace after the agent, for assertions: implements ``assertions.Files``.
+
+    Links are followed inside the workspace, never out of it: an agent can make any link.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def kind(self, path: str) -> str | None:
+        """What ``path`` leads to: file, directory, symlink (to nothing), other, outside, or None for nothing."""
+        return self._workspace.inside.kind(path)
+
+    def text(self, path: str, limit: int) -> str | None:
+        """The content of a regular file of at most ``limit`` bytes; else None."""
+        return self._workspace.inside.text(path, limit)
+
+    def existed(self, path: str) -> bool:
+        """Whether the path existed before the agent."""
+        place = self._workspace.inside.place(path)
+        return place is not None and self._workspace.existed(place)
+
+    def changed(self, path: str) -> bool:
+        """Whether the content changed; for a link, whether the link or what it points to changed."""
+        place = self._workspace.inside.place(path)
+        if place is None:
+            return False
+        if self._workspace.changed(place):
+            return True
+        target = self._workspace.inside.target(path)
+        return target is not None and target != place and self._workspace.changed(target)
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """The files in the workspace that match; empty if they cannot be listed."""
+        found: tuple[str, ...] = ()
+        with suppress(OSError):
+            found = self._workspace.inside.glob(pattern)
+        return found
+
+
+def extract_bundle(entries: Iterator[BundleEntry], target: Path) -> None:
+    """Create the folder ``target`` with the content of a bundle, completely or not at all. Raises OSError."""
     from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
     from skillgym_action.filesystem.folder import Folder
     from skillgym_action.filesystem.removal import remove_path
@@ -219,7 +251,7 @@ def extract(entries: Iterator[BundleEntry], target: Path) -> None:
     folder = os.open(target, FOLDER_FLAGS)
     try:
         unpack(Folder(folder), entries)
-    # Also a cancellation: half a bundle must not pass for a whole one.
+    # Also on cancellation: half a bundle must not pass for a whole one.
     except BaseException:
         with suppress(OSError):
             remove_path(target)

@@ -1,4 +1,4 @@
-"""Makes and removes the folders of sessions, below one temporary folder that goes with the run."""
+"""Creates and removes the folders of sessions, all of them in one temporary folder of the run."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from skillgym_action.processes.launcher import ProcessLauncher
     from skillgym_action.repository.repository import Repository
 
-APART = "/var/lib"
+ROOTS_FOLDER = "/var/lib"
 
 
 class Workspaces:
-    """A context manager; the temporary folder is removed by the supervisor, which outlives the tool."""
+    """A context manager. The temporary folder is removed by the supervisor, also if the tool is killed."""
 
     def __init__(self, repository: Repository, processes: ProcessLauncher) -> None:
-        """``repository`` is what suites without a template work in a copy of; ``processes`` say who works there.
+        """``repository`` is copied for suites without a template; ``processes`` know the user that agents run as.
 
         Raises OutputError.
         """
         self.repository, self._processes, self._user = repository, processes, processes.user
         self.cancelled = processes.cancelled
         self._hidden: list[str] = []
-        self.root = _temporary_folder(apart=self._user is not None)
+        self.root = _temporary_folder(other_users=self._user is not None)
         self._fd = os.open(self.root, FOLDER_FLAGS)
         parent = os.open(self.root.parent, FOLDER_FLAGS)
         processes.supervisor.remove_at_exit(self._fd, parent, self.root.name)
@@ -50,12 +50,12 @@ class Workspaces:
         processes.reserve = self._reserve = DiskReserve(self.root)
         self._numbers = count(1)
         self._unused: deque[SessionFolder] = deque()
-        self._trash = self.root / "trash"
+        self._retired = self.root / "retired"
         self._sharing = threading.Lock()
         self._copying = threading.Lock()
         self._templates: dict[Path | tuple[str, Path | None], Template] = {}
         self._shared: dict[str, Workspace] = {}
-        self._readers: dict[Path, object] = {}
+        self._read_only: dict[Path, object] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -64,41 +64,41 @@ class Workspaces:
         os.close(self._fd)
 
     def hide(self, paths: Iterable[str]) -> None:
-        """Leave paths of the repository out of its copies: an agent must not read its own checks."""
+        """Leave paths of the repository out of its copies: an agent must not read the checks that judge it."""
         self._hidden += paths
 
-    def fresh(self, spec: WorkspaceSpec) -> Workspace:
-        """A directory for one session, as the suite wants it, before bootstrap. Raises OSError."""
+    def create(self, spec: WorkspaceSpec) -> Workspace:
+        """A workspace for one session as ``spec`` says, before its bootstrap. Raises OSError."""
         if spec.mode == "none":
-            return self._elsewhere(spec.cwd or self.repository.root, self._user.in_place if self._user else None)
+            return self._in_directory(spec.cwd or self.repository.root, self._user.in_place if self._user else None)
         template = self._template_of(spec)
         folder = self._folder()
         try:
             folder.make(WORKSPACE)
             workspace = Workspace(folder, folder.path / WORKSPACE, template, user=self._user)
             workspace.inside.fill(template, self.cancelled)
-        # Also a cancellation: half a workspace is given to no session, hence removed by none.
+        # Also on cancellation: no session will use, or remove, half a workspace.
         except BaseException:
             self._retire(folder)
             raise
         return workspace
 
-    def _elsewhere(self, path: Path, identity: Identity | None, *, own: bool = False) -> Workspace:
-        """A session that takes place in a directory that is not its own; ``own``: but other sessions' own.
+    def _in_directory(self, path: Path, identity: Identity | None, *, own: bool = False) -> Workspace:
+        """A workspace in an existing directory. ``own``: it was made for sessions, which share it.
 
-        In the checkout no link leads there: what links led to was found when suites were loaded.
+        In the checkout, no component of ``path`` may be a link: links were resolved when suites were loaded.
         """
         folder = self._folder(identity) if identity else self._folder()
         try:
-            folder.adopt(WORKSPACE, self._opened(path), path, own=own)
+            folder.adopt(WORKSPACE, self._open(path), path, own=own)
         except OSError:
             self._retire(folder)
             raise
-        inside = [os.path.relpath(hidden, path) for hidden in self._not_of_sessions]
-        without = [name for name in inside if not name.startswith("..")]
+        relative = [os.path.relpath(changing, path) for changing in self._changed_by_others]
+        without = [name for name in relative if not name.startswith("..")]
         return Workspace(folder, path, None, user=self._user, without=without)
 
-    def _opened(self, path: Path) -> int:
+    def _open(self, path: Path) -> int:
         checkout = self.repository.checkout
         try:
             if checkout.contains(path):
@@ -110,81 +110,75 @@ class Workspaces:
             raise with_path(error, os.fspath(path)) from None
 
     @property
-    def _not_of_sessions(self) -> Iterable[Path]:
-        """What changes while sessions run, and not by them."""
+    def _changed_by_others(self) -> Iterable[Path]:
+        """Paths that change while sessions run, but not by the session that is looked at."""
         return (self.root, *(self.repository.root / path for path in self._hidden))
 
     def shared(self, name: str, spec: WorkspaceSpec, prepare: Callable[[Workspace], None]) -> Workspace:
-        """The one directory of that name, made and prepared by whoever comes first; homes are each session's own."""
+        """A workspace in the directory of that name, with a home of its own.
+
+        The first session to ask creates the directory and calls ``prepare`` for it. Raises OSError.
+        """
         with self._sharing:
             if name not in self._shared:
-                first = self.fresh(spec)
+                first = self.create(spec)
                 prepare(first)
                 self._shared[name] = first
         first = self._shared[name]
-        return self._elsewhere(first.path, first.identity, own=first.is_own)
+        return self._in_directory(first.path, first.identity, own=first.is_own)
 
-    def is_shared(self, name: str) -> bool:
-        """Whether a directory of that name was made ready."""
+    def has_shared(self, name: str) -> bool:
+        """Whether ``shared`` has prepared a directory of that name."""
         return name in self._shared
 
-    def is_new_reader(self, path: Path) -> bool:
-        """Whether it was not yet asked about a directory that agents cannot change."""
+    def is_first_read_only_use(self, path: Path) -> bool:
+        """Whether this is the first call for a directory that agents cannot change. Thread-safe."""
         mine = object()
-        return self._readers.setdefault(path, mine) is mine
+        return self._read_only.setdefault(path, mine) is mine
 
     def discard(self, workspace: Workspace) -> None:
-        """Remove a session's folders; what was never used stands ready for another session.
+        """Remove a session's folders; an untouched home and scratch folder are kept for another session.
 
-        Small workspaces go with the run: a file system that has just freed inodes is slow to give new ones. With a
-        user of its own the session's files are removed by that user, whose id is used again only with an untouched
-        home, and when the user has left nothing elsewhere.
+        If the session has a user of its own, that user removes its files. The user id is used again only with an
+        untouched home, and if the user has left nothing elsewhere.
         """
         folder = workspace.folder
         if not workspace.is_own:
-            folder.forget(WORKSPACE)
-        elif folder.identity is None and workspace.is_small:
-            with suppress(OSError):
-                folder.move(WORKSPACE, f"{self._trash}/{next(self._numbers)}")
-        untouched = not folder.is_shared and folder.is_untouched(HOME, SCRATCH)
+            folder.release(WORKSPACE)
+        untouched = not folder.shares_user and folder.is_untouched(HOME, SCRATCH)
         clean = folder.discard(*(name for name in folder.names if not untouched or name not in {HOME, SCRATCH}))
-        if untouched and clean and folder.is_untouched(HOME, SCRATCH):  # again: now nothing of the user's runs
+        # Checked again: only now has everything that the user ran been ended.
+        if untouched and clean and folder.is_untouched(HOME, SCRATCH):
             self._reserve.remove([folder.path])
             self._unused.append(folder)
         else:
             self._retire(folder, clean=clean)
 
     def _retire(self, folder: SessionFolder, *, clean: bool = True) -> None:
-        """A folder that cannot be emptied stays where no session is, and goes with the run as far as it can."""
+        """Remove a folder; one that cannot be emptied is moved to where no session is, until the end of the run."""
         self._reserve.remove([folder.path])
         if not (folder.discard(*folder.names) and clean):
             with suppress(OSError):
-                os.rename(folder.path, f"{self._trash}/{next(self._numbers)}")
+                os.rename(folder.path, f"{self._retired}/{next(self._numbers)}")
         folder.close()
 
-    def empty_trash(self) -> None:
-        """After the last session: another process removes what was discarded, while we report."""
-        trash = os.open(self._trash, FOLDER_FLAGS)
-        self._processes.supervisor.empty_folder(trash)
-        os.close(trash)
-
-    def records(self) -> Path:
-        """A new folder of ours for what is taken out of sessions; it does not exist yet."""
+    def new_records_folder(self) -> Path:
+        """A path for a folder, which does not exist yet, for files that are taken out of a session."""
         return self.root / "records" / str(next(self._numbers))
 
     def _folder(self, identity: Identity | None = None) -> SessionFolder:
-        """An unused one, or a new one. ``identity``: of a user that has sessions elsewhere, too."""
-        folder = self._taken(identity)
+        """A session's folder, unused or new. ``identity``: a user that has sessions in other folders, too."""
+        folder = self._unused_or_new(identity)
         self._reserve.add([folder.path])
         return folder
 
-    def _taken(self, identity: Identity | None) -> SessionFolder:
+    def _unused_or_new(self, identity: Identity | None) -> SessionFolder:
         if identity is None:
             with suppress(IndexError):
                 return self._unused.pop()
         own = identity or (self._user.session_identity() if self._user else None)
         folder = SessionFolder(self.root / os.urandom(8).hex(), self._processes.supervisor, self._user, own)
-        folder.is_shared = identity is not None
+        folder.shares_user = identity is not None
         folder.make(HOME)
         folder.make(SCRATCH)
         return folder
@@ -197,7 +191,7 @@ class Workspaces:
             return self._templates[key]
 
     def _copied(self, spec: WorkspaceSpec) -> Path | None:
-        """The folder that workspaces are copies of; None where they start empty."""
+        """The folder that workspaces are copies of, made if need be; None if they start empty."""
         if spec.source not in {"repository", "directory"}:
             return spec.template
         root = self.root / "templates" / str(next(self._numbers))
@@ -205,46 +199,48 @@ class Workspaces:
         if spec.source == "repository":
             self.repository.copy_to(root, self._hidden)
         else:
-            place = spec.cwd or self.repository.root
-            folder = self._opened(place)
+            source = spec.cwd or self.repository.root
+            folder = self._open(source)
             try:
-                self.repository.copy_folder(folder, place, root, self._not_of_sessions)
+                self.repository.copy_folder(folder, source, root, self._changed_by_others)
             finally:
                 os.close(folder)
         return root
 
     def _template(self, root: Path | None) -> Template:
-        """Sessions before this one may have had rights to the folders that lead there. Raises OSError."""
+        """Open the template. In the checkout it is walked to again: sessions may change folders. Raises OSError."""
         checkout = self.repository.checkout
         if root is None or not checkout.contains(root):
             return Template(root)
         return Template(root, checkout.open_folder(root))
 
 
-def _temporary_folder(*, apart: bool) -> Path:
-    """Where sessions take place; no link leads there. Raises OutputError.
+def _temporary_folder(*, other_users: bool) -> Path:
+    """Make the run's folder, with no link on its path. Raises OutputError.
 
-    ``apart``: only root may write to the folders above it, in which agents look for instructions.
+    ``other_users``: sessions have users of their own, and only root may write to the folders above: agents look there
+    for instructions.
     """
     try:
-        here = Path(tempfile.gettempdir()).resolve()
-        place = APART if apart and not _is_roots(here) else here
-        folder = Path(tempfile.mkdtemp(prefix="skillgym-", dir=place)).resolve()
-        for name in ("trash", "records"):
+        temporary = Path(tempfile.gettempdir()).resolve()
+        parent = ROOTS_FOLDER if other_users and not _only_root_writes(temporary) else temporary
+        folder = Path(tempfile.mkdtemp(prefix="skillgym-", dir=parent)).resolve()
+        for name in ("retired", "records"):
             (folder / name).mkdir(mode=0o700)
-        if apart:
-            folder.chmod(0o711)  # one's own folder can be reached, and no other one found
+        if other_users:
+            folder.chmod(0o711)  # a user reaches its own folder, but cannot list the others
     except OSError as error:
-        what = f"no workspaces can be made: {error}"
+        what = f"cannot create workspaces: {error}"
         raise OutputError(what, remedy="free space there, or name another temporary folder in TMPDIR") from error
     return folder
 
 
-def _is_roots(folder: Path) -> bool:
-    """Whether root alone writes to a folder, and nobody else can put another one in its place. Raises OSError."""
-    for number, place in enumerate((folder, *folder.parents)):
-        found = os.stat(place)
-        open_to_others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if found.st_uid or (open_to_others and (not number or not found.st_mode & stat.S_ISVTX)):
+def _only_root_writes(folder: Path) -> bool:
+    """Whether only root can write to a folder, and only root can replace it or a folder above. Raises OSError."""
+    for level, path in enumerate((folder, *folder.parents)):
+        found = os.stat(path)
+        writable_by_others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        # In a sticky folder such as /tmp others can create entries, but cannot replace root's.
+        if found.st_uid or (writable_by_others and (not level or not found.st_mode & stat.S_ISVTX)):
             return False
     return True

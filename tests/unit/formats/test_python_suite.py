@@ -12,14 +12,14 @@ from skillgym_action.model import execution, result, run_report
 from skillgym_action.model import suite as suites
 from skillgym_action.model.errors import Location, SuiteError
 from skillgym_action.model.suite import Bootstrap, Case, WorkspaceSpec
-from skillgym_action.stages.load import SuiteSource
+from skillgym_action.stages.load import SuiteFileAccess
 from suite_programs import suite_hosts, written
 
 
 def loaded(folder, body, name="bench/demo_suite.py"):
     file = written(folder, body, name=name)
     with suite_hosts(folder) as hosts:
-        return python_suite.suite(SuiteSource(path=name, file=file, hosts=hosts, environment={}))
+        return python_suite.suite(SuiteFileAccess(path=name, file=file, hosts=hosts, environment={}))
 
 
 def at(line, column):

@@ -15,8 +15,8 @@ from skillgym_action.assertions.check import SuiteCheck
 from skillgym_action.formats import typescript_suite
 from skillgym_action.model.errors import Location
 from skillgym_action.model.suite import Bootstrap, Case
-from skillgym_action.stages.load import SuiteSource
-from skillgym_action.suite_hosts.node import NEEDED
+from skillgym_action.stages.load import SuiteFileAccess
+from skillgym_action.suite_hosts.node import MIN_VERSION
 from suite_programs import suite_hosts
 
 NAME = "bench/demo-suite.ts"
@@ -24,7 +24,7 @@ A_CASE = '{ id: "a", prompt: "p", assert() {} }'
 ESM = f'import {{ assert }} from "skillgym";\nassert.ok(1);\nexport default [{A_CASE}];\n'
 CJS = f'const {{ assert }} = require("skillgym");\nassert.ok(1);\nmodule.exports = [{A_CASE}];\n'
 TYPED = "const one: number = 1;\n"
-OLDEST = ".".join(map(str, (*NEEDED, 0)))
+OLDEST = ".".join(map(str, (*MIN_VERSION, 0)))
 
 
 def loaded(folder, body, name=NAME, package=None, **settings):
@@ -34,7 +34,7 @@ def loaded(folder, body, name=NAME, package=None, **settings):
     if package:
         (file.parent / "package.json").write_text(json.dumps({"type": package}))
     with suite_hosts(folder, **settings) as hosts:
-        return typescript_suite.suite(SuiteSource(path=name, file=file, hosts=hosts, environment={}))
+        return typescript_suite.suite(SuiteFileAccess(path=name, file=file, hosts=hosts, environment={}))
 
 
 def at(line, column):
@@ -282,7 +282,7 @@ def test_a_workspace_is_what_the_suite_says(tmp_path, workspace, expected):
         pytest.param('{ mode: "alone" }', "unknown workspace mode 'alone'; known: none, shared, isolated", id="mode"),
         pytest.param("{}", "unknown workspace mode undefined", id="no mode"),
         pytest.param('{ mode: "isolated", cwd: "." }', "an isolated workspace has no cwd", id="isolated with cwd"),
-        pytest.param('{ mode: "none", templateDir: "x" }', "a template is copied into a workspace", id="none"),
+        pytest.param('{ mode: "none", templateDir: "x" }', "a template is copied into a new workspace", id="none"),
         pytest.param('{ mode: "shared", cwd: ".", templateDir: "x" }', "a template is copied", id="cwd and template"),
         pytest.param('{ mode: "isolated", templateDir: 5 }', "workspace.templateDir is 5; write a path", id="no path"),
         pytest.param(

@@ -30,7 +30,7 @@ from skillgym_action.settings.context import Job, current_context
 from skillgym_action.settings.options import LoadOptions, PlanOptions, Settings, validated_settings
 from skillgym_action.settings.resolve import default_limits
 from skillgym_action.settings.runners import configured_runners
-from skillgym_action.stages.load import SuiteSource, load
+from skillgym_action.stages.load import SuiteFileAccess, load
 from skillgym_action.stages.plan import plan
 from skillgym_action.wiring import configuration
 from suite_programs import HEAD, suite_hosts
@@ -212,7 +212,7 @@ def loaded(root: Path, name: str, body: str):
     file = written(root, {name: body}) / name
     made = python_suite if name.endswith(".py") else typescript_suite
     with suite_hosts(root) as hosts:
-        return made.suite(SuiteSource(path=name, file=file, hosts=hosts, environment={}))
+        return made.suite(SuiteFileAccess(path=name, file=file, hosts=hosts, environment={}))
 
 
 PYTHON = f"""\
@@ -228,7 +228,7 @@ TYPESCRIPT = (
 
 def of_xbench(root: Path, limits: Any):
     written(root, {"s.json": json.dumps({"cases": [case()], "workspace": {"limits": limits}})})
-    return xbench.suite(SuiteSource(path="s.json", file=root / "s.json", hosts=None, environment={}))
+    return xbench.suite(SuiteFileAccess(path="s.json", file=root / "s.json", hosts=None, environment={}))
 
 
 def of_python(root: Path, limits: Any):

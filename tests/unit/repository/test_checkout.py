@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scratch import written
+from skillgym_action.limits import MAX_LINKS_IN_PATH
 from skillgym_action.model.errors import UsageError
 from skillgym_action.repository.checkout import Checkout, folder_to_write_in, working_directory
-from skillgym_action.repository.walk import MOST_LINKS, PathRefusedError
+from skillgym_action.repository.walk import PathRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,10 +104,10 @@ def test_an_absolute_link_is_refused_even_where_it_leads_inside(root):
 
 def test_twenty_links_are_followed_and_no_more(root):
     (root / "link0").symlink_to("top.txt")
-    for number in range(1, MOST_LINKS + 1):
+    for number in range(1, MAX_LINKS_IN_PATH + 1):
         (root / f"link{number}").symlink_to(f"link{number - 1}")
-    assert read(root, f"link{MOST_LINKS - 1}", follow=FOLLOW) == b"top"
-    assert "20 are followed" in refused(root, f"link{MOST_LINKS}", follow=FOLLOW)
+    assert read(root, f"link{MAX_LINKS_IN_PATH - 1}", follow=FOLLOW) == b"top"
+    assert "20 are followed" in refused(root, f"link{MAX_LINKS_IN_PATH}", follow=FOLLOW)
 
 
 def test_a_loop_ends(root):

@@ -15,7 +15,7 @@ from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.session_report import Message
 from skillgym_action.model.verdicts import FailureClass
 from skillgym_action.processes.launcher import ProcessLauncher
-from skillgym_action.suite_hosts.node import THRIFT, Node
+from skillgym_action.suite_hosts.node import MEMORY_OPTIONS, Node
 from suite_programs import session_report, suite_hosts
 
 NAME = "bench/demo-suite.ts"
@@ -606,7 +606,7 @@ def host_program(environment, *names):
 
 def test_a_new_enough_node_on_the_path_is_used(tmp_path):
     program = fake_node(tmp_path, "v22.18.0")
-    assert host_program({"PATH": f"{tmp_path}:/bin"}) == (program, *THRIFT)
+    assert host_program({"PATH": f"{tmp_path}:/bin"}) == (program, *MEMORY_OPTIONS)
 
 
 def test_a_node_that_refuses_our_flags_goes_without(tmp_path):

@@ -65,7 +65,7 @@ MISTAKES = {
     "expect.commands.includes(report, 5)": 'Argument 2 to "includes" of "Occurrences" has incompatible type "int"',
     "expect.file_reads.includes(report, command_matcher('x'))": 'Argument 2 to "includes" of "Occurrences"',
     "expect.tool_calls.has(report, {'tol': 'Read'})": 'Argument 2 has incompatible type "dict[str, str]"',
-    "expect.output.notEmpty(report)": '"Output" has no attribute "notEmpty"',
+    "expect.output.notEmpty(report)": '"OutputExpectations" has no attribute "notEmpty"',
     "command_matcher('x').args(5)": 'Argument 1 to "args" of "CommandMatcher" has incompatible type "int"',
     "Case('a', prompt='p', tag=['x'])": 'Unexpected keyword argument "tag" for "Case"',
 }

@@ -19,8 +19,17 @@ import pytest
 from scratch import case, repository, skillgym, started, suite
 from skillgym_action.model.errors import UsageError
 from skillgym_action.workspaces import closed_path_records
-from skillgym_action.workspaces.closed_path_records import Holder, Record, asked, locked, name_of, read, repair, write
-from skillgym_action.workspaces.closed_paths import closed_but_to, closed_to_others, group_of_suites
+from skillgym_action.workspaces.closed_path_records import (
+    ClosingRun,
+    Record,
+    locked,
+    name_of,
+    read,
+    repair,
+    this_process,
+    write,
+)
+from skillgym_action.workspaces.closed_paths import closed_but_to, closed_to_others, suite_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -188,7 +197,7 @@ def test_a_run_uses_the_group_of_another_one_that_is_under_way(checkout):
     if not IS_ROOT:
         refused(checkout.root)
         return
-    with group_of_suites(checkout.root, 50_777):
+    with suite_group(checkout.root, 50_777):
         tool = checkout.start("first")
         assert mode(checkout.root) == "750 50777"
         checkout.let("first", *CASES)
@@ -312,7 +321,7 @@ def test_a_second_run_uses_the_group_of_the_first(folder):
     if not IS_ROOT:
         refused(repository(folder))
         return
-    runs = [group_of_suites(folder, group) for group in (GROUP, OTHER, OTHER)]
+    runs = [suite_group(folder, group) for group in (GROUP, OTHER, OTHER)]
     found = [run.__enter__() for run in runs[:2]]
     with closed_but_to(found[1], [folder], folder):
         assert mode(folder) == f"750 {GROUP}"
@@ -321,7 +330,7 @@ def test_a_second_run_uses_the_group_of_the_first(folder):
     assert (found, mode(folder)) == ([GROUP] * 3, f"755 {OWN}")
     for run in runs[1:]:
         run.__exit__(None, None, None)
-    with group_of_suites(folder, OTHER) as alone:
+    with suite_group(folder, OTHER) as alone:
         assert alone == OTHER
 
 
@@ -377,7 +386,7 @@ def test_a_link_out_of_the_checkout_is_refused_and_its_target_stays_as_it_is(fol
 # --- records ----------------------------------------------------------------------------------------
 
 
-DEAD = {"pid": 2**22 + 1, "start": "1", "boot": closed_path_records.boot(), "token": "t", "closes": True}
+DEAD = {"pid": 2**22 + 1, "start": "1", "boot": closed_path_records.boot_id(), "token": "t", "closes": True}
 
 
 def left_closed(place: Path, path: Path, found: os.stat_result, **more: Any) -> str:
@@ -385,7 +394,7 @@ def left_closed(place: Path, path: Path, found: os.stat_result, **more: Any) -> 
     name = name_of(found)
     with locked([str(place)]) as records:
         record = Record(path=str(path), mode=stat.S_IMODE(found.st_mode), gid=found.st_gid)
-        record.holders.append(Holder(**(DEAD | more)))
+        record.holders.append(ClosingRun(**(DEAD | more)))
         write(records, name, record)
     path.chmod(0o700)
     return name
@@ -411,7 +420,7 @@ def place(tmp_path) -> Path:
     [
         pytest.param({}, id="no such process"),
         pytest.param({"pid": os.getpid()}, id="a later process with its number"),
-        pytest.param({"pid": os.getpid(), "start": asked()["start"], "boot": "another"}, id="before a restart"),
+        pytest.param({"pid": os.getpid(), "start": this_process()["start"], "boot": "another"}, id="before a restart"),
     ],
 )
 def test_what_a_run_left_closed_is_restored(folder, place, holder):
@@ -428,7 +437,7 @@ def test_the_next_run_restores_what_a_dead_one_left_closed(folder, place):
 
 
 def test_what_a_run_closes_that_goes_on_stays_closed(folder, place):
-    name = left_closed(place, folder, folder.stat(), **asked())
+    name = left_closed(place, folder, folder.stat(), **this_process())
     assert not repaired(place, name)
     assert mode(folder) == f"700 {OWN}"
 
@@ -458,9 +467,9 @@ def test_another_folder_of_the_same_name_stays_as_it_is(folder, place):
 
 def test_a_process_that_has_ended_does_not_run_although_nobody_has_waited_for_it():
     with subprocess.Popen(("sleep", "60")) as child:
-        assert closed_path_records.started(child.pid) is not None
+        assert closed_path_records.process_start(child.pid) is not None
         child.kill()
-        assert until(lambda: closed_path_records.started(child.pid) is None)
+        assert until(lambda: closed_path_records.process_start(child.pid) is None)
 
 
 def test_a_record_that_is_none_is_passed_over(folder, place):

@@ -15,7 +15,7 @@ import pytest
 from folders import tree
 from scratch import committed, git_in, repository, world_in, written
 from skillgym_action.model.suite import WorkspaceSpec
-from skillgym_action.workspaces.archive import Saved, save_changes, save_workspace
+from skillgym_action.workspaces.archive import SavedChanges, save_changes, save_workspace
 from skillgym_action.workspaces.changes import Changes
 
 BYTES = os.fsdecode(b"caf\xe9.txt")  # Latin-1: not UTF-8
@@ -36,8 +36,8 @@ def workspaces(services):
 def started(workspaces, template: Path | None = None, **spec):
     """A workspace as the agent finds it."""
     source = "empty" if template is None else "template"
-    workspace = workspaces.fresh(WorkspaceSpec(**{"source": source, "template": template} | spec))
-    workspace.remember()
+    workspace = workspaces.create(WorkspaceSpec(**{"source": source, "template": template} | spec))
+    workspace.record_state()
     return workspace
 
 
@@ -256,7 +256,7 @@ def test_changes_are_seen_by_content(workspaces, tmp_path, edit, changes):
 
 def test_what_the_bootstrap_made_was_there_before_the_agent(workspaces, tmp_path):
     template = written(tmp_path / "t", {"a.txt": "A", "b.txt": "B"})
-    workspace = workspaces.fresh(WorkspaceSpec(source="template", template=template))
+    workspace = workspaces.create(WorkspaceSpec(source="template", template=template))
     with workspace.bootstrapping():
         written(workspace.path, {"a.txt": "from bootstrap", "made.txt": "M", "kept.txt": "K"})
         os.mkfifo(workspace.path / "fifo")
@@ -292,11 +292,11 @@ def test_a_directory_of_the_user_is_watched_and_never_removed(workspaces, tmp_pa
     folder = written(tmp_path / "mine", {"a.txt": "a", "b.txt": "b", ".git/HEAD": "x"})
     workspace = started(workspaces, mode="none", cwd=folder)
     written(folder, {"a.txt": "changed", "new.txt": "n"})
-    workspace.settle()
+    workspace.restore_folders()
     assert not workspace.is_own
     assert workspace.changes() == Changes(created=("new.txt",), modified=("a.txt",))
     before = tree(folder)
-    assert save_changes(workspace, workspace.changes(), tmp_path / "saved") == Saved(complete=True)
+    assert save_changes(workspace, workspace.changes(), tmp_path / "saved") == SavedChanges(complete=True)
     workspaces.discard(workspace)
     assert tree(folder) == before
     assert names(folder) == [".git", ".git/HEAD", "a.txt", "b.txt", "new.txt"]
@@ -307,7 +307,7 @@ def test_a_directory_of_the_user_is_watched_and_never_removed(workspaces, tmp_pa
 def test_what_is_no_directory_is_no_place_for_a_session(workspaces, tmp_path):
     file = written(tmp_path, {"file": "x"}) / "file"
     with pytest.raises(NotADirectoryError):
-        workspaces.fresh(WorkspaceSpec(mode="none", cwd=file))
+        workspaces.create(WorkspaceSpec(mode="none", cwd=file))
     assert file.read_text() == "x"
 
 
@@ -344,7 +344,7 @@ def gone(path: Path) -> None:
 def test_a_workspace_that_was_removed_or_replaced_is_an_empty_one(workspaces, tmp_path, harm):
     workspace = started(workspaces, written(tmp_path / "t", {"a.txt": "a"}))
     harm(workspace)
-    workspace.settle()
+    workspace.restore_folders()
     assert workspace.path.is_dir()
     assert workspace.scratch.is_dir()
     assert not workspace.path.is_symlink()
@@ -360,8 +360,8 @@ def test_only_files_of_the_private_home_are_collected(workspaces, tmp_path):
     written(workspace.home, {".agent/a.jsonl": "a", ".agent/b.txt": "b"})
     (workspace.home / ".agent/link.jsonl").symlink_to(outside / "secret.jsonl")
     (workspace.home / ".other").symlink_to(outside)
-    target = workspaces.records()
-    found = workspace.collected((".agent/*.jsonl", ".other/*.jsonl"), target)
+    target = workspaces.new_records_folder()
+    found = workspace.collect((".agent/*.jsonl", ".other/*.jsonl"), target)
     assert found == (target / ".agent/a.jsonl",)
     assert names(target) == [".agent", ".agent/a.jsonl"]
     (workspace.home / ".agent/a.jsonl").write_text("changed")
@@ -406,7 +406,7 @@ def test_changes_are_saved_so_that_they_can_be_played_again(workspaces, tmp_path
 def test_too_much_to_keep_is_not_kept_and_told(workspaces, tmp_path, files):
     workspace = started(workspaces)
     written(workspace.path, files)
-    assert save_changes(workspace, workspace.changes(), tmp_path / "saved") == Saved(complete=False)
+    assert save_changes(workspace, workspace.changes(), tmp_path / "saved") == SavedChanges(complete=False)
     assert not (tmp_path / "saved").exists()
 
 
@@ -439,8 +439,8 @@ def test_nothing_is_left_when_the_run_ends_however_deep_it_was(tmp_path):
 def test_skills_of_a_project_are_visible_to_every_agent_and_no_change_of_its_own(tmp_path, there, missing):
     root = repository(tmp_path / "r", {f"{there}/greeter/SKILL.md": "# Greeter"}, git=True)
     with world_in(root) as services:
-        workspace = services.workspaces.fresh(WorkspaceSpec())
-        workspace.remember()
+        workspace = services.workspaces.create(WorkspaceSpec())
+        workspace.record_state()
         assert (workspace.path / missing / "greeter/SKILL.md").read_text() == "# Greeter"
         assert workspace.changes() == Changes()
         assert git_in(workspace.path, "status", "--porcelain") == ""
@@ -449,8 +449,8 @@ def test_skills_of_a_project_are_visible_to_every_agent_and_no_change_of_its_own
 def test_skill_folders_that_are_both_there_stay_as_they_are(tmp_path):
     files = {".claude/skills/a/SKILL.md": "a", ".agents/skills/b/SKILL.md": "b"}
     with world_in(repository(tmp_path / "r", files)) as services:
-        workspace = services.workspaces.fresh(WorkspaceSpec())
-        workspace.remember()
+        workspace = services.workspaces.create(WorkspaceSpec())
+        workspace.record_state()
         assert [
             [path.name for path in (workspace.path / name).iterdir()] for name in (".claude/skills", ".agents/skills")
         ] == [

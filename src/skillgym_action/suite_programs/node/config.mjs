@@ -1,9 +1,9 @@
-// A configuration that is a program: its default export, as far as JSON can say it.
+// Configuration files that are programs: their default export as plain data.
 
 import { shown } from "../skillgym/matching.mjs";
 import { SuiteProgramError } from "./program.mjs";
 
-const DEEPEST = 50;
+const MAX_DEPTH = 50;
 
 /** The configuration that a module exports. Throws a SuiteProgramError that names the key. */
 export function configOf({ default: exported }, file, places) {
@@ -22,7 +22,7 @@ function plain(value, path, location) {
     throw new SuiteProgramError([shownPath(path), message].filter(Boolean).join(": "), remedy, location);
   };
   const inside = ([key, part]) => [key, plain(part, [...path, key], location)];
-  if (path.length > DEEPEST) refuse("is nested too deep, or holds itself", "write plain data");
+  if (path.length > MAX_DEPTH) refuse("is nested too deep, or holds itself", "write plain data");
   if (path.join(".") === "run.reporter" && Object(value) === value) {
     refuse("a reporter module cannot be used", "take it out, and see --report");
   }

@@ -1,7 +1,8 @@
-// Erases the types of a suite and of the modules it imports, in a process of its own that ends with its answer: Node's
-// eraser takes more memory than a suite does, and a host that has used it never gives that back.
+// Erases the types of a suite and of the modules that it imports. This is a process of its own, which ends with its
+// reply: Node's eraser needs more memory than most suites, and a host would never give that back.
 //     {"file": …, "number": …} -> {"sources": {file: JavaScript}, "number": …}
-// What is not in the answer, since there is a mistake in it or too much of it, the host erases itself, and tells of.
+// Files with syntax errors, too large files and too many files are not in the reply: the host erases them itself, and
+// reports the errors.
 
 import { readFileSync, readSync, statSync, writeSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
@@ -11,21 +12,21 @@ const [REQUEST, REPLY] = [3, 4];
 const IMPORTED = /\b(?:from|import|require)\b[\s(]*(["'])(\.{1,2}\/[^"'\n]+\.[cm]?ts)\1/g;
 const CHUNK = 64 * 1024;
 const LINE_FEED = 10;
-const LARGEST = 128 * 1024; // bytes of a file
-const MOST = 64; // files
+const MAX_FILE_BYTES = 128 * 1024;
+const MAX_FILES = 64;
 
 function erased(file) {
   try {
-    return statSync(file).size > LARGEST ? undefined : stripTypeScriptTypes(readFileSync(file, "utf8"));
+    return statSync(file).size > MAX_FILE_BYTES ? undefined : stripTypeScriptTypes(readFileSync(file, "utf8"));
   } catch {
     return undefined;
   }
 }
 
-/** By file, the suite's first; the map grows while what is in it is searched for imports. */
+/** Sources by file, the suite's first. The map grows while its sources are searched for imports. */
 function sourcesOf(suite) {
   const sources = new Map();
-  const add = (file) => sources.size < MOST && !sources.has(file) && sources.set(file, erased(file));
+  const add = (file) => sources.size < MAX_FILES && !sources.has(file) && sources.set(file, erased(file));
   add(suite);
   for (const [file, source = ""] of sources) {
     for (const [, , path] of source.matchAll(IMPORTED)) add(resolve(dirname(file), path));
@@ -33,7 +34,7 @@ function sourcesOf(suite) {
   return Object.fromEntries(sources);
 }
 
-/** The one line that comes. */
+/** The request: the only line of input. */
 function request() {
   const parts = [];
   do {

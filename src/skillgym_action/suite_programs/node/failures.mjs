@@ -1,20 +1,21 @@
-// What a suite threw, as the suite host protocol tells it.
+// Errors that a suite threw, in the form of the suite host protocol.
 
 import { AssertionError } from "node:assert";
 
-import { classOf } from "../skillgym/classes.mjs";
-import { questionOf } from "../skillgym/failing.mjs";
+import { classOf } from "../skillgym/failure-classes.mjs";
+import { questionOf } from "../skillgym/failure-messages.mjs";
 import { cut, shown } from "../skillgym/matching.mjs";
 
-const MESSAGE_LIMIT = 16_000;
+const MAX_MESSAGE_CHARACTERS = 16_000;
 const TRACE_LINES = 8;
-const PARTS = 100; // of an AggregateError
-const DEEPEST = 5;
+const MAX_GROUPED_ERRORS = 100;
+const MAX_DEPTH = 5;
 
-/** An AssertionError is a verdict, anything else a crash of the check; an AggregateError is told with its parts. */
+/** The failure for an error: `assertion` for an AssertionError, else `crash`; those of an AggregateError are joined. */
 export function failureOf(error, places, depth = 0) {
-  const [name, message] = told(error);
-  const parts = error instanceof AggregateError && depth < DEEPEST ? [error.errors].flat().slice(0, PARTS) : [];
+  const [name, message] = nameAndMessage(error);
+  const isGroup = error instanceof AggregateError && depth < MAX_DEPTH;
+  const parts = isGroup ? [error.errors].flat().slice(0, MAX_GROUPED_ERRORS) : [];
   if (parts.length) {
     const whole = joined(parts.map((part) => failureOf(part, places, depth + 1)));
     const shown = [message, whole.message].filter(Boolean).join("\n");
@@ -34,7 +35,7 @@ export function failureOf(error, places, depth = 0) {
   };
 }
 
-/** All failures as one: a verdict; or a crash, which tells of the others. */
+/** All failures as one; if one is a crash, it is that crash, with the others in its message. */
 export function joined(failures) {
   if (failures.length === 1) return failures[0];
   const crash = failures.find(isCrash);
@@ -44,12 +45,12 @@ export function joined(failures) {
   return { ...failures[0], message: collected(failures), failureClass, questions };
 }
 
-/** Why the suite file could not be loaded, and what to do about it. */
+/** The error and its remedy for a suite file that could not be loaded. */
 export function loadError(error, places) {
-  const [name, message] = told(error);
+  const [name, message] = nameAndMessage(error);
   const short = message.split("\n")[0].replace(/ imported from .*/, "");
-  const said = places.isImport(error) ? short : [name, message].filter(Boolean).join(": ");
-  return { message: said, location: places.of(error), remedy: remedy(error) };
+  const text = places.isImport(error) ? short : [name, message].filter(Boolean).join(": ");
+  return { message: text, location: places.of(error), remedy: remedy(error) };
 }
 
 const isCrash = ({ kind }) => kind === "crash";
@@ -63,31 +64,31 @@ function collected(failures) {
   };
   const what = failures.some(isCrash) ? "failure" : "assertion failure";
   const count = `${failures.length} ${what}${failures.length === 1 ? "" : "s"}`;
-  return cut([`${count} collected:`, ...failures.map(one)].join("\n"), MESSAGE_LIMIT);
+  return cut([`${count} collected:`, ...failures.map(one)].join("\n"), MAX_MESSAGE_CHARACTERS);
 }
 
-/** Name and message of whatever was thrown. */
-function told(error) {
+/** Name and message of a thrown value, which may have any type. */
+function nameAndMessage(error) {
   if (!(error instanceof Error)) return [error === null ? "null" : typeof error, shown(error)];
   try {
-    return [String(error.name), cut(String(error.message).trimEnd(), MESSAGE_LIMIT)];
+    return [String(error.name), cut(String(error.message).trimEnd(), MAX_MESSAGE_CHARACTERS)];
   } catch (trouble) {
     return ["Error", `its message cannot be read: ${trouble?.name}`];
   }
 }
 
-/** The author's frames, innermost last. */
+/** The author's frames, innermost last, and the error. */
 function trace(error, places) {
   const lines = places.frames(error).slice(0, TRACE_LINES).reverse();
   const shownLine = ({ name, place }) => {
     const { path, line } = places.at(...place);
     return `${path}:${line}${name ? ` in ${name}` : ""}`;
   };
-  return [...lines.map(shownLine), told(error).join(": ")].join("\n");
+  return [...lines.map(shownLine), nameAndMessage(error).join(": ")].join("\n");
 }
 
 function remedy(error) {
-  const [, message] = told(error);
+  const [, message] = nameAndMessage(error);
   switch (error?.code) {
     case "ERR_MODULE_NOT_FOUND":
     case "MODULE_NOT_FOUND":

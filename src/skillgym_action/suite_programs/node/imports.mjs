@@ -1,4 +1,5 @@
-// How Node finds and reads the modules of a suite: `skillgym` is ours, and TypeScript is what it looks like.
+// How Node resolves and loads the modules of a suite. `skillgym` is the module of this package; whether a file is an
+// ES module or CommonJS is decided by its syntax, also if a package.json says otherwise.
 
 import { createRequire, registerHooks, stripTypeScriptTypes } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -6,21 +7,21 @@ import { types } from "node:util";
 import { compileFunction } from "node:vm";
 
 const SKILLGYM = new URL("../skillgym/index.mjs", import.meta.url).href;
-// What the closest package.json makes of a file that does not say itself what it is.
-const FORMATS = { commonjs: "module", "commonjs-typescript": "module-typescript" };
-// Before 24.14 an imported CommonJS module requires past all hooks, unless it has the format that Node itself gives to one
-// that is required. Node 26 needs no such help.
+// The formats that Node takes from the closest package.json, and those used instead for files with ES module syntax.
+const ES_FORMATS = { commonjs: "module", "commonjs-typescript": "module-typescript" };
+// Before Node 24.14, `require` in an imported CommonJS module skips all hooks, unless the module has the format that Node
+// gives to required ones. Node 26 does not need this.
 const REQUIRES_UNHOOKED = Number.parseInt(process.versions.node) < 26;
 
-/** The imports of a suite. `places` learns which files are read, and where an import is written that fails. */
+/** The imports of a suite. Tells `places` which files are read, and the location of an import that fails. */
 export class Imports {
   #places;
   #sources;
   #folders;
 
   /**
-   * `sources`: JavaScript by file, of TypeScript whose types are erased already. `folders`: packages are not taken from
-   * its `apart`, where that is around its `root`. It is used from now on.
+   * Registers the hooks. `sources`: JavaScript by file, for TypeScript whose types are erased already.
+   * `folders`: `{root, apart}`; packages found by name in `apart`, but not below `root`, are refused.
    */
   constructor(places, sources = {}, folders = undefined) {
     this.#places = places;
@@ -29,12 +30,15 @@ export class Imports {
     registerHooks({ resolve: this.#resolve.bind(this), load: this.#load.bind(this) });
   }
 
-  /** The exports of a suite file. What can be a CommonJS module is required: Node 22 hooks no require of one it imports. */
+  /**
+   * The exports of a suite file. A file that can be a CommonJS module is loaded with `require`: in Node 22, hooks do not
+   * see the `require` calls of imported CommonJS modules.
+   */
   async exportsOf(file) {
     if (/\.m[jt]s$/i.test(file) || !this.#isScript(file)) return import(pathToFileURL(file));
     const exports = createRequire(file)(file);
     if (types.isModuleNamespaceObject(exports)) return exports;
-    if (exports?.__esModule) return exports; // written by a compiler
+    if (exports?.__esModule) return exports; // compiled from an ES module
     return { default: exports, workspace: Array.isArray(exports) ? exports.workspace : undefined };
   }
 
@@ -50,7 +54,7 @@ export class Imports {
     }
   }
 
-  /** Throws for a package that Node found in a folder around the one with the suites, which another commit filled. */
+  /** Throws for a package that Node found outside of the folder with the suites, in a folder that another commit has. */
   #refuseForeign(specifier, url) {
     if (!this.#folders || !isPackage(specifier) || !isFile(url)) return;
     const { root, apart } = this.#folders;
@@ -65,7 +69,7 @@ export class Imports {
     return requiring(this.#loaded(url, context, next), context);
   }
 
-  /** A module as it looks. */
+  /** The module in the format of its syntax, with erased types. */
   #loaded(url, context, next) {
     if (!isFile(url) || url.includes("/node_modules/")) return next(url, context);
     const file = fileURLToPath(url);
@@ -76,13 +80,13 @@ export class Imports {
     return { format: format.replace("-typescript", ""), source, shortCircuit: true };
   }
 
-  /** `told` is what Node makes of the name and the closest package.json; null where it would look into the file. */
-  #format(file, told) {
-    if (told === null && this.#sources.has(file)) return this.#isScript(file) ? "commonjs" : "module";
-    return FORMATS[told] && !file.endsWith(".cjs") && !this.#isScript(file) ? FORMATS[told] : told;
+  /** `format`: what Node takes from the file's name and the closest package.json; null if the syntax decides. */
+  #format(file, format) {
+    if (format === null && this.#sources.has(file)) return this.#isScript(file) ? "commonjs" : "module";
+    return ES_FORMATS[format] && !file.endsWith(".cjs") && !this.#isScript(file) ? ES_FORMATS[format] : format;
   }
 
-  /** Whether the source can be a CommonJS module: import and export statements cannot be in one. */
+  /** Whether the source can be a CommonJS module: it has no import and export statements. */
   #isScript(file) {
     try {
       compileFunction(this.#sources.get(file) ?? javascript(file, this.#places.text(file)));
@@ -93,7 +97,7 @@ export class Imports {
   }
 }
 
-/** The module; what it requires, although it is a CommonJS module that was imported, is resolved as above. */
+/** The module; for an imported CommonJS module, in a format whose `require` calls the hooks (REQUIRES_UNHOOKED). */
 function requiring(module, { conditions }) {
   const imported = [...conditions].includes("import");
   if (!REQUIRES_UNHOOKED || !imported || !/^commonjs/.test(module.format)) return module;

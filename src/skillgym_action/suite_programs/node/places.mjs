@@ -1,18 +1,18 @@
-// Where in the author's files something is written, or happened. Paths are relative to the repository root.
+// Locations in the author's files, of errors and of cases. Paths are relative to the repository root.
 
 import { readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const OURS = fileURLToPath(new URL("..", import.meta.url));
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const FRAME = /^ +at (?:async )?(?:(.*) \()?((?:file:\/\/)?\/.*):(\d+):(\d+)\)?$/;
 const QUOTED = "([\"'`])(?<quoted>(?:\\\\.|(?!\\1).)*)\\1";
 const ID = new RegExp(`\\bid["']?\\s*:\\s*${QUOTED}`, "g");
 const KEY = new RegExp(`(?<![\\w$])(?:${QUOTED}|(?<plain>[\\w$]+))\\s*:`, "g");
 const COMMENT = /\/\*[^]*?\*\/|(?<=^|[\s;,{}()[\]])\/\/.*/gm;
 
-/** Knows the files that were read; tells locations as `{path, line, column}`, which count from 1. */
+/** Finds locations, `{path, line, column}`, in the files that were read; line and column count from 1. */
 export class Places {
   #root;
   #files = new Set();
@@ -24,12 +24,12 @@ export class Places {
     this.#root = root.endsWith(sep) ? root : root + sep;
   }
 
-  /** Remembers a file of the suite. */
+  /** Adds a file of the suite. */
   read(file) {
     this.#files.add(file);
   }
 
-  /** Remembers where a failed import is written. */
+  /** Keeps the location of a failed import for its error. */
   blameImport(error, file, specifier) {
     if (!isAuthors(file)) return;
     const place = this.#search(file, new RegExp(`(["'\`])${escaped(specifier)}\\1`, "g"));
@@ -50,7 +50,7 @@ export class Places {
     return { path, line, column };
   }
 
-  /** Where a case is written: its `id` with that literal, the `number`th such from 1, or else its key in an object. */
+  /** The location of a case: the `number`th literal with that `id` (from 1), or else its key in an object. */
   ofCase(file, id, number) {
     for (const pattern of [ID, KEY]) {
       for (const read of new Set([file, ...this.#files])) {
@@ -61,17 +61,17 @@ export class Places {
     return this.at(file);
   }
 
-  /** Whether it was raised by an import that finds nothing. */
+  /** Whether the error comes from a failed import. */
   isImport(error) {
     return this.#blamed.has(Object(error));
   }
 
-  /** Where the file exports something by that name. */
+  /** The location of an export with that name in the file. */
   ofExport(file, name) {
     return this.#search(file, new RegExp(`\\bexport\\s[^=;]*\\b${name}\\b|\\bexports\\.${name}\\b`, "g")) ?? this.at(file);
   }
 
-  /** The author's innermost line that was being run; for a syntax error the place that is wrong. */
+  /** The innermost line of the author's code in the stack; for a syntax error, the wrong place. */
   of(error) {
     const blamed = this.#blamed.get(Object(error));
     if (blamed) return blamed;
@@ -87,10 +87,13 @@ export class Places {
     return stack.slice(after).split("\n").flatMap(frame);
   }
 
-  /** Node says where in front of the stack; for an ES module in JavaScript it keeps that to itself. */
+  /**
+   * Node prints the place before the stack, but not for an ES module in JavaScript: then the eraser, which parses
+   * JavaScript, too, is asked for it.
+   */
   #syntax(error) {
-    const told = this.#caret(text(error, "stack"));
-    if (told) return told;
+    const printed = this.#caret(text(error, "stack"));
+    if (printed) return printed;
     const file = [...this.#files].at(-1);
     try {
       stripTypeScriptTypes(this.text(file ?? ""));
@@ -107,18 +110,18 @@ export class Places {
     return this.#shown(path(file), line, shown);
   }
 
-  /** The place under the ^ of a message, in front of which tabs stay or become four spaces; without one, the end. */
+  /** The place above the ^ of a message, before which tabs are kept or are four spaces; the line's end without a ^. */
   #shown(file, line, shown) {
     const blank = /^([ \t]*)\^/m.exec(shown ?? "")?.[1];
     const source = this.text(file).split("\n")[line - 1] ?? "";
     if (blank === undefined) return this.at(file, Number(line), source.length + 1);
-    const width = (sign) => (sign === "\t" && !blank.includes("\t") ? 4 : 1);
+    const width = (character) => (character === "\t" && !blank.includes("\t") ? 4 : 1);
     let column = 1;
     for (let left = blank.length; left > 0 && column <= source.length; column += 1) left -= width(source[column - 1]);
     return this.at(file, Number(line), column);
   }
 
-  /** A file's source with blanks for comments; kept, since every case is looked for in it. */
+  /** A file's source with spaces for comments. Cached, since every case is searched for in it. */
   #code(file) {
     if (!this.#codes.has(file)) {
       const blank = (comment) => comment.replace(/[^\n]/g, " ");
@@ -127,7 +130,7 @@ export class Places {
     return this.#codes.get(file);
   }
 
-  /** Where in a file each text stands that the pattern finds; kept, too. */
+  /** The positions in a file of each text that the pattern finds. Cached, too. */
   #written(file, pattern) {
     const key = `${pattern} ${file}`;
     if (!this.#found.has(key)) {
@@ -153,7 +156,7 @@ export class Places {
 }
 
 const path = (place) => (place.startsWith("file:") ? fileURLToPath(place) : place);
-const isAuthors = (file) => !file.startsWith(OURS) && !file.includes(`${sep}node_modules${sep}`);
+const isAuthors = (file) => !file.startsWith(PACKAGE) && !file.includes(`${sep}node_modules${sep}`);
 const escaped = (literal) => literal.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 
 function frame(line) {
@@ -162,7 +165,7 @@ function frame(line) {
   return [{ name, place: [path(place), Number(row), Number(column)] }];
 }
 
-/** A property that should be text, of a value that may be anything. */
+/** A property as text, of a value of any type; empty if it is not text or cannot be read. */
 function text(value, name) {
   try {
     return typeof value?.[name] === "string" ? value[name] : "";

@@ -1,4 +1,4 @@
-// A suite file as the Node suite host holds it: imported, checked, and told as data.
+// An imported suite file in the Node suite host: checked, and as data for the protocol.
 
 import { types } from "node:util";
 
@@ -8,10 +8,10 @@ const FIELDS = ["id", "prompt", "tags", "timeoutMs", "expectedFail", "classifyFa
 const WORKSPACE = ["mode", "cwd", "templateDir", "bootstrap", "limits"];
 const LIMITS = ["memory", "disk", "processes", "fileSize"];
 const BOOTSTRAP = ["command", "args", "timeoutMs", "env"];
-const MOST_CASES = 20_000;
+const MAX_SUITE_CASES = 20_000;
 const MODES = ["none", "shared", "isolated"];
 
-/** The file ran, but is no suite. `remedy` says what to write. */
+/** The file was imported, but is not a suite. `remedy` says what to write. */
 export class SuiteProgramError extends Error {
   constructor(message, remedy, location) {
     super(message);
@@ -19,7 +19,7 @@ export class SuiteProgramError extends Error {
   }
 }
 
-/** The cases and the workspace of an imported suite file. `problems` tells of cases that cannot be used. */
+/** The cases and the workspace of an imported suite file, and a problem for each case that cannot be used. */
 export class SuiteProgram {
   cases = new Map();
   #problems = [];
@@ -35,15 +35,15 @@ export class SuiteProgram {
     this.#places = places;
     this.#workspace = workspaceOf(module.workspace, places.ofExport(file, "workspace"));
     const items = itemsOf(module.default, places.at(file));
-    if (items.length > MOST_CASES) {
-      const many = `the suite has more than ${MOST_CASES.toLocaleString("en")} cases`;
+    if (items.length > MAX_SUITE_CASES) {
+      const many = `the suite has more than ${MAX_SUITE_CASES.toLocaleString("en")} cases`;
       throw new SuiteProgramError(many, "split it into several files", places.at(file));
     }
     items.forEach(([key, found], index) => this.#add(found, key, index + 1));
   }
 
-  /** The answer to `load`. */
-  told() {
+  /** The reply to `load`. */
+  asData() {
     const cases = [...this.cases].map(([id, found]) => ({
       id,
       prompt: found.prompt,
@@ -96,7 +96,7 @@ export class SuiteProgram {
   }
 }
 
-/** Key and case; the key is empty where there is none. */
+/** Keys and cases; the key is empty if the suite is a list. */
 function itemsOf(suite, location) {
   if (suite === undefined) {
     throw new SuiteProgramError("the file has no default export", "write `export default [ … cases … ]`", location);
@@ -113,12 +113,12 @@ function itemsOf(suite, location) {
 
 const kindOf = (value) => (value === null ? "null" : `a ${value.constructor?.name ?? "strange object"}`);
 
-/** What is wrong with a case, whose fields may hold anything, and what to do about it. */
+/** Problems of a case and their remedies. The fields may have values of any type. */
 function* problemsOf(found, id) {
   const { prompt, tags, timeoutMs, expectedFail, classifyFailure, assert } = found;
   if (!isText(id)) yield ["the case has no id", 'write id: "…"'];
   if (!isText(prompt)) yield ["the case has no prompt", "write prompt, the exact text given to the agent"];
-  else if (prompt.includes("\0")) yield ["the prompt holds a NUL character", "no program can be given one; take it out"];
+  else if (prompt.includes("\0")) yield ["the prompt contains a NUL character", "no program can be given one; take it out"];
   if (typeof assert !== "function") yield ["the case has no assert", "write `assert(report, ctx) { … }`, sync or async"];
   else if (types.isGeneratorFunction(assert)) yield ["assert yields, so calling it would judge nothing", "take the * away"];
   if (tags !== undefined && !(Array.isArray(tags) && tags.every(isText))) {
@@ -147,7 +147,7 @@ function workspaceOf(workspace, location) {
   if (!MODES.includes(mode)) refuse(`unknown workspace mode ${shown(mode)}`, `known: ${MODES.join(", ")}`);
   if (mode === "isolated" && cwd !== undefined) refuse("an isolated workspace has no cwd", "use mode shared or none");
   if (templateDir !== undefined && (mode === "none" || cwd !== undefined)) {
-    refuse("a template is copied into a workspace of ours, not into a cwd", "leave out one of the two");
+    refuse("a template is copied into a new workspace, not into a cwd", "leave out one of the two");
   }
   for (const [name, path] of Object.entries({ cwd, templateDir })) {
     if (path !== undefined && !isText(path)) refuse(`workspace.${name} is ${shown(path)}`, "write a path");
@@ -157,7 +157,7 @@ function workspaceOf(workspace, location) {
   return { mode, cwd, templateDir, bootstrap, limits };
 }
 
-/** Keys and types; sizes are read where those of all formats are. */
+/** Checks keys and types; the sizes are parsed by the tool, as those of all formats. */
 function* limitProblems(limits) {
   if (Object(limits) !== limits) yield [`limits are ${shown(limits)}`, 'write { memory: "2GiB", processes: 200 }'];
   yield* unknownIn(Object(limits), LIMITS, "limit");
@@ -190,7 +190,7 @@ function* unknownIn(object, known, what) {
   }
 }
 
-/** How many letters have to be changed, added or taken away. */
+/** The edit distance: how many letters must be changed, added or removed. */
 function distance(one, other) {
   let row = [...Array(other.length + 1).keys()];
   for (const [index, letter] of [...one].entries()) {

@@ -1,4 +1,4 @@
-// Command lines, read into executable, positionals and options; and matchers that look at those.
+// Parses command lines into executable, positional arguments and options, and matches them.
 
 import { equals, isMatcher, matcherOf, quoted, shown } from "./matching.mjs";
 
@@ -6,7 +6,7 @@ const SHELLS = new Set(["bash", "sh", "zsh", "fish", "dash"]);
 const FIELDS = ["executable", "positionals", "options", "endOfOptions", "strict", "exact"];
 const BLANK = /[ \t\n\r\f\v]/;
 
-/** A matcher of command lines, as a sentence: `commandMatcher("npm").arg("test").option("--watch", "false").strict()`. */
+/** A builder for matchers of command lines: `commandMatcher("npm").arg("test").option("--watch", "false").strict()`. */
 export class CommandMatcherBuilder {
   #executable;
   #positionals = [];
@@ -18,24 +18,24 @@ export class CommandMatcherBuilder {
     this.#executable = executable;
   }
 
-  /** The program, as the command line writes it. */
+  /** The program as it is written in the command line. */
   executable(matcher) {
     this.#executable = matcher;
     return this;
   }
 
-  /** A positional argument, after those named before. */
+  /** A positional argument, after those already named. */
   arg(matcher) {
     return this.args(matcher);
   }
 
-  /** Positional arguments in that order; others may be between them. */
+  /** Positional arguments in this order; others may come between them. */
   args(...matchers) {
     this.#positionals.push(...matchers);
     return this;
   }
 
-  /** An option with its dashes, and its value; without one it is a flag. */
+  /** An option with its dashes, and its value; without a value it is a flag. */
   option(name, value = true) {
     this.#options.set(name, [...(this.#options.get(name) ?? []), value]);
     return this;
@@ -75,10 +75,10 @@ export class CommandMatcherBuilder {
   }
 }
 
-/** Begins a matcher of command lines. */
+/** A builder for matchers of command lines. */
 export const commandMatcher = (executable) => new CommandMatcherBuilder(executable);
 
-/** The rule of a builder or a plain form; null for anything that is neither. */
+/** The rule (see occurrences.mjs) for a builder or a plain form; null for any other value. */
 export function commandRule(matcher) {
   if (matcher === null || typeof matcher !== "object" || isMatcher(matcher)) return null;
   const wanted = shape(typeof matcher.build === "function" ? matcher.build() : matcher);
@@ -117,29 +117,29 @@ export function parsed(command) {
   return line;
 }
 
-/** Words of a command line without their quotes; empty ones are dropped. */
+/** The words of a command line without their quotes; empty words are dropped. */
 function tokens(command) {
   const words = [];
   let word = "";
   let quote = "";
   for (let index = 0; index < command.length; index += 1) {
-    const sign = command[index];
-    if (sign === "\\" && quote !== "'" && index + 1 < command.length) {
+    const character = command[index];
+    if (character === "\\" && quote !== "'" && index + 1 < command.length) {
       index += 1;
       word += command[index];
-    } else if (quote ? sign === quote : sign === "'" || sign === '"') {
-      quote = quote ? "" : sign;
-    } else if (!quote && BLANK.test(sign)) {
+    } else if (quote ? character === quote : character === "'" || character === '"') {
+      quote = quote ? "" : character;
+    } else if (!quote && BLANK.test(character)) {
       words.push(word);
       word = "";
     } else {
-      word += sign;
+      word += character;
     }
   }
   return [...words, word].filter(Boolean);
 }
 
-/** What a shell among the first two words is given with `-c`, or the words themselves. */
+/** The words of the script that a shell, one of the first two words, gets with `-c`; else the words themselves. */
 function unwrapped(words) {
   const shell = words.slice(0, 2).findIndex((word) => SHELLS.has(word.split("/").at(-1)));
   if (shell < 0) return words;
@@ -174,13 +174,13 @@ function fits(line, { executable, positionals, options, endOfOptions, strict }) 
   return next === positionals.length && [...options].every(([name, values]) => has(line.options.get(name), values, strict));
 }
 
-/** Whether each wanted value has one of its own among those given. */
-function has(given, wanted, strict) {
-  if (!given || (strict && given.length !== wanted.length)) return false;
-  const left = [...given];
+/** Whether each wanted value matches an actual value of its own; if strict, no actual value may be left over. */
+function has(actual, wanted, strict) {
+  if (!actual || (strict && actual.length !== wanted.length)) return false;
+  const remaining = [...actual];
   return wanted.every((value) => {
-    const at = left.findIndex((each) => (value === true || each === true ? each === value : equals(each, value)));
-    return at >= 0 && left.splice(at, 1).length === 1;
+    const at = remaining.findIndex((each) => (value === true || each === true ? each === value : equals(each, value)));
+    return at >= 0 && remaining.splice(at, 1).length === 1;
   });
 }
 

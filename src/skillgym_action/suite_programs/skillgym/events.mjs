@@ -1,9 +1,9 @@
-// `assert.commands`, `assert.fileReads`, `assert.toolCalls`, `assert.output`: what a session did and said.
+// `assert.commands`, `assert.fileReads`, `assert.toolCalls` and `assert.output`.
 
 import { commandRule } from "./command-line.mjs";
-import { fail } from "./failing.mjs";
-import { assertionsAbout } from "./items.mjs";
-import { SHOWN, cut, isMatcher, matcherOf, matches, quoted, shown } from "./matching.mjs";
+import { fail } from "./failure-messages.mjs";
+import { assertionsAbout } from "./occurrences.mjs";
+import { VALUE_CHARACTERS, cut, isMatcher, matcherOf, matches, quoted, shown } from "./matching.mjs";
 
 const eventsOf = (report, type) => report.events.filter((event) => event.type === type);
 
@@ -43,17 +43,17 @@ export const toolCalls = { has, ...others };
 export const output = {
   includes(report, matcher, options) {
     if (matches(report.finalOutput, matcherOf(matcher))) return;
-    complain(`expected the final output to match ${quoted(matcher)}`, report, options, { expected: matcher });
+    failOutput(`expected the final output to match ${quoted(matcher)}`, report, options, { expected: matcher });
   },
   notEmpty(report, options) {
-    if (!report.finalOutput) complain("expected a final output", report, options, {});
+    if (!report.finalOutput) failOutput("expected a final output", report, options, {});
   },
 };
 
-function complain(expectation, report, options, context) {
-  const said = report.finalOutput;
-  const observed = `  final output: ${said ? JSON.stringify(cut(said, SHOWN)) : "none"}`;
-  fail(expectation, observed, options, { report, ...context, observed: said });
+function failOutput(expectation, report, options, context) {
+  const finalOutput = report.finalOutput;
+  const observed = `  final output: ${finalOutput ? JSON.stringify(cut(finalOutput, VALUE_CHARACTERS)) : "none"}`;
+  fail(expectation, observed, options, { report, ...context, observed: finalOutput });
 }
 
 function group(names, kind) {
@@ -61,7 +61,7 @@ function group(names, kind) {
   return Object.fromEntries(names.split(" ").map((name) => [name, all[name]]));
 }
 
-/** Text or a regular expression stands for the tool's name. */
+/** Text or a regular expression matches the tool's name. */
 function toolRule(value) {
   if (isMatcher(value)) return toolRule({ tool: value });
   const { tool, where, ...unknown } = Object(value);

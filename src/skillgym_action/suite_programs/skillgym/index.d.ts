@@ -1,4 +1,4 @@
-// Types of what suites in TypeScript import from "skillgym". They need @types/node.
+// Types of the module "skillgym" that suites in TypeScript import. They need @types/node.
 
 type Strict = typeof import("node:assert/strict");
 
@@ -7,33 +7,33 @@ type Strict = typeof import("node:assert/strict");
 /** The default export of a suite: its cases, or cases by name. */
 export type Suite = Case[] | Record<string, Case>;
 
-/** A prompt, and what is to be true of the session that comes of it. */
+/** A prompt, and a check of the session. */
 export interface Case {
   /** Unique in the suite. */
   id: string;
-  /** What the agent is given, to the letter. */
+  /** The exact text that the agent gets. */
   prompt: string;
   /** For `--tag`. */
   tags?: string[];
-  /** The agent's time in milliseconds. */
+  /** Limit of the agent's time in milliseconds. */
   timeoutMs?: number;
-  /** Failing is what is expected: then it is green, and passing is not. */
+  /** The check is expected to fail; passing is reported as unexpected. */
   expectedFail?: boolean;
-  /** The failure class of a session that did not pass; it has the last word on the class, never on the status. */
+  /** Returns the failure class of a session that did not pass. It decides the class, never the status. */
   classifyFailure?(result: RunnerResult): Classified | Promise<Classified>;
-  /** Returns if the session was right, and throws an AssertionError if it was not. */
+  /** Returns if the session passes; throws an AssertionError if it fails. */
   assert(report: SessionReport, ctx: AssertionContext): void | Promise<void>;
 }
 
 type Classified = FailureClass | string | null | undefined;
 
-/** What failures with one cause have in common; the label defaults to the id. */
+/** A class of failures with the same cause; the label defaults to the id. */
 export interface FailureClass {
   id: string;
   label?: string;
 }
 
-/** `export const workspace`: where agents work. Relative paths belong to the suite file. */
+/** `export const workspace`: where agents work. Paths are relative to the suite file. */
 export type SuiteWorkspaceConfig = { bootstrap?: WorkspaceBootstrapConfig; limits?: WorkspaceLimits } & (
   | { mode: "none" | "shared"; cwd?: string; templateDir?: never }
   | { mode: "isolated" | "shared"; templateDir?: string; cwd?: never }
@@ -50,7 +50,7 @@ export interface WorkspaceLimits {
   fileSize?: number | string;
 }
 
-/** A command that prepares the workspace. Words that begin with `./` or `../` belong to the suite file. */
+/** A command that prepares the workspace. Words that begin with `./` or `../` are relative to the suite file. */
 export interface WorkspaceBootstrapConfig {
   command: string;
   args?: string[];
@@ -58,12 +58,12 @@ export interface WorkspaceBootstrapConfig {
   env?: Record<string, string>;
 }
 
-/** What `classifyFailure` is told of a session that did not pass. */
+/** The argument of `classifyFailure`: a session that did not pass. */
 export interface RunnerResult {
   caseId: string;
   runnerId: string;
   runner: RunnerInfo;
-  /** Always `failed`; `failureOrigin` tells what did not pass from what could not be judged. */
+  /** Always `failed`; `failureOrigin` distinguishes failed sessions from those that could not be judged. */
   status: RunnerResultStatus;
   passed: boolean;
   failureOrigin?: RunnerFailureOrigin;
@@ -82,26 +82,26 @@ export interface SerializedError {
   message: string;
 }
 
-/** Shortcuts into the session report. */
+/** Shortcuts to parts of the session report. */
 export interface AssertionContext {
   /** The shell commands the agent ran, in order. */
   getCommands(): string[];
-  /** The tools it called, in order; those of one name. */
+  /** The tools it called, in order; only those named `tool`, if it is given. */
   getToolCalls(tool?: string): ToolCallEvent[];
   /** Absolute paths of the files it read. */
   getFileReads(): string[];
   detectedSkills(): SkillDetection[];
-  /** Its last word. */
+  /** Its final output. */
   finalOutput(): string;
 }
 
 // --- the session report -------------------------------------------------------------------------
 
-/** What the agent did, in one form for all agents. What is not known is not there. */
+/** What the agent did, in the same form for all agents. Unknown values are missing. */
 export interface SessionReport {
   runner: RunnerInfo;
   prompt: string;
-  /** The workspace, which is still there. */
+  /** The workspace, which still exists. */
   cwd: string;
   sessionId?: string;
   usage: UsageReport;
@@ -118,16 +118,16 @@ export interface SessionReport {
   cost: Cost;
   model?: string;
   turns?: number;
-  /** Of the agent's CLI. */
+  /** The version of the agent's CLI. */
   version?: string;
   exitCode?: number;
-  /** Why the session cannot be judged; checks see no such session, classifiers do. */
+  /** Why the session could not be judged. Checks are not called for such sessions, classifiers are. */
   trouble?: Trouble;
 }
 
 export interface RunnerInfo {
   id: string;
-  /** Its folder in the artifacts. */
+  /** The name of its folder in the artifacts. */
   pathKey: string;
   agent: { type: AgentType; model?: string };
 }
@@ -136,18 +136,18 @@ export type AgentType =
   | ("claude-code" | "codex" | "pi" | "opencode" | "copilot" | "gemini" | "qwen" | "cursor-agent")
   | ("command" | "replay");
 
-/** Input is gross, cached included; output excludes reasoning; total = input + output + reasoning - cache. */
+/** Input includes cached tokens; output excludes reasoning; total = input + output + reasoning - cache. */
 export interface UsageReport {
   inputTokens?: number;
   outputTokens?: number;
   reasoningTokens?: number;
-  /** Input that came from a cache. */
+  /** Input tokens that came from a cache. */
   cacheTokens?: number;
   totalTokens?: number;
   inputChars: number;
   outputChars: number;
   reasoningChars: number;
-  /** Whether the provider counted tokens, or there are characters alone. */
+  /** Whether the provider counted tokens, or only characters are known. */
   source: { input: UsageSource; output: UsageSource; reasoning: UsageSource };
 }
 
@@ -159,14 +159,14 @@ export interface SessionFiles {
   observedSkillReads: string[];
 }
 
-/** A skill the session used, how sure that is, and what shows it. */
+/** A skill that the session used, with the confidence and evidence of its detection. */
 export interface SkillDetection {
   skill: string;
   confidence: SkillConfidence;
   evidence: string[];
 }
 
-/** A skill tool named it; its SKILL.md was read; another of its files was; it was mentioned. */
+/** In this order: a skill tool named it; its SKILL.md was read; another of its files was read; it was mentioned. */
 export type SkillConfidence = "explicit" | "strong" | "medium" | "weak";
 
 /** Names of files in the session's artifacts. */
@@ -177,7 +177,7 @@ export interface RawArtifactPaths {
   exportPath?: string;
 }
 
-/** US dollars: told by the agent, or computed of its tokens. */
+/** US dollars: reported by the agent, or computed from its tokens. */
 export interface Cost {
   usd?: number;
   source: "reported" | "computed" | "unknown";
@@ -245,7 +245,7 @@ export interface SkillSignalEvent {
   at?: string;
 }
 
-/** A line of the agent's whose meaning is not known. */
+/** A line of the agent's output that was not understood. */
 export interface RawEvent {
   type: "raw";
   line: string;
@@ -257,12 +257,12 @@ export interface RawEvent {
 export declare const assert: SkillGymAssert;
 
 export interface SkillGymAssert extends Strict, SessionAssertions {
-  /** The same assertions; a failure does not end the check, and all are told when it ends. */
+  /** The same assertions; a failure does not end the check, and all failures are reported when it ends. */
   soft: SkillGymSoftAssert;
   strict: SkillGymAssert;
 }
 
-/** Plain assertions prove nothing to the compiler here, since the check goes on. */
+/** Plain assertions do not narrow types here, since the check continues after a failure. */
 export interface SkillGymSoftAssert extends Omit<Strict, Proving>, SessionAssertions {
   (value: unknown, message?: string | Error): void;
   ok(value: unknown, message?: string | Error): void;
@@ -277,18 +277,18 @@ export interface SkillGymSoftAssert extends Omit<Strict, Proving>, SessionAssert
 
 type Proving = "ok" | "fail" | "ifError" | "equal" | "strictEqual" | "deepEqual" | "deepStrictEqual" | "strict";
 
-/** What `assert` has beside Node's own. */
+/** The assertions about sessions, which Node's `assert` does not have. */
 export interface SessionAssertions {
   skills: SkillAssertions;
   commands: CommandAssertions;
   fileReads: FileReadAssertions;
   toolCalls: ToolCallAssertions;
   output: OutputAssertions;
-  /** Gives the class to what fails in the callback, and gives back what that returns. */
+  /** Attaches the class to failures in the callback, and returns the callback's value. */
   classify<T>(failureClass: FailureClass | string, callback: () => T): T;
 }
 
-/** Text that has to be contained, or a regular expression that is searched. */
+/** Text that must be contained, or a regular expression that must match somewhere. */
 export type Matcher = string | RegExp;
 
 export interface AssertionOptions {
@@ -297,7 +297,7 @@ export interface AssertionOptions {
   explain?: ExplainOptions;
 }
 
-/** What the agent can be asked about the failure: text, or a function that makes one, or none. */
+/** The question that the agent can be asked about the failure: text, or a function that returns text or nothing. */
 export interface ExplainOptions {
   question: string | ((context: ExplainQuestionContext) => string | null | undefined);
 }
@@ -310,7 +310,7 @@ export interface ExplainQuestionContext {
 }
 
 export interface SkillAssertionOptions extends AssertionOptions {
-  /** Skills detected with less do not count. */
+  /** Skills detected with less confidence do not count. */
   minConfidence?: SkillConfidence;
 }
 
@@ -320,7 +320,7 @@ export interface SkillAssertions {
   includes(report: SessionReport, skills: readonly string[], options?: SkillAssertionOptions): void;
   count(report: SessionReport, skill: string, expected: number, options?: SkillAssertionOptions): void;
   exactlyOne(report: SessionReport, skill: string, options?: SkillAssertionOptions): void;
-  /** No other was used. */
+  /** No other skill was used. */
   only(report: SessionReport, skills: readonly string[], options?: SkillAssertionOptions): void;
 }
 
@@ -328,9 +328,9 @@ interface Occurrences<M> {
   count(report: SessionReport, matcher: M, expected: number, options?: AssertionOptions): void;
   atLeast(report: SessionReport, matcher: M, expected: number, options?: AssertionOptions): void;
   atMost(report: SessionReport, matcher: M, expected: number, options?: AssertionOptions): void;
-  /** The first match of the one comes before the first of the other. */
+  /** The first match of `earlier` comes before the first match of `later`. */
   before(report: SessionReport, earlier: M, later: M, options?: AssertionOptions): void;
-  /** Each matches one of them. */
+  /** Each occurrence matches one of these. */
   only(report: SessionReport, matchers: readonly M[], options?: AssertionOptions): void;
 }
 
@@ -338,29 +338,29 @@ interface Listed<M> extends Occurrences<M> {
   includes(report: SessionReport, matcher: M, options?: AssertionOptions): void;
   notIncludes(report: SessionReport, matcher: M, options?: AssertionOptions): void;
   exactlyOne(report: SessionReport, matcher: M, options?: AssertionOptions): void;
-  /** There were so many altogether. */
+  /** The number of all occurrences. */
   size(report: SessionReport, expected: number, options?: AssertionOptions): void;
   first(report: SessionReport, matcher: M, options?: AssertionOptions): void;
   last(report: SessionReport, matcher: M, options?: AssertionOptions): void;
 }
 
-/** About the command lines the agent ran. */
+/** Assertions about the command lines that the agent ran. */
 export interface CommandAssertions extends Listed<CommandMatcher> {}
 
-/** About the paths of files it read. */
+/** Assertions about the paths of files that the agent read. */
 export interface FileReadAssertions extends Listed<Matcher> {}
 
-/** About the tools it called. */
+/** Assertions about the tools that the agent called. */
 export interface ToolCallAssertions extends Occurrences<ToolCallMatcher> {
   has(report: SessionReport, call: ToolCallMatcher, options?: AssertionOptions): void;
-  /** Each was called after the one before; others may come between. */
+  /** Each was called after the one before; other calls may come between. */
   sequence(report: SessionReport, calls: readonly ToolCallMatcher[], options?: AssertionOptions): void;
 }
 
 /** A tool's name, or its name and a condition. */
 export type ToolCallMatcher = Matcher | { tool?: Matcher; where?(args: any, event: ToolCallEvent): boolean };
 
-/** About its last word. */
+/** Assertions about the final output. */
 export interface OutputAssertions {
   includes(report: SessionReport, matcher: Matcher, options?: AssertionOptions): void;
   notEmpty(report: SessionReport, options?: AssertionOptions): void;
@@ -368,15 +368,15 @@ export interface OutputAssertions {
 
 // --- command lines ------------------------------------------------------------------------------
 
-/** Begins a matcher of command lines; without an executable, any will do. */
+/** A builder for matchers of command lines; without an executable, any matches. */
 export declare function commandMatcher(executable?: Matcher): CommandMatcherBuilder;
 
-/** `commandMatcher("npm").arg("test").option("--watch", "false").strict()`; text has to be equal to what it matches. */
+/** `commandMatcher("npm").arg("test").option("--watch", "false").strict()`; text must be equal to the argument. */
 export declare class CommandMatcherBuilder implements CommandMatcherBuilderLike {
   constructor(executable?: Matcher);
   executable(matcher: Matcher): this;
   arg(matcher: Matcher): this;
-  /** These positional arguments, in that order; others may come between. */
+  /** These positional arguments, in this order; others may come between them. */
   args(...matchers: Matcher[]): this;
   /** With its dashes; without a value it is a flag. */
   option(name: string, value?: CommandValueMatcher): this;
@@ -408,13 +408,13 @@ export interface StructuredCommandMatcher {
 
 // --- configuration ------------------------------------------------------------------------------
 
-/** The default export of `skillgym.config.ts`. Relative paths belong to that file. */
+/** The default export of `skillgym.config.ts`. Paths are relative to that file. */
 export interface SkillGymConfig {
   run?: RunConfig;
   defaults?: { timeoutMs?: number };
   report?: ReportConfig;
   snapshots?: SnapshotConfig;
-  /** By model; they come before the price table. */
+  /** By model; they override the built-in prices. */
   prices?: Record<string, ModelPrice>;
   runners?: Record<string, RunnerConfig>;
 }
@@ -439,7 +439,7 @@ export interface RunConfig {
   /** 0 to 1. */
   minPassRate?: number;
   limits?: WorkspaceLimits;
-  /** What is archived of the workspace of a session that is not green; the default is `changed`. */
+  /** What is archived of the workspace of a session that did not pass; the default is `changed`. */
   keep?: "changed" | "all" | "none";
   judge?: { api: "anthropic" | "openai"; model: string; env?: Record<string, string> | string[] };
 }
@@ -455,7 +455,7 @@ export interface ReportConfig {
   templates?: string;
 }
 
-/** The tokens that executions may use. */
+/** Snapshots of the tokens that executions use, and how much more they may use. */
 export interface SnapshotConfig {
   path?: string;
   metric?: "totalTokens" | "inputTokens" | "outputTokens" | "reasoningTokens" | "cacheTokens";
@@ -467,14 +467,14 @@ export interface RunnerConfig {
   agent: AgentConfig;
 }
 
-/** US dollars for a million tokens; `cached`: of input that comes from a cache. */
+/** US dollars per million tokens; `cached`: of input that comes from a cache. */
 export interface ModelPrice {
   input: number;
   output: number;
   cached?: number;
 }
 
-/** `env` holds values, with `${NAME}` for those of our environment, or names of variables to pass on. */
+/** `env`: values, in which `${NAME}` stands for variables of the tool's environment, or names of variables to pass on. */
 export interface AgentConfig {
   type: AgentType;
   model?: string;
@@ -485,6 +485,6 @@ export interface AgentConfig {
   /** US dollars for a case. */
   budget?: number;
   output?: "text" | "events";
-  /** Recordings that `replay` plays. */
+  /** Recordings that the agent `replay` plays. */
   sessions?: string;
 }

@@ -1,9 +1,9 @@
-// What suites written in TypeScript or JavaScript import: `import { assert, commandMatcher } from "skillgym"`.
-// tests/data/assertion-vectors.json says how it behaves; `expect` of Python suites is its other implementation.
+// The module that suites in TypeScript or JavaScript import: `import { assert, commandMatcher } from "skillgym"`.
+// `expect` of Python suites has the same assertions; tests/data/assertion-vectors.json is the specification of both.
 
 import strict from "node:assert/strict";
 
-import { classify } from "./classes.mjs";
+import { classify } from "./failure-classes.mjs";
 import { CommandMatcherBuilder, commandMatcher } from "./command-line.mjs";
 import { commands, fileReads, output, toolCalls } from "./events.mjs";
 import { skills } from "./skills.mjs";
@@ -12,7 +12,7 @@ import { softened } from "./soft.mjs";
 export { CommandMatcherBuilder, commandMatcher };
 
 const groups = { skills, commands, fileReads, toolCalls, output };
-// What a soft assertion cannot put off: classes, and what is awaited.
+// These cannot be soft: classes, and assertions that return promises.
 const HARD = new Set(["Assert", "AssertionError", "CallTracker", "doesNotReject", "rejects", "strict"]);
 
 const softGroup = (group) => Object.fromEntries(Object.entries(group).map(([name, check]) => [name, softened(check)]));
@@ -23,9 +23,9 @@ const softPlain = Object.fromEntries(
 const soft = Object.assign(softened(strict), softPlain, softGroups, { classify });
 soft.strict = soft;
 
-// Node's own function behind a proxy: it can be called, its messages quote the suite's source, and it is not changed.
-const ours = { ...groups, soft, classify };
+// A proxy: Node's function itself must stay unchanged, but be callable, since its messages quote the suite's source.
+const additions = { ...groups, soft, classify };
 export const assert = new Proxy(strict, {
-  get: (target, name) => (name === "strict" ? assert : Object.hasOwn(ours, name) ? ours[name] : target[name]),
-  has: (target, name) => name in ours || name in target,
+  get: (target, name) => (name === "strict" ? assert : Object.hasOwn(additions, name) ? additions[name] : target[name]),
+  has: (target, name) => name in additions || name in target,
 });

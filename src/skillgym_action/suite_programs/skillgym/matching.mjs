@@ -1,21 +1,21 @@
-// Matchers, and how messages show them and what was observed. Texts are the same in Python, down to the letter.
+// Matchers of text, and how messages show them and observed values. Messages are letter by letter those of matching.py.
 
 import { inspect, types } from "node:util";
 
-export const SHOWN = 400;
-const VALUE_SHOWN = 200;
-const VALUES_SHOWN = 30;
+export const VALUE_CHARACTERS = 400;
+const LISTED_VALUE_CHARACTERS = 200;
+const LISTED_VALUES = 30;
 
-/** Whether the matcher is found in the text: a string as it is, a regular expression anywhere. */
+/** Whether the text contains the string, or the regular expression matches anywhere in it. */
 export const matches = (text, matcher) => (typeof matcher === "string" ? text.includes(matcher) : found(text, matcher));
 
-/** Whether a string is the whole text; a regular expression is found anywhere. */
+/** Whether the text is the string, or the regular expression matches anywhere in it. */
 export const equals = (text, matcher) => (typeof matcher === "string" ? text === matcher : found(text, matcher));
 
 /** Whether it is text or a regular expression. */
 export const isMatcher = (value) => typeof value === "string" || types.isRegExp(value);
 
-/** The matcher, if it is one. Throws a TypeError. */
+/** The value, if it is a matcher. Throws a TypeError. */
 export function matcherOf(value) {
   if (isMatcher(value)) return value;
   throw new TypeError(`a matcher is text or a regular expression, not ${shown(value)}`);
@@ -24,16 +24,16 @@ export function matcherOf(value) {
 /** A matcher as messages show it. */
 export const quoted = (matcher) => (typeof matcher === "string" ? JSON.stringify(matcher) : String(matcher));
 
-/** A value as messages show it, cut in the middle. */
+/** A value as messages show it, with the middle of a long text left out. */
 export function shown(value) {
   try {
-    return cut(inspect(value, { depth: 4 }), SHOWN);
+    return cut(inspect(value, { depth: 4 }), VALUE_CHARACTERS);
   } catch {
     return `<a ${typeof value} that cannot be shown>`;
   }
 }
 
-/** Head and tail of a text that is too long. */
+/** The text, with its middle left out if it is longer than `limit` characters. */
 export function cut(text, limit) {
   if (text.length <= limit) return text;
   const half = limit / 2;
@@ -44,15 +44,16 @@ export function cut(text, limit) {
 /** `1 command`, `2 commands`. */
 export const counted = (count, { one, many }) => `${count} ${count === 1 ? one : many}`;
 
-/** What was observed, one value a line, numbered from 1. */
+/** Observed values with a label, one value per line, numbered from 1. */
 export function listed(label, values) {
   if (!values.length) return `  ${label}: none`;
-  const line = (value, index) => `    ${index + 1}. ${cut(value, VALUE_SHOWN).replaceAll("\n", "\n       ")}`;
-  const lines = values.slice(0, VALUES_SHOWN).map(line);
-  if (values.length > VALUES_SHOWN) lines.push(`    … and ${values.length - VALUES_SHOWN} more`);
+  const line = (value, index) => `    ${index + 1}. ${cut(value, LISTED_VALUE_CHARACTERS).replaceAll("\n", "\n       ")}`;
+  const lines = values.slice(0, LISTED_VALUES).map(line);
+  if (values.length > LISTED_VALUES) lines.push(`    … and ${values.length - LISTED_VALUES} more`);
   return [`  ${label}:`, ...lines].join("\n");
 }
 
+/** A sticky or global expression keeps a position, which must neither count nor change. */
 function found(text, pattern) {
   const { lastIndex } = pattern;
   pattern.lastIndex = 0;

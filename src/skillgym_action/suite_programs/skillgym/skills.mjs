@@ -1,6 +1,6 @@
-// `assert.skills`: the skills a session used.
+// `assert.skills`: the skills that a session used.
 
-import { fail } from "./failing.mjs";
+import { fail } from "./failure-messages.mjs";
 import { counted, listed, shown } from "./matching.mjs";
 
 const CONFIDENCE = ["weak", "medium", "strong", "explicit"];
@@ -42,7 +42,7 @@ export const skills = {
   },
 };
 
-/** The skills detected with at least the confidence that is asked for. */
+/** The skills that were detected with at least the confidence `minConfidence`. */
 function detected(report, options) {
   const least = options?.minConfidence;
   if (least !== undefined && !CONFIDENCE.includes(least)) {

@@ -1,4 +1,4 @@
-// Soft assertions: a failure is kept until the check has ended, and the check goes on.
+// Soft assertions: failures are collected until the check has ended, and the check continues.
 
 import { AssertionError } from "node:assert";
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -8,18 +8,18 @@ const storage = new AsyncLocalStorage();
 /** Runs a check; its soft failures are pushed to the list. */
 export const collecting = (failures, check) => storage.run(failures, check);
 
-/** The list of the check that is running, or undefined outside of one: there, soft failures are hard. */
+/** The list of the running check; undefined if no check runs: soft failures are thrown then. */
 export const failuresOfThisCheck = () => storage.getStore();
 
-/** The assertion, with failures that are kept. What is no failure of an assertion is thrown. */
+/** The assertion, with its failures collected. Errors that are no assertion failures are thrown. */
 export function softened(assertion) {
-  return function softly(...given) {
+  return function softly(...values) {
     try {
-      return assertion(...given);
+      return assertion(...values);
     } catch (error) {
       const failures = storage.getStore();
       if (!failures || !(error instanceof AssertionError)) throw error;
-      // Node quotes the line that called the assertion, which is ours.
+      // Node quotes the line that called the assertion, which is in this file.
       if (error.generatedMessage && error.operator === "==") error.message = "expected a true value";
       failures.push(error);
     }

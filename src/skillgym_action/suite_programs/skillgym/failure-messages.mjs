@@ -1,4 +1,4 @@
-// How an assertion of ours fails: the author's message, what was expected, what was observed, and a question.
+// Failures of assertions about a session: message, expectation, what was observed, and a question to the agent.
 
 import { AssertionError } from "node:assert";
 
@@ -6,12 +6,12 @@ import { shown } from "./matching.mjs";
 
 const questions = new WeakMap();
 
-/** What the agent is to be asked about the failure, or undefined. */
+/** The question that the agent can be asked about the failure, or undefined. */
 export const questionOf = (error) => questions.get(error);
 
 /**
- * Throws an AssertionError. `options` are the assertion's `message` and `explain`; a function as `explain.question`
- * is given the context `{report, expected?, actual?, observed}`.
+ * Throws an AssertionError. `options` are the assertion's `message` and `explain`; a function in `explain.question`
+ * is called with the context `{report, expected?, actual?, observed}`.
  */
 export function fail(expectation, observed, options, context) {
   const { message, explain } = options ?? {};

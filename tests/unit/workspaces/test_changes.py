@@ -8,8 +8,8 @@ import time
 import pytest
 
 from scratch import repository, world_in, written
+from skillgym_action.limits import MAX_DIFF_FILE_BYTES
 from skillgym_action.model.suite import WorkspaceSpec
-from skillgym_action.workspaces import diff as diffs
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def workspaces(tmp_path):
 
 def started(workspaces, tmp_path, files):
     template = written(tmp_path / "t", files)
-    workspace = workspaces.fresh(WorkspaceSpec(source="template", template=template))
-    workspace.remember()
+    workspace = workspaces.create(WorkspaceSpec(source="template", template=template))
+    workspace.record_state()
     return workspace
 
 
@@ -42,7 +42,7 @@ def test_nothing_changed_is_an_empty_diff(workspaces, tmp_path):
 
 
 def test_a_place_that_is_not_ours_has_no_diff(workspaces, tmp_path):
-    assert workspaces.fresh(WorkspaceSpec(mode="none", cwd=tmp_path)).diff() is None
+    assert workspaces.create(WorkspaceSpec(mode="none", cwd=tmp_path)).diff() is None
 
 
 def test_modes_and_links(workspaces, tmp_path):
@@ -58,14 +58,14 @@ def test_modes_and_links(workspaces, tmp_path):
 def test_what_is_no_text_is_named(workspaces, tmp_path):
     workspace = started(workspaces, tmp_path, {"a": "1"})
     (workspace.path / "a").write_bytes(b"\0")
-    (workspace.path / "big").write_bytes(b"x" * (diffs.LARGEST_FILE + 1))
+    (workspace.path / "big").write_bytes(b"x" * (MAX_DIFF_FILE_BYTES + 1))
     diff = workspace.diff()
     assert "Binary files a/a and b/a differ\n" in diff
     assert "Binary files /dev/null and b/big differ\n" in diff
 
 
 def test_what_a_bootstrap_wrote_is_not_kept(workspaces, tmp_path):
-    workspace = workspaces.fresh(WorkspaceSpec(source="template", template=written(tmp_path / "t", {"a": "1\n"})))
+    workspace = workspaces.create(WorkspaceSpec(source="template", template=written(tmp_path / "t", {"a": "1\n"})))
     with workspace.bootstrapping():
         written(workspace.path, {"a": "2\n"})
     written(workspace.path, {"a": "3\n"})
@@ -74,7 +74,7 @@ def test_what_a_bootstrap_wrote_is_not_kept(workspaces, tmp_path):
 
 def test_a_diff_has_an_end(workspaces, tmp_path):
     workspace = started(workspaces, tmp_path, {"a": "1"})
-    size = diffs.LARGEST_FILE - 1
+    size = MAX_DIFF_FILE_BYTES - 1
     for number in range(12):
         (workspace.path / f"f{number:02}").write_text("x" * size + "\n")
     assert workspace.diff().endswith("(and more: 4 of 12 changed files are left out)\n")

@@ -1,11 +1,11 @@
-// Failure classes, kept beside the errors they belong to: an error may be frozen, or be looked at by the suite.
+// Failure classes of errors. They are kept in a map, since an error may be frozen, and the suite may inspect it.
 
 import { shown } from "./matching.mjs";
 import { failuresOfThisCheck } from "./soft.mjs";
 
 const classes = new WeakMap();
 
-/** `{id, label}`; the label defaults to the id. Throws a TypeError for anything that is no failure class. */
+/** `{id, label}`; the label defaults to the id. Throws a TypeError for a value that is not a failure class. */
 export function failureClass(value) {
   const id = typeof value === "string" ? value : value?.id;
   if (typeof id !== "string" || !id.trim()) {
@@ -14,16 +14,16 @@ export function failureClass(value) {
   return { id, label: String(value.label || id) };
 }
 
-/** What the error was classified as, or undefined. */
+/** The failure class of the error, or undefined. */
 export const classOf = (error) => classes.get(error);
 
-/** Runs the callback and gives the class to whatever fails in it. The outermost call counts. */
+/** Runs the callback and attaches the class to failures in it. If calls are nested, the outermost class counts. */
 export function classify(value, callback) {
-  const given = failureClass(value);
+  const classified = failureClass(value);
   const collected = failuresOfThisCheck() ?? [];
   const before = collected.length;
   const mark = (...errors) => {
-    for (const error of [...errors, ...collected.slice(before)]) if (Object(error) === error) classes.set(error, given);
+    for (const error of [...errors, ...collected.slice(before)]) if (Object(error) === error) classes.set(error, classified);
   };
   try {
     const result = callback();

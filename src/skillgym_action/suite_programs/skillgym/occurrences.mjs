@@ -1,11 +1,11 @@
-// Assertions about a list of things that happened one after the other: commands, file reads, tool calls.
+// Assertions about a sequence of occurrences: commands, file reads, tool calls.
 
-import { fail } from "./failing.mjs";
+import { fail } from "./failure-messages.mjs";
 import { counted, listed, shown } from "./matching.mjs";
 
 /**
- * The assertions about one kind of thing. `kind` is `{one, many, of(report), shown(item), rule(matcher)}`; a rule is
- * `{text, accepts(item), reading?(item)}`, `reading` being how it understands an item.
+ * The assertions about one kind of occurrence. `kind` is `{one, many, of(report), shown(item), rule(matcher)}`; a rule
+ * is `{text, accepts(item), reading?(item)}`. `reading` returns how the matcher parsed an item, for messages.
  */
 export function assertionsAbout(kind) {
   const { one, many } = kind;
@@ -13,15 +13,15 @@ export function assertionsAbout(kind) {
     const items = kind.of(report);
     const reading = rules.find((rule) => rule.reading)?.reading;
     const lines = () => items.map((item) => kind.shown(item) + (reading ? ` = ${reading(item)}` : ""));
-    const complain = (text, context) =>
+    const failExpecting = (text, context) =>
       fail(`expected ${text}`, listed(many, lines()), options, { report, ...context, observed: items });
-    return { items, fail: complain };
+    return { items, fail: failExpecting };
   };
-  const counting = (words, holds) => (report, matcher, expected, options) => {
+  const counting = (words, compare) => (report, matcher, expected, options) => {
     const rule = kind.rule(matcher);
     const { items, fail } = check(report, options, [rule]);
     const actual = items.filter(rule.accepts).length;
-    if (holds(actual, expected)) return;
+    if (compare(actual, expected)) return;
     fail(`${words} ${counted(expected, kind)} matching ${rule.text}, found ${actual}`, { expected, actual });
   };
   const placed = (word, at) => (report, matcher, options) => {
@@ -86,7 +86,7 @@ export function assertionsAbout(kind) {
   };
 }
 
-/** Which of the listed items: `2, 5`. */
+/** The numbers of the wanted ones among the listed items: `2, 5`. */
 function numbers(items, wanted) {
   return items.flatMap((item, index) => (wanted(item) ? [index + 1] : [])).join(", ");
 }
