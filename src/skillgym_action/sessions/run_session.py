@@ -29,7 +29,7 @@ from skillgym_action.sessions.secret_scan import CHANGES_FOLDER, SecretScan
 from skillgym_action.sessions.session_limits import SessionLimits
 from skillgym_action.text.escaping import terminal_line
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
-from skillgym_action.workspaces.archive import save_changes, save_workspace
+from skillgym_action.workspaces.archive import SavedChanges, save_changes, save_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.workspaces.changes import Changes
-    from skillgym_action.workspaces.workspace import SavedChanges, Workspace
+    from skillgym_action.workspaces.workspace import Workspace
 
 NEVER_RAN = frozenset({Ending.NOT_STARTED, Ending.REFUSED})
 SUPERVISOR_LOST = "the supervisor of the session's programs was killed, so it is unknown how they ended"
