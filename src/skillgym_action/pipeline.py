@@ -130,8 +130,8 @@ def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ..
     for paths in [(path, *excluding) for path in selecting] or [excluding]:
         with suppress(UsageError):  # the checkout has no such path: the suite was removed there
             one_by_one = discover(services.repository, services.cwd, replace(wanted, paths=paths, without=without))
-            found |= {one.path: one for one in one_by_one}
-    inside = (one for one in found.values() if not one.path.startswith("/"))
+            found |= {suite.path: suite for suite in one_by_one}
+    inside = (suite for suite in found.values() if not suite.path.startswith("/"))
     suites = load_digests(inside, services.hosts, options.load, services.repository.checkout)
     return tuple(replace(suite, digest=suite_digest(suite, services.repository)) for suite in suites)
 
@@ -182,7 +182,7 @@ def _compared_with_checkout(services: Services, runs: StoredReports, options: Op
         return replace(report, warnings=(*report.warnings, problem))
     found = discover(services.repository, services.cwd, options.discover)
     tracked = services.repository.committed_files()
-    suites = load_digests((one for one in found if one.path in tracked), services.hosts, options.load)
+    suites = load_digests((suite for suite in found if suite.path in tracked), services.hosts, options.load)
     base = {suite.path: suite_digest(suite, services.repository) for suite in suites}
     report = merged([(file, marked(run, base)) for file, run in runs], name)
     return completed(report, base if wanted.all_expected else ())
@@ -193,7 +193,8 @@ def _journal(services: Services, plan: Plan, options: Options, began: datetime, 
     settings = _journal_settings(options)
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings)
     journal = Journal(
-        began=began, digests={one.index: digest(one, services.suite_source.root) for one in plan.executions}
+        began=began,
+        digests={execution.index: digest(execution, services.suite_source.root) for execution in plan.executions},
     )
     if options.execute.resume:
         if services.cancelled:

@@ -268,8 +268,8 @@ def _with_program(services: Services, runner: Runner) -> Runner:
     on_path = listing.executable and not agent.version and services.installs.find_program(listing.executable)
     if agent.command or on_path or not listing.package:
         return runner
-    there = services.installs.installed_program(agent.type, agent.version)
-    return replace(runner, agent=replace(agent, command=(str(there),))) if there else runner
+    installed = services.installs.installed_program(agent.type, agent.version)
+    return replace(runner, agent=replace(agent, command=(str(installed),))) if installed else runner
 
 
 def _runner(services: Services, runner: Runner, *, configured: bool) -> DoctorCheck:

@@ -47,16 +47,16 @@ def json_text(plan: Plan) -> str:
     """A JSON list with an object for each execution."""
     rows = [
         {
-            "suite": one.suite.path,
-            "format": one.suite.format,
-            "case": one.case.id,
-            "runner": one.runner.id,
-            "tags": list(one.case.tags),
-            "timeout": one.timeout,
-            "budget": one.budget,
-            "model": one.model,
+            "suite": execution.suite.path,
+            "format": execution.suite.format,
+            "case": execution.case.id,
+            "runner": execution.runner.id,
+            "tags": list(execution.case.tags),
+            "timeout": execution.timeout,
+            "budget": execution.budget,
+            "model": execution.model,
         }
-        for one in plan.executions
+        for execution in plan.executions
     ]
     # GitHub's runner obeys "##[" anywhere in a line. In JSON it can only stand in a string, where it can be escaped.
     return json.dumps(rows, indent=2).replace("##[", "##\\u005b")
@@ -71,8 +71,14 @@ def table(plan: Plan) -> str:
     rows = Table(box=None, pad_edge=False)
     for name in ("suite", "case", "runner", "model", "tags"):
         rows.add_column(name, overflow="fold")
-    for one in plan.executions:
-        cells = (one.suite.path, one.case.id, one.runner.id, one.model or "", ", ".join(one.case.tags))
+    for execution in plan.executions:
+        cells = (
+            execution.suite.path,
+            execution.case.id,
+            execution.runner.id,
+            execution.model or "",
+            ", ".join(execution.case.tags),
+        )
         rows.add_row(*(Text(terminal_line(cell)) for cell in cells))
     console = Console(no_color=True, highlight=False)
     with console.capture() as captured:

@@ -127,7 +127,9 @@ def closest_match(word: str, known: Iterable[str], likeness: float = 0.6) -> str
     if len(word) > MAX_CORRECTED_WORD_CHARACTERS:
         return None
     candidates = sorted(
-        one for one in islice(known, MAX_CORRECTION_CANDIDATES) if len(one) <= MAX_CORRECTED_WORD_CHARACTERS
+        candidate
+        for candidate in islice(known, MAX_CORRECTION_CANDIDATES)
+        if len(candidate) <= MAX_CORRECTED_WORD_CHARACTERS
     )
     return next(iter(get_close_matches(word, candidates, n=1, cutoff=likeness)), None)
 

@@ -56,7 +56,9 @@ class ResourceLimits:
 
     def tightest(self, other: ResourceLimits | None) -> ResourceLimits:
         """The smaller value of each limit."""
-        both = {name: [one for one in (limit, getattr(other, name, None)) if one is not None] for name, limit in self}
+        both = {
+            name: [value for value in (limit, getattr(other, name, None)) if value is not None] for name, limit in self
+        }
         return ResourceLimits(**{name: min(values) for name, values in both.items() if values})
 
     def with_defaults(self, other: ResourceLimits | None) -> ResourceLimits:

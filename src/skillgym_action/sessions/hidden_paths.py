@@ -34,12 +34,12 @@ def hide_suites(services: Services, executions: tuple[Execution, ...]) -> Iterat
         path, owner = next(iter(needed.items()))
         services.observer.progress(f"agents can read the checkout, but not the suites: {owner} needs {path}")
     closed = {path for path in suites if not any(map(path.is_relative_to, roots))}
-    for one in roots:
-        if any(path.is_relative_to(one) for path in needed):
-            inside = (path for path in suites if path.is_relative_to(one))
-            closed.update(_folders_or_files(one, inside, frozenset(needed)))
+    for folder in roots:
+        if any(path.is_relative_to(folder) for path in needed):
+            inside = (path for path in suites if path.is_relative_to(folder))
+            closed.update(_folders_or_files(folder, inside, frozenset(needed)))
         else:
-            closed.add(one)
+            closed.add(folder)
     with closed_but_to(user.readers, closed, root):
         yield
 

@@ -31,10 +31,10 @@ def next_session(
         return (repetition + 1, 1) if repetition < options.repeat else None
     if last.judgement.status is Status.SKIPPED:
         return None
-    same = [one for one in sessions if one.attempt.repetition == repetition]
+    same = [session for session in sessions if session.attempt.repetition == repetition]
     if last.trouble is None:
         retries = 0 if last.judgement.status is Status.ERRORED else max(options.retry, execution.case.retries)
-        tries = sum(one.trouble is None for one in same)
+        tries = sum(session.trouble is None for session in same)
     else:  # replaying the same recording again gives the same trouble
         retries = 0 if execution.runner.agent.type == "replay" else TROUBLES[last.trouble.kind].retries
         tries = count_troubled(sessions)
@@ -43,22 +43,26 @@ def next_session(
 
 def count_troubled(sessions: Sequence[SessionResult]) -> int:
     """The number of sessions of the last repetition that had trouble."""
-    return sum(one.trouble is not None for one in sessions if one.attempt.repetition == sessions[-1].attempt.repetition)
+    return sum(
+        session.trouble is not None
+        for session in sessions
+        if session.attempt.repetition == sessions[-1].attempt.repetition
+    )
 
 
 def combined_result(sessions: Sequence[SessionResult], judgement: Judgement) -> Result:
     """The result of an execution: averages over the sessions that succeeded, the cost of all sessions."""
     if len(sessions) == 1 and sessions[0].judgement is judgement:
         return sessions[0].result
-    counted = [one.result for one in sessions if one.judgement.status in GREEN] or [sessions[-1].result]
+    counted = [session.result for session in sessions if session.judgement.status in GREEN] or [sessions[-1].result]
     return replace(
         sessions[-1].result,
         judgement=judgement,
-        duration_ms=_mean([one.duration_ms for one in counted]) or 0,
-        usage=_mean_usage([one.usage for one in counted]),
-        cost=_sum([one.result.cost for one in sessions]),
-        attempts=tuple(one.attempt for one in sessions),
-        findings=unique_findings(finding for one in sessions for finding in one.result.findings),
+        duration_ms=_mean([result.duration_ms for result in counted]) or 0,
+        usage=_mean_usage([result.usage for result in counted]),
+        cost=_sum([session.result.cost for session in sessions]),
+        attempts=tuple(session.attempt for session in sessions),
+        findings=unique_findings(finding for session in sessions for finding in session.result.findings),
     )
 
 

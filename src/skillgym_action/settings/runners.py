@@ -72,7 +72,7 @@ def usable(runner: Runner, suite: str, environment: Mapping[str, str]) -> Runner
     listing = AGENTS.get(runner.agent.type)
     if listing is None:
         message = f"runner {runner.id}: the agent {runner.agent.type} is not supported yet"
-        known = ", ".join(name for name, one in AGENTS.items() if one.executable)
+        known = ", ".join(name for name, info in AGENTS.items() if info.executable)
         problem = Problem(message=message, location=Location(path=suite), remedy=f"known: {known}")
         return replace(runner, problem=problem)
     return replace(runner, agent=replace(runner.agent, env={**_keys(listing, environment), **runner.agent.env}))

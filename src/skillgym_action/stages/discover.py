@@ -48,7 +48,9 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tup
             ) from error
     if options.without:
         found = {path: suite for path, suite in found.items() if not suite.file.is_relative_to(options.without)}
-    left_out = {path for path in found if any(path == one or matches_path_or_folder(path, one) for one in excluded)}
+    left_out = {
+        path for path in found if any(path == pattern or matches_path_or_folder(path, pattern) for pattern in excluded)
+    }
     return tuple(found[path] for path in sorted(found.keys() - left_out))
 
 

@@ -55,7 +55,7 @@ def execute(services: Services, plan: Plan, options: ExecuteOptions, journal: Jo
         except BaseException:  # an error of the tool itself: it is raised once the running sessions have ended
             services.cancelled.set()
             raise
-    for execution in {(one.suite.path, one.runner.id): one for one in plan.executions}.values():
+    for execution in {(execution.suite.path, execution.runner.id): execution for execution in plan.executions}.values():
         run_hooks_after_all(services, execution)
     if services.snapshots:
         services.snapshots.save()
@@ -70,19 +70,23 @@ def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple
     """
     group_of_case = {suite.path: dependency_groups(suite.cases) for suite in plan.suites}
     groups: dict[tuple[str, ...], list[Execution]] = {}
-    for one in plan.executions:
-        group: tuple[str, ...] = (one.suite.path, group_of_case[one.suite.path][one.case.id], one.runner.id)
-        groups.setdefault(group, []).append(one)
+    for execution in plan.executions:
+        group: tuple[str, ...] = (
+            execution.suite.path,
+            group_of_case[execution.suite.path][execution.case.id],
+            execution.runner.id,
+        )
+        groups.setdefault(group, []).append(execution)
     lanes: dict[tuple[str, ...], list[Execution]] = {}
     for group, executions in groups.items():
-        names = (shared_workspace_name(one, one_user=one_user) for one in executions)
+        names = (shared_workspace_name(execution, one_user=one_user) for execution in executions)
         keys: list[tuple[str, ...]] = [("workspace", name) for name in sorted({n for n in names if n is not None})]
         if options.schedule == "isolated-by-runner":
             keys.append(("runner", executions[0].runner.id))
         lane, *others = list({id(lanes[key]): lanes[key] for key in keys if key in lanes}.values()) or [[]]
         for other in others:
             lane += other
-            lanes = {key: lane if one is other else one for key, one in lanes.items()}
+            lanes = {key: lane if existing is other else existing for key, existing in lanes.items()}
         lane += dependency_order(executions)
         lanes |= dict.fromkeys(keys or [group], lane)
     return [tuple(lane) for lane in {id(lane): lane for lane in lanes.values()}.values()]
@@ -104,7 +108,9 @@ class _Executor:
         self._lock = threading.Lock()
         self._stopped: dict[tuple[str, str], Trouble] = {}
         self._budget = Budget("the run's", options.max_cost)
-        self._suite_budgets = {_budget_key(one): Budget("the suite's", one.suite.budget) for one in plan.executions}
+        self._suite_budgets = {
+            _budget_key(execution): Budget("the suite's", execution.suite.budget) for execution in plan.executions
+        }
         for spent in journal.spent:
             for budget in (self._budget, self._suite_budgets.get((spent.suite, spent.runner))):
                 if budget:
@@ -175,9 +181,9 @@ class _Executor:
                 self.services.observer.started(execution)
             sessions.append(self._run_session(execution, position))
         if self.options.record:
-            for last in {one.attempt.repetition: one.attempt for one in sessions}.values():
-                target = self.options.record / execution.directory / f"repeat-{last.repetition}"
-                self.services.directory.record(last.directory, target)
+            for attempt in {session.attempt.repetition: session.attempt for session in sessions}.values():
+                target = self.options.record / execution.directory / f"repeat-{attempt.repetition}"
+                self.services.directory.record(attempt.directory, target)
         result = combined_result(sessions, judgement or sessions[-1].judgement)
         return check_snapshot(self.services, execution, result, self.options.snapshots)
 

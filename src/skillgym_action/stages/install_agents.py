@@ -35,7 +35,9 @@ def install_agents(services: Services, plan: Plan, options: InstallAgentsOptions
         except InstallError as error:
             return Trouble(kind="agent-missing", message=str(error))
 
-    executions = (replace(one, runner=_with_program(services, one.runner, find)) for one in plan.executions)
+    executions = (
+        replace(execution, runner=_with_program(services, execution.runner, find)) for execution in plan.executions
+    )
     return replace(plan, executions=tuple(executions))
 
 

@@ -101,11 +101,11 @@ def load(
     """
     environment, compat = options.environment, options.agentv_compat
 
-    def loaded(one: FoundSuite) -> Suite | None:
+    def loaded(found_suite: FoundSuite) -> Suite | None:
         if hosts.cancelled:
             return None
-        source = SuiteFileAccess(one.path, one.file, hosts, environment, compat, checkout)
-        suite = _suite(one, source)
+        source = SuiteFileAccess(found_suite.path, found_suite.file, hosts, environment, compat, checkout)
+        suite = _suite(found_suite, source)
         return None if hosts.cancelled else suite
 
     suites = [_with_directories(suite, options, directory) for suite in _load_each(loaded, tuple(found)) if suite]
@@ -118,10 +118,11 @@ def load_digests(
 ) -> tuple[Suite, ...]:
     """Suites for computing digests. Suite programs are not run, so their suites have no cases."""
     found = tuple(found)
-    read = (one for one in found if one.format not in PROGRAM_FORMATS)
+    read = (file for file in found if file.format not in PROGRAM_FORMATS)
     loaded = {suite.path: suite for suite in load(read, hosts, options, checkout)}
     sources = (
-        SuiteFileAccess(path=one.path, file=one.file, hosts=hosts, environment={}, checkout=checkout) for one in found
+        SuiteFileAccess(path=file.path, file=file.file, hosts=hosts, environment={}, checkout=checkout)
+        for file in found
     )
     return tuple(
         loaded.get(source.path)
@@ -132,7 +133,7 @@ def load_digests(
 
 def _load_each(loaded: Callable[[FoundSuite], Suite | None], found: tuple[FoundSuite, ...]) -> Iterator[Suite | None]:
     """Load each file; the suites in order. Suite programs run in parallel, since one may hang until its timeout."""
-    if sum(one.format in PROGRAM_FORMATS for one in found) <= 1:
+    if sum(file.format in PROGRAM_FORMATS for file in found) <= 1:
         yield from map(loaded, found)
         return
     from concurrent.futures import ThreadPoolExecutor
@@ -144,7 +145,7 @@ def _load_each(loaded: Callable[[FoundSuite], Suite | None], found: tuple[FoundS
 def _suite(found: FoundSuite, source: SuiteFileAccess) -> Suite:
     try:
         suite = format_named(found.format).suite(source)
-        invalid = tuple(replace(one, problem=_located(one.problem, found)) for one in suite.invalid)
+        invalid = tuple(replace(entry, problem=_located(entry.problem, found)) for entry in suite.invalid)
         return replace(suite, invalid=invalid, digest=source.digest())
     except SuiteError as error:
         invalid = tuple(Invalid(problem=_located(problem, found)) for problem in error.problems)

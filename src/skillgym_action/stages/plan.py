@@ -69,7 +69,8 @@ def _runners(suite: Suite, runners: tuple[Runner, ...], options: PlanOptions) ->
     if options.only is not None:
         return tuple(runner for runner in runners if not ids or runner.id in ids)
     return (
-        tuple(one for one in suite.runners if not options.runners or _matches_any(one.id, options.runners)) or runners
+        tuple(runner for runner in suite.runners if not options.runners or _matches_any(runner.id, options.runners))
+        or runners
     )
 
 
@@ -89,7 +90,7 @@ def _selected(case_id: str, tags: tuple[str, ...], options: PlanOptions) -> bool
 
 def _matches_any(name: str, patterns: tuple[str, ...]) -> bool:
     """Whether one of the patterns matches the name. A name with ``[`` in it matches itself, too."""
-    return any(name == one or matches(name, one) for one in patterns)
+    return any(name == pattern or matches(name, pattern) for pattern in patterns)
 
 
 def _execution(index: int, suite: Suite, case: Case, runner: Runner, options: PlanOptions) -> Execution:

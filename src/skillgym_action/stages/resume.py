@@ -40,7 +40,7 @@ def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead) -
     sessions = {}
     for execution in plan.executions:
         stored = _finished(by_digest.get(journal.digests[execution.index], ()))
-        sessions[execution.index] = tuple(_session_result(execution, one) for one in stored)
+        sessions[execution.index] = tuple(_session_result(execution, session) for session in stored)
     services.observer.progress(f"resumed: {counted(sum(map(len, sessions.values())), 'session')} finished before")
     warnings = (
         *found.warnings,
@@ -62,12 +62,12 @@ def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead) -
 def _finished(sessions: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
     """The sessions of an execution that need not run again: finished ones, up to the first gap."""
     expected = 1, 1
-    for one in sessions:
-        if not one.is_finished or one.place != expected:
+    for session in sessions:
+        if not session.is_finished or session.position != expected:
             return
-        yield one
-        repetition, number = one.place
-        expected = (repetition + 1, 1) if one.result.status in GREEN else (repetition, number + 1)
+        yield session
+        repetition, number = session.position
+        expected = (repetition + 1, 1) if session.result.status in GREEN else (repetition, number + 1)
 
 
 def _session_result(execution: Execution, stored: SessionEntry) -> SessionResult:
@@ -89,12 +89,12 @@ def _session_result(execution: Execution, stored: SessionEntry) -> SessionResult
     )
 
 
-def _spent(one: SessionEntry) -> SessionCosts:
+def _spent(session: SessionEntry) -> SessionCosts:
     """What a session cost. A cancelled one counts as far as its cost is known; most have no line in the journal."""
-    costs = one.agent_usd, one.judge_usd
-    if one.result.status is Status.SKIPPED:
-        costs = one.agent_usd or 0.0, one.judge_usd or 0.0
-    return SessionCosts(suite=one.suite, runner=one.result.runner_id or "", costs=costs)
+    costs = session.agent_usd, session.judge_usd
+    if session.result.status is Status.SKIPPED:
+        costs = session.agent_usd or 0.0, session.judge_usd or 0.0
+    return SessionCosts(suite=session.suite, runner=session.result.runner_id or "", costs=costs)
 
 
 # --- warnings ---------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def _setting(value: float | None) -> str:
 
 def _unused(found: JournalContents, plan: Plan, digests: set[str]) -> Iterator[Problem]:
     """Sessions of executions that have changed, or are not selected now."""
-    today = {(one.suite.path, one.case.id, one.runner.id) for one in plan.executions}
+    today = {(execution.suite.path, execution.case.id, execution.runner.id) for execution in plan.executions}
     gone = [key for key, sessions in found.sessions.items() if sessions[-1].digest not in digests]
     if changed := [key for key in gone if key in today]:
         yield Problem(message=f"run again, since suite, prompt, agent or model changed: {_listed(changed)}")
@@ -137,9 +137,9 @@ def _unused(found: JournalContents, plan: Plan, digests: set[str]) -> Iterator[P
 
 def _lost_workspaces(plan: Plan, sessions: Mapping[int, tuple[SessionResult, ...]]) -> Iterator[Problem]:
     """Suites with a shared workspace and some finished sessions: the workspace was removed with the earlier run."""
-    shared = [one for one in plan.executions if workspace_spec(one).mode == "shared"]
-    done = {one.suite.path for one in shared if sessions[one.index]}
-    for path in sorted(done & {one.suite.path for one in shared if not sessions[one.index]}):
+    shared = [execution for execution in plan.executions if workspace_spec(execution).mode == "shared"]
+    done = {execution.suite.path for execution in shared if sessions[execution.index]}
+    for path in sorted(done & {execution.suite.path for execution in shared if not sessions[execution.index]}):
         yield Problem(message=f"{path}: the shared workspace of the finished sessions no longer exists")
 
 
@@ -148,21 +148,22 @@ def _judged_again(
 ) -> Iterator[Problem]:
     """Sessions whose commands, graders or checks run more than once, since the run was interrupted meanwhile."""
     notes = []
-    executions = {digests[one.index]: one for one in plan.executions}
+    executions = {digests[execution.index]: execution for execution in plan.executions}
     for (digest, (repetition, number)), begun in found.judging.items():
-        if (one := executions.get(digest)) is None:
+        if (execution := executions.get(digest)) is None:
             continue
         done = any(
             (stored.attempt.repetition, stored.attempt.session) == (repetition, number)
-            for stored in sessions[one.index]
+            for stored in sessions[execution.index]
         )
         if not (interrupted := begun - done):
             continue
         which = f"repetition {repetition}" + (f", session {number}" if number > 1 else "")
         times = f" ({interrupted} times)" if interrupted > 1 else ""
         notes.append(
-            f"{one.suite.path} {one.case.id} [{one.runner.id}] {which}: its commands, graders or checks had begun when "
-            f"the run was interrupted{times}, and {'were run again' if done else 'run again with the session'}"
+            f"{execution.suite.path} {execution.case.id} [{execution.runner.id}] {which}: its commands, graders or "
+            f"checks had begun when the run was interrupted{times}, "
+            f"and {'were run again' if done else 'run again with the session'}"
         )
     if len(notes) > MAX_JUDGED_AGAIN_WARNINGS:
         notes[MAX_JUDGED_AGAIN_WARNINGS:] = [f"{len(notes) - MAX_JUDGED_AGAIN_WARNINGS:,} more sessions"]

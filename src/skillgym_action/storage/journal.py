@@ -87,12 +87,12 @@ def digest(execution: Execution, root: Path) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def event_line(event: Literal["started", "judging"], digest: str, place: tuple[int, int]) -> str:
+def event_line(event: Literal["started", "judging"], digest: str, position: tuple[int, int]) -> str:
     """The line of a session that begins, or whose commands, graders or checks are about to run.
 
-    ``place``: its repetition, and its number in it.
+    ``position``: the repetition, and the number of the session in it.
     """
-    repetition, session = place
+    repetition, session = position
     return f'{{"event":"{event}","digest":"{digest}","repetition":{repetition},"session":{session}}}'
 
 

@@ -67,7 +67,7 @@ class SessionEntry(MappedModel):
     result: ResultEntry
 
     @property
-    def place(self) -> tuple[int, int]:
+    def position(self) -> tuple[int, int]:
         """Repetition and session, both counted from 1."""
         return self.result.attempts[0].repetition, self.result.attempts[0].session
 
@@ -87,7 +87,7 @@ class SessionEntry(MappedModel):
         result = self.result
         if len(result.attempts) != 1:
             return "result.attempts: must be one"
-        if min(self.place) < 1:
+        if min(self.position) < 1:
             return "result.attempts[0]: repetitions and sessions count from 1"
         if result.status is not result.attempts[0].status or result.passed != (result.status in GREEN):
             return "result.status: must be that of its attempt, and agree with passed"
@@ -114,17 +114,17 @@ class JournalContents:
     @property
     def interrupted(self) -> int:
         """How many sessions began and have no line, since the tool was killed meanwhile."""
-        return (self.started - Counter((one.digest, one.place) for one in self.all)).total()
+        return (self.started - Counter((session.digest, session.position) for session in self.all)).total()
 
-    def take(self, one: SessionEntry) -> None:
+    def take(self, session: SessionEntry) -> None:
         """Add a session. It replaces later ones of its execution, and all if the execution has changed."""
-        self.all.append(one)
-        before = self.sessions.setdefault(one.key, [])
-        if before and before[-1].digest != one.digest:
+        self.all.append(session)
+        before = self.sessions.setdefault(session.key, [])
+        if before and before[-1].digest != session.digest:
             before.clear()
-        while before and before[-1].place >= one.place:
+        while before and before[-1].position >= session.position:
             before.pop()
-        before.append(one)
+        before.append(session)
 
     def warn(self, number: int, message: str) -> None:
         """Add a warning about a line; after the first few they are only counted."""
@@ -147,10 +147,10 @@ def read(lines: Iterable[bytes]) -> JournalContents:
             found.began = _head(line[:-1])
         elif line.startswith(EVENT):
             _count(found, number, line[:-1])
-        elif isinstance(one := _session(line[:-1]), str):
-            found.warn(number, f"{one}; {RUN_AGAIN}")
+        elif isinstance(entry := _session(line[:-1]), str):
+            found.warn(number, f"{entry}; {RUN_AGAIN}")
         else:
-            found.take(one)
+            found.take(entry)
     if found.unshown:
         found.warnings.append(Problem(message=f"{JOURNAL}: {found.unshown:,} more lines like that"))
     return found
@@ -158,21 +158,21 @@ def read(lines: Iterable[bytes]) -> JournalContents:
 
 def _count(found: JournalContents, number: int, line: bytes) -> None:
     try:
-        one = EventEntry.model_validate_json(line, strict=True)
+        entry = EventEntry.model_validate_json(line, strict=True)
     except ValidationError as error:
         found.warn(number, f"{_mistake(error)}; the line is ignored")
         return
-    counted = found.started if one.event == "started" else found.judging
-    counted[one.digest, (one.repetition, one.session)] += 1
+    counted = found.started if entry.event == "started" else found.judging
+    counted[entry.digest, (entry.repetition, entry.session)] += 1
 
 
 def _session(line: bytes) -> SessionEntry | str:
     """Return the session of a line, or what is wrong with the line."""
     try:
-        one = SessionEntry.model_validate_json(line, strict=True)
+        entry = SessionEntry.model_validate_json(line, strict=True)
     except ValidationError as error:
         return _mistake(error)
-    return one.contradiction() or one
+    return entry.contradiction() or entry
 
 
 def _head(line: bytes) -> JournalHeadEntry:

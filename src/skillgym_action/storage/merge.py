@@ -62,15 +62,15 @@ def merged(parts: StoredReports, name: str) -> RunReport:
 def _suites_from(reports: list[RunReport]) -> SuitesFrom | None:
     """Return the folder that the suites of all runs are from; None if the runs differ in it."""
     all_origins = [report.suites_from for report in reports]
-    if _agreed(one and (one.folder, one.commit) for one in all_origins) is None:
+    if _agreed(origin and (origin.folder, origin.commit) for origin in all_origins) is None:
         return None
-    known = [one for one in all_origins if one]
+    known = [origin for origin in all_origins if origin]
     return replace(
         known[0],
-        added=_united(one.added for one in known),
-        changed=_united(one.changed for one in known),
-        removed=_united(one.removed for one in known),
-        configuration_differs=any(one.configuration_differs for one in known),
+        added=_united(origin.added for origin in known),
+        changed=_united(origin.changed for origin in known),
+        removed=_united(origin.removed for origin in known),
+        configuration_differs=any(origin.configuration_differs for origin in known),
     )
 
 

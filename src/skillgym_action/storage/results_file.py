@@ -136,8 +136,10 @@ def restored(results: Results, file: Path) -> RunReport:
         runner.id: read(RunnerHead, runner, path_key=path_key(runner.id)) for runner in results.runners
     }
     rows = [(suites[suite.path], row) for suite in results.suites for row in suite.results]
-    numbered = [(place if row.index is None else row.index, suite, row) for place, (suite, row) in enumerate(rows)]
-    numbered.sort(key=lambda one: one[0])
+    numbered = [
+        (position if row.index is None else row.index, suite, row) for position, (suite, row) in enumerate(rows)
+    ]
+    numbered.sort(key=lambda entry: entry[0])
     report: RunReport = read(
         RunEntry,
         results.run,
@@ -189,15 +191,15 @@ def _contradictions(results: Results) -> Iterator[tuple[KeyPath, str]]:
     for number, suite in enumerate(results.suites):
         yield from _outside(("suites", number, "path"), suite.path)
         seen: dict[tuple[str, str], int] = {}
-        for place, row in enumerate(suite.results):
-            at: KeyPath = ("suites", number, "results", place)
+        for position, row in enumerate(suite.results):
+            at: KeyPath = ("suites", number, "results", position)
             yield from _row_contradictions(at, row)
             if row.runner_id is None:
                 continue
             if row.runner_id not in known:
                 yield (*at, "runnerId"), f"there is no runner {row.runner_id!r} in runners"
-            first = seen.setdefault((row.case_id, row.runner_id), place)
-            if first != place:
+            first = seen.setdefault((row.case_id, row.runner_id), position)
+            if first != position:
                 yield at, f"is the same case on the same runner as results[{first}]"
 
 
@@ -247,9 +249,11 @@ def _wrong_totals(results: Results, report: RunReport) -> Iterator[tuple[KeyPath
 def _differences(at: KeyPath, stored: TotalsEntry, counted: Totals) -> Iterator[tuple[KeyPath, str]]:
     stored_values = dict(_values(stored.model_dump(by_alias=True)))
     for key_path, value in _values(write(TotalsEntry, counted)):
-        one = stored_values[key_path]
-        if one != value and (one is None or value is None or not isclose(one, value, rel_tol=_ROUNDING)):
-            yield (*at, *key_path), f"is {one}, but the results come to {value}"
+        stored_value = stored_values[key_path]
+        if stored_value != value and (
+            stored_value is None or value is None or not isclose(stored_value, value, rel_tol=_ROUNDING)
+        ):
+            yield (*at, *key_path), f"is {stored_value}, but the results come to {value}"
 
 
 def _values(row: Mapping[str, Any]) -> Iterator[tuple[KeyPath, float | None]]:

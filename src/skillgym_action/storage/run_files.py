@@ -71,22 +71,22 @@ def matching(folder: Path, pattern: Sequence[str]) -> list[Parts]:
     seen: set[tuple[Parts, int]] = set()
     waiting: list[tuple[Parts, int]] = [((), 0)]
     while waiting:
-        place = waiting.pop()
-        if place in seen:
+        state = waiting.pop()
+        if state in seen:
             continue
-        seen.add(place)
-        here, done = place
+        seen.add(state)
+        folders, done = state
         if done == len(pattern):
-            found.add(here)
+            found.add(folders)
             continue
         if pattern[done] == ANY_DEPTH:
-            waiting.append((here, done + 1))
-        entries = _entries(folder, here, pattern[done])
+            waiting.append((folders, done + 1))
+        entries = _entries(folder, folders, pattern[done])
         looked_at += len(entries)
         if looked_at > MAX_SEARCHED_ENTRIES:
             raise _refused(errno.E2BIG, f"has more than {MAX_SEARCHED_ENTRIES:,} entries", folder, ())
         more = 0 if pattern[done] == ANY_DEPTH else 1
-        waiting += [((*here, name), done + more) for name in entries]
+        waiting += [((*folders, name), done + more) for name in entries]
     return sorted(found)
 
 
