@@ -75,13 +75,13 @@ def exit_code(program: Callable[[Mapping[str, str]], int]) -> int:
     except KeyboardInterrupt:
         _print_error("cancelled")
         return ExitCode.CANCELLED
-    except SystemExit:  # raised by click and rich when the reader of stdout has gone
+    except SystemExit:  # raised by click and rich when the reader of stdout has closed it
         return _output_error() or ExitCode.BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 -- an internal error: a log with the traceback, and a message that names it
         if isinstance(error, OSError) and (code := _output_error()):
             return code
-        log = _bug_log(environment)
-        _print_error(f"error: this is a bug in skillgym-action; please report it with {log}", environment)
+        log = _error_log(environment)
+        _print_error(f"internal error: please report it with {log}", environment)
         return ExitCode.INTERNAL_ERROR
 
 
@@ -118,7 +118,7 @@ def _open_standard_streams() -> None:
 
 
 def _output_error() -> int:
-    """The exit code if standard output could not be written, else 0; prints why, unless its reader has gone."""
+    """The exit code if standard output could not be written, else 0; prints why, unless the reader has closed it."""
     with suppress(OSError, ValueError):
         sys.stdout.flush()
     error = _StandardOutput.error
@@ -148,7 +148,7 @@ def _print_error(message: str, environment: Mapping[str, str] = NOTHING) -> None
         print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _bug_log(environment: Mapping[str, str]) -> str:
+def _error_log(environment: Mapping[str, str]) -> str:
     """Write the traceback to a file; its path.
 
     It is beside the run directories, which outlive the action's container, or else in the temporary folder.

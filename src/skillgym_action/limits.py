@@ -52,7 +52,7 @@ MAX_BUNDLE_LINK_BYTES = 4095  # of the target of a symbolic link, as in operatin
 MAX_SUPERVISOR_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
 MAX_SUPERVISOR_MESSAGE_DESCRIPTORS = 8  # open files sent with one message
 LEFTOVER_GRACE_SECONDS = 0.3  # from SIGTERM to SIGKILL for processes that an ended program left running
-KILL_SECONDS = 10.0  # after which processes that survive SIGKILL are given up
+KILL_SECONDS = 10.0  # after which the tool stops waiting for processes that survive SIGKILL
 FORK_SECONDS = 0.5  # to wait for a process to fork where a session's user has started as many as it may
 
 # --- processes: programs that are started, watched and ended ----------------------------------------
@@ -64,7 +64,7 @@ TERMINATION_GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL for a program that is
 CANCELLED_GRACE_SECONDS = 1.0  # the same once the run is cancelled
 RESULT_LINGER_SECONDS = 30.0  # for an agent to exit after it has printed its result
 START_SECONDS = 1.0  # in which the supervisor nearly always has started a program
-END_SECONDS = 15.0  # to wait for the end of a process that has been killed or told to exit
+END_SECONDS = 15.0  # to wait for the end of a process that has been killed or asked to exit
 MAX_MEASURED_ENTRIES = 1_000_000  # files and folders counted in one measurement of disk usage
 DISK_RESERVE_BYTES = 512 * 1024**2  # of the temporary file system that sessions have to leave free, or 5 % if less
 INSTALL_SECONDS = 600.0  # for npm to install an agent's CLI; the largest has 400 MB

@@ -1,6 +1,6 @@
 """The pipeline: discover -> load -> plan -> install_agents -> execute -> report -> gate -> publish.
 
-Stored runs take its end: merge -> report -> gate -> publish.
+The command `report` runs the last part for stored runs: merge -> report -> gate -> publish.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import SuitesFrom
-from skillgym_action.reporters.wording import CHECK_OUT
+from skillgym_action.reporters.wording import CHECK_OUT_BASE
 from skillgym_action.repository.suite_digests import suite_digest
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from skillgym_action.storage.merge import StoredReports
 
 
-def loaded(services: Services, options: Options) -> tuple[Suite, ...]:
+def load_suites(services: Services, options: Options) -> tuple[Suite, ...]:
     """Discover and load suites. Raises UsageError if the folder of ``--suites-from`` has none."""
     source = services.suite_source
     wanted = options.discover
@@ -54,9 +54,9 @@ def loaded(services: Services, options: Options) -> tuple[Suite, ...]:
 
 
 def _path_in_source(path: str, services: Services) -> str:
-    """``path`` for a search from the working directory's counterpart in the folder that suites are read from.
+    """A path argument of the command line, for a search in the folder that suites are read from.
 
-    A relative path inside of the checkout means the same there and stays as it is; others become absolute.
+    A path relative to the checkout is valid in that folder, too, and returned unchanged; others become absolute.
     """
     if path.startswith("!"):
         return path
@@ -64,17 +64,16 @@ def _path_in_source(path: str, services: Services) -> str:
     return str(target) if target != normalized(services.suite_source.cwd / path) else path
 
 
-def planned(services: Services, runners: tuple[Runner, ...], options: Options) -> Plan:
+def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) -> Plan:
     """The plan: what would run. Raises UsageError."""
-    suites = loaded(services, options)
+    suites = load_suites(services, options)
     try:
         return plan(suites, runners, options.plan)
     except UsageError:
         if not services.cancelled:
             raise
-        return Plan(
-            suites=suites, runners=runners, executions=(), unrunnable=()
-        )  # the suite with it was not loaded any more
+        # A selector may match nothing only because the cancellation came before all suites were loaded.
+        return Plan(suites=suites, runners=runners, executions=(), unrunnable=())
 
 
 def run(
@@ -85,13 +84,13 @@ def run(
     command: str,
     show: Callable[[RunReport], None],
 ) -> RunReport:
-    """Run the whole pipeline; the report with its decision. ``show`` is called with it before it is published.
+    """Run the whole pipeline and return the report with its decision. ``show`` is called before it is published.
 
-    ``command``: the command that was given, for the run report and the journal.
+    ``command``: the name of the command, for the run report and the journal.
     """
     began = services.clock.now()
     base = _baseline(services, options)
-    plan = planned(services, runners, options)
+    plan = plan_run(services, runners, options)
     cut_off = ("the run was cancelled before all suites were loaded",) if services.cancelled else ()
     services.directory.redactor.learn(secrets_of(plan.runners))
     of_checkout = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
@@ -119,7 +118,7 @@ def run(
 
 
 def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ...]:
-    """The suites in the checkout, where those of another folder are run: only found and hashed, never executed."""
+    """The suites in the checkout, if those of another folder are run: found and hashed, never executed."""
     wanted = options.discover
     without = (
         services.suite_source.root if services.suite_source.root.is_relative_to(services.repository.root) else None
@@ -129,8 +128,8 @@ def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ..
     found: dict[str, FoundSuite] = {}
     for paths in [(path, *excluding) for path in selecting] or [excluding]:
         with suppress(UsageError):  # the checkout has no such path: the suite was removed there
-            one_by_one = discover(services.repository, services.cwd, replace(wanted, paths=paths, without=without))
-            found |= {suite.path: suite for suite in one_by_one}
+            suites_at_path = discover(services.repository, services.cwd, replace(wanted, paths=paths, without=without))
+            found |= {suite.path: suite for suite in suites_at_path}
     inside = (suite for suite in found.values() if not suite.path.startswith("/"))
     suites = load_digests(inside, services.hosts, options.load, services.repository.checkout)
     return tuple(replace(suite, digest=suite_digest(suite, services.repository)) for suite in suites)
@@ -139,7 +138,7 @@ def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ..
 def _suites_from(
     services: Services, suites: Sequence[Suite], of_checkout: Sequence[Suite], options: Options
 ) -> SuitesFrom:
-    """Where ``suites`` are from, and how the checkout's differ from them."""
+    """Where ``suites`` were read from, and how the suites of the checkout differ from them."""
     base = {suite.path: suite.digest for suite in suites if not suite.path.startswith("/")}
     head = {suite.path: suite.digest for suite in of_checkout}
     return SuitesFrom(
@@ -164,7 +163,7 @@ def report(
 
 
 def _compared_with_checkout(services: Services, runs: StoredReports, options: Options) -> RunReport:
-    """The merged runs, with suites that differ from those that git tracks in the checkout marked, if options say so.
+    """The merged runs, in which suites that differ from those of the checkout are marked, if the options say so.
 
     Each run is compared before they are merged: two shards may have different versions of a suite.
     """
@@ -178,7 +177,7 @@ def _compared_with_checkout(services: Services, runs: StoredReports, options: Op
         if wanted.without_checkout == "changed":
             return merged([(file, marked(run, None)) for file, run in runs], name)
         report = merged(runs, name)
-        problem = Problem(message="the suites were compared with nothing", remedy=CHECK_OUT)
+        problem = Problem(message="the suites were compared with nothing", remedy=CHECK_OUT_BASE)
         return replace(report, warnings=(*report.warnings, problem))
     found = discover(services.repository, services.cwd, options.discover)
     tracked = services.repository.committed_files()
@@ -189,7 +188,7 @@ def _compared_with_checkout(services: Services, runs: StoredReports, options: Op
 
 
 def _journal(services: Services, plan: Plan, options: Options, began: datetime, command: str) -> Journal:
-    """A new journal, or with ``--resume`` that of the earlier start of this run."""
+    """A new journal, or with ``--resume`` the journal of the interrupted run."""
     settings = _journal_settings(options)
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings)
     journal = Journal(
@@ -198,7 +197,7 @@ def _journal(services: Services, plan: Plan, options: Options, began: datetime, 
     )
     if options.execute.resume:
         if services.cancelled:
-            raise KeyboardInterrupt  # an incomplete plan does not fit the journal, which stays as it is
+            raise KeyboardInterrupt  # a plan without all suites does not fit the journal, which stays unchanged
         from skillgym_action.stages.resume import resume
 
         return resume(services, plan, journal, now)
@@ -217,7 +216,7 @@ def _journal_settings(options: Options) -> dict[str, float | None]:
 
 
 def _baseline(services: Services, options: Options) -> RunReport | None:
-    """The baseline, read before a session starts. Raises UsageError if it cannot be used."""
+    """The baseline, read before any session starts. Raises UsageError if it cannot be used."""
     if options.report.baseline is None:
         return None
     from skillgym_action.storage.stored_runs import baseline
@@ -235,7 +234,7 @@ def _decided_and_published(
         return replace(report, decision=gate(report, options.gate))
 
     def final_report(report: RunReport) -> RunReport:
-        """The report with a cancellation that came while it was published."""
+        """The report; if the run was cancelled while it was published, with that and a new decision."""
         return decided(replace(report, cancelled=True)) if services.cancelled and not report.cancelled else report
 
     report = decided(report)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Observer(Protocol):
-    """Is notified while a run goes on: the terminal, and on GitHub the comment on the pull request."""
+    """Is notified during a run. Implemented by the terminal, and on GitHub also by the publisher."""
 
     def planned(self, total: int) -> None:
         """Called once before the first execution; ``total``: the number of results to come."""

@@ -1,4 +1,4 @@
-"""Opens the adapters for known settings, and closes them."""
+"""Opens the adapters that a run or a command needs, and closes them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def with_suite_source(settings: Settings, context: LaunchContext) -> Iterator[La
 
 
 def _suite_source(named: str, context: LaunchContext, processes: ProcessLauncher, stack: ExitStack) -> SuiteSource:
-    """The folder called ``named``. Raises UsageError, also where it is the commit that is judged."""
+    """The folder called ``named``. Raises UsageError, also if it has the commit that is judged."""
     head = Repository(context.root, processes, context.checkout)
     event = context.job.event if context.job else None
     if context.job and named == BASE:
@@ -98,26 +98,26 @@ def _base_commit(
         what = f"the event {event.name}" if event else "this job"
         remedy = "use it under pull_request, or name a folder with suites; ./base is a folder called base"
         raise UsageError(f"{SUITES_FROM}: {what} has no base commit", remedy=remedy)
-    deeper = f"give actions/checkout fetch-depth: 0; or {CHECK_OUT}, and name that folder"
+    remedy = f"give actions/checkout fetch-depth: 0; or {CHECK_OUT}, and name that folder"
     if not (context.root / ".git").exists():
-        raise UsageError(f"{SUITES_FROM}: {context.root} is no checkout of git", remedy=deeper)
+        raise UsageError(f"{SUITES_FROM}: {context.root} is not a git checkout", remedy=remedy)
     folder = Path(os.path.realpath(stack.enter_context(TemporaryDirectory(prefix="skillgym-"))))
     folder.chmod(0o711)
     try:
         CommittedTree(context.root, processes, event.base).write(folder / BASE)
     except MissingObjectError as error:
         message = f"{SUITES_FROM}: the base commit {event.base[:12]} is not in the checkout: {error.strerror}"
-        raise UsageError(message, remedy=deeper) from error
+        raise UsageError(message, remedy=remedy) from error
     except OSError as error:
         raise UsageError(
-            f"{SUITES_FROM}: the base commit {event.base[:12]} cannot be read: {error}", remedy=deeper
+            f"{SUITES_FROM}: the base commit {event.base[:12]} cannot be read: {error}", remedy=remedy
         ) from error
     return folder_as_source(folder / BASE, context.cwd, context.root, named=BASE, commit=event.base)
 
 
 @contextmanager
 def _processes(context: LaunchContext) -> Iterator[ProcessLauncher]:
-    """Processes for what has to be known before a run opens its own; SIGINT and SIGTERM raise KeyboardInterrupt."""
+    """A launcher for programs that run before the adapters are opened. SIGINT and SIGTERM raise KeyboardInterrupt."""
     try:
         with (
             _cancellation() as cancelled,
@@ -131,7 +131,7 @@ def _processes(context: LaunchContext) -> Iterator[ProcessLauncher]:
 def configuration(settings: Settings, context: LaunchContext) -> Config:
     """The configuration of ``settings``. Raises ConfigError, UsageError.
 
-    A configuration that is a program is run in a suite host of its own, since adapters of the run depend on settings.
+    A configuration that is a program is run in its own suite host, since the adapters of a run depend on settings.
     """
     return read_configuration(settings, context, partial(_run_configuration, settings, context))
 
@@ -182,7 +182,7 @@ def open_services(
         own = {directory, source.root} - {context.root}
         workspaces.hide(path.relative_to(context.root).as_posix() for path in own if path.is_relative_to(context.root))
         logs = _logs(context, directory, user, stack)
-        hosts = stack.enter_context(SuiteHosts(processes, root=source.root, logs=logs.place, node=context.node))
+        hosts = stack.enter_context(SuiteHosts(processes, root=source.root, logs=logs.open_path, node=context.node))
         hosts.excluded_packages = source.separate_checkout
         hosts.log_ended = logs.redact
         clock, event = Clock(), context.job.event if context.job else None
@@ -217,9 +217,9 @@ def open_services(
 
 @contextmanager
 def services_without_run(context: LaunchContext, observer: Observer, user_name: str | None) -> Iterator[Services]:
-    """Adapters for commands that run nothing but suite programs; what they write is deleted.
+    """Adapters for commands that only run suite programs. Files that they write are deleted.
 
-    Raises KeyboardInterrupt at the end where it was cancelled.
+    Raises KeyboardInterrupt at the end if it was cancelled.
     """
     with (
         TemporaryDirectory(prefix="skillgym-") as folder,
@@ -236,7 +236,7 @@ def _untrusted_configuration(context: LaunchContext) -> UntrustedConfiguration |
 
 
 def _logs(context: LaunchContext, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
-    """The run directory, inaccessible to agents that run as a user of their own."""
+    """The run directory, inaccessible to agents that run as another user."""
     logs = RunDirectory(directory, context.redactor, context.checkout, by_descriptor=user is not None)
     stack.enter_context(logs)
     if user:
@@ -247,8 +247,8 @@ def _logs(context: LaunchContext, directory: Path, user: AgentUser | None, stack
 def _user(context: LaunchContext, name: str | None, stack: ExitStack) -> AgentUser | None:
     """The user that agents run as; private paths are inaccessible to it until ``stack`` is closed.
 
-    Its group of readers is that of all runs on this machine. Raises UsageError unless started by root, and for an
-    unknown name.
+    All runs on this machine share its group of readers. Raises UsageError if the name is unknown, or the tool was not
+    started by root.
     """
     if not name:
         return None
@@ -261,7 +261,7 @@ def _user(context: LaunchContext, name: str | None, stack: ExitStack) -> AgentUs
 
 
 def _private(context: LaunchContext) -> list[Path]:
-    """Paths that agents with a user of their own must not read: credentials, and what GitHub's runner mounts."""
+    """Paths that agents with their own user must not read: credentials, and files that GitHub's runner mounts."""
     mounted = [Path("/github") / name for name in ("file_commands", "home", "runner_temp", "workflow")]
     home = Path(context.environment.get("HOME") or "/root")
     checkouts = {context.root / ".git", context.suite_source.root / ".git"}
@@ -269,7 +269,7 @@ def _private(context: LaunchContext) -> list[Path]:
 
 
 def _links(event: GitHubEvent, source: SuiteSource) -> Links:
-    """Links to GitHub; those to suites lead to the commit that the suites are from."""
+    """Links to GitHub; links to suites lead to the commit that the suites were read from."""
     links = event.links()
     return replace(links, commit=source.commit) if source.is_separate and source.commit else links
 
@@ -320,7 +320,7 @@ def _publisher(
 
 @contextmanager
 def _cancellation() -> Iterator[Cancellation]:
-    """What SIGINT and SIGTERM set until the end of the context; a second signal changes nothing."""
+    """A cancellation that SIGINT and SIGTERM set while the context is open. A second signal has no effect."""
     with closing(Cancellation()) as cancelled:
         before = {number: signal.signal(number, lambda *_: cancelled.set()) for number in CANCELLING}
         try:

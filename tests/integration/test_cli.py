@@ -52,7 +52,7 @@ def run(folder: Path, *args: str, **env: str) -> Ran:
     """``run`` into ``out``; whatever goes wrong, nobody gets a traceback."""
     ran = skillgym("run", "--output", "out", *args, cwd=folder, **env)
     assert "Traceback" not in ran.err
-    assert "this is a bug" not in ran.err
+    assert "internal error" not in ran.err
     return ran
 
 
@@ -451,7 +451,7 @@ def test_check_without_a_suite_is_an_error(tmp_path):
     ran = skillgym("check", cwd=tmp_path)
     assert (ran.code, ran.err) == (
         2,
-        "error: no suite was found; name a suite file or a folder that holds one\n",
+        "error: no suite was found; name a suite file or a folder that contains one\n",
     )
 
 

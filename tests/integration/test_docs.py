@@ -292,7 +292,7 @@ def test_suites_and_configurations_of_a_document_are_sound(document, tmp_path):
     if list(tmp_path.glob("bench/*")):
         assert (ran.code, ran.err) == (0, "")
     else:
-        assert ran.err == "error: no suite was found; name a suite file or a folder that holds one\n"
+        assert ran.err == "error: no suite was found; name a suite file or a folder that contains one\n"
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/tutorial.md"])

@@ -47,7 +47,7 @@ def run(root: Path, *args: str, limit: int | None = None, **more: Any) -> subpro
     )
     for said in (done.stdout, done.stderr):
         assert "Traceback" not in (said or "")
-        assert "this is a bug" not in (said or "")
+        assert "internal error" not in (said or "")
     return done
 
 

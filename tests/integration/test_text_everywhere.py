@@ -30,7 +30,7 @@ from scratch import Watched, written
 from showcase import RUN
 from skillgym_action import __main__
 from skillgym_action.cli.explain import quoted_reply
-from skillgym_action.cli.list import json_text, line, table
+from skillgym_action.cli.list import execution_line, plan_as_json, plan_as_table
 from skillgym_action.cli.terminal import Terminal
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.github.publish_log import PublishLog
@@ -144,9 +144,9 @@ def printed(report: RunReport) -> Iterator[tuple[str, str]]:
         __main__._exit_code(lambda: _fails(report), {})
     yield "the terminal", said.getvalue()
     plan = plan_of(report)
-    yield "list", table(plan)
-    yield "list --json", json_text(plan)
-    yield "--dry-run", "\n".join(map(line, plan.executions))
+    yield "list", plan_as_table(plan)
+    yield "list --json", plan_as_json(plan)
+    yield "--dry-run", "\n".join(map(execution_line, plan.executions))
     for one in report.results:
         yield "explain", quoted_reply(one.prompt or "", one.final_output or "")
 

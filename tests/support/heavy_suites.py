@@ -81,7 +81,7 @@ HEAVY: Table = {
             many("0,", MOST - 200, "[" * 95, f"1e999{']' * 95}"),
             "is not a finite number",
         ),
-        "a key twice, deep down": (full("x", f'{"[" * 90}"', f'",{{"a":1,"a":2}}{"]" * 90}'), "is given twice"),
+        "a key twice, deep down": (full("x", f'{"[" * 90}"', f'",{{"a":1,"a":2}}{"]" * 90}'), "is set twice"),
     },
     "a.eval.yaml": {
         "lists": (full("[],", "[", "]"), "more than 250,000 values"),

@@ -1,6 +1,6 @@
 """PLUGINS: agents, one file each: how to start the CLI, how to read what it printed. No I/O.
 
-An agent starts no process: it returns the invocation, and reads the captured output. So agents of other vendors are
+An agent starts no process: it returns the invocation, and reads the captured output. So all agents can be
 tested with recorded output. To add one: a file here that assigns what fits from ``defaults``, a row in ``AGENTS``,
 recorded captures in tests/captures (see CONTRIBUTING).
 """
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentInfo:
-    """What is known of an agent without importing its adapter.
+    """Facts about an agent that are needed without importing its adapter.
 
     ``executable``: the program on the PATH; ``package``: its npm package, if there is one; ``version``: the version of
     the CLI that the adapter was verified with. ``keys``: environment variables that its sessions get. ``streams``: it
-    reports its progress while it runs. ``format``: only suites of that format can name it. ``plays``: it plays what the
-    suite recorded, and follows no prompt; ``changes_again``: it makes the recorded changes of files, too, hence never
-    in a directory of the user's. ``configuration``: names of files and folders of a repository, in any folder, from
-    which its CLI reads instructions and settings.
+    reports its progress while it runs. ``format``: only suites of that format can name it. ``replays``: it replays a
+    recording and ignores the prompt; ``replays_changes``: it also repeats the recorded changes of files, and is
+    therefore never run in a directory of the user. ``configuration``: names of files and folders of a repository, in
+    any folder, from which its CLI reads instructions and settings.
     """
 
     module: str
@@ -37,8 +37,8 @@ class AgentInfo:
     keys: tuple[str, ...] = ()
     streams: bool = False
     format: str | None = None
-    plays: bool = False
-    changes_again: bool = False
+    replays: bool = False
+    replays_changes: bool = False
     configuration: tuple[str, ...] = ()
 
 
@@ -56,7 +56,7 @@ COPILOT_CONFIGURATION = (
     ".github/skills",
     ".vscode/mcp.json",
 )
-# Not a tag, a range or an address: the same version has to be installed tomorrow as today.
+# No tag, range or address: they could install another version tomorrow.
 EXACT_VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 AGENTS = {
     "claude-code": AgentInfo(
@@ -171,10 +171,10 @@ AGENTS = {
         configuration=("AGENTS.md", "CLAUDE.md", ".agents", ".claude", ".cursor", ".cursorrules", ".cursorignore"),
     ),
     "command": AgentInfo(module="skillgym_action.agents.command"),
-    "replay": AgentInfo(module="skillgym_action.agents.replay", plays=True, changes_again=True),
+    "replay": AgentInfo(module="skillgym_action.agents.replay", replays=True, replays_changes=True),
     "agentv-cli": AgentInfo(module="skillgym_action.agentv.cli_agent", format="agentv"),
-    "agentv-mock": AgentInfo(module="skillgym_action.agentv.mock_agent", format="agentv", plays=True),
-    "agentv-replay": AgentInfo(module="skillgym_action.agentv.replay_agent", format="agentv", plays=True),
+    "agentv-mock": AgentInfo(module="skillgym_action.agentv.mock_agent", format="agentv", replays=True),
+    "agentv-replay": AgentInfo(module="skillgym_action.agentv.replay_agent", format="agentv", replays=True),
 }
 
 
@@ -186,7 +186,7 @@ class Agent(Protocol):
         ...
 
     def transcript(self, capture: Capture, session: Session) -> Transcript:
-        """What the agent did, read from its output; unknown lines become ``Raw`` events, never an error."""
+        """What the agent did, read from its output. Unknown lines become ``Raw`` events; they are never an error."""
         ...
 
     def trouble(self, capture: Capture, transcript: Transcript) -> Trouble | None:

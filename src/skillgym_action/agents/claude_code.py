@@ -1,4 +1,4 @@
-"""Claude Code: ``claude -p`` reads the prompt from stdin and prints one JSON object a line.
+"""Claude Code: ``claude -p`` reads the prompt from stdin and prints one JSON object per line.
 
 Verified with the version in ``AGENTS``: ``subtype`` says "success" even when the model call failed, so
 ``is_error`` decides; tokens on ``assistant`` lines are those of the start of a message, repeated for each of its
@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, reported_or_crashed, streamed_events
 from skillgym_action.model.session import Invocation, Progress
-from skillgym_action.model.session_report import (
-    Usage,
-)
+from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.agent_output import total, total_usage
 from skillgym_action.transcripts.lenient_json import json_object
 from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
@@ -33,15 +31,15 @@ TOOLS = Tools(
     reads={"Read": "file_path"},
     writes={"Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"},
 )
-# Input, input written to the cache, input read from the cache, output; inputs exclude one another.
-IN_MESSAGE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-BY_MODEL = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens")
-# Lines without content of the session.
-SILENT = frozenset({"thinking_tokens", "task_started", "task_progress", "task_updated", "task_notification"})
+# Keys of: uncached input, input written to the cache, input read from the cache, output. No token is in two of them.
+MESSAGE_USAGE_KEYS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+MODEL_USAGE_KEYS = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens")
+# Subtypes of ``system`` lines that have no content of the session.
+IGNORED_SUBTYPES = frozenset({"thinking_tokens", "task_started", "task_progress", "task_updated", "task_notification"})
 
 
 def invocation(session: Session, *resumed: str) -> Invocation:
-    """A session with a config folder of its own; the CLI retries a failed model call twice."""
+    """A session with its own configuration folder. The CLI retries a failed model call twice."""
     options = ("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions")
     budget = () if session.budget is None else ("--max-budget-usd", f"{session.budget:.6f}")
     return cli_invocation(
@@ -59,7 +57,7 @@ def invocation(session: Session, *resumed: str) -> Invocation:
 
 
 def resume(session: Session, session_id: str) -> Invocation:
-    """Needs the home of the session that is continued."""
+    """Needs the home folder of the continued session."""
     return invocation(session, f"--resume={session_id}")
 
 
@@ -89,7 +87,7 @@ class _Parser(StreamParser):
             case "system", "api_retry":
                 delay = event.amount("retry_delay_ms")
                 self.retry_after = delay / 1000 if delay is not None else None
-            case "system", str(subtype) if subtype in SILENT:
+            case "system", str(subtype) if subtype in IGNORED_SUBTYPES:
                 pass
             case "assistant", _:
                 self._assistant(event)
@@ -137,7 +135,7 @@ class _Parser(StreamParser):
         self.complete = True
         self.final_output = result.text("result") or ""
         self.usd, self.turns = result.amount("total_cost_usd"), result.count("num_turns")
-        by_model = [_usage(counts, BY_MODEL) for counts in result.children("modelUsage")]
+        by_model = [_usage(counts, MODEL_USAGE_KEYS) for counts in result.children("modelUsage")]
         self.usage = total_usage(by_model or [_usage(result.child("usage"))])
         if result.true("is_error"):
             subtype = result.text("subtype") or ""
@@ -152,13 +150,13 @@ trouble = reported_or_crashed
 
 
 def _exit_code(output: str, event: LenientJson, *, failed: bool) -> int | None:
-    """The exit code of a command; the output has it in words if it is not 0, and a background command has none yet."""
+    """The exit code of a command. One that is not 0 is in the output's text; a background command has none yet."""
     if failed:
         code = EXIT_CODE.match(output)
         return int(code[1]) if code else None
     return None if event.at("tool_use_result", "backgroundTaskId") else 0
 
 
-def _usage(counts: LenientJson, names: tuple[str, str, str, str] = IN_MESSAGE) -> Usage:
-    fresh, written, cached, output = (counts.count(name) for name in names)
-    return Usage(input_tokens=total((fresh, written, cached)), cache_tokens=cached, output_tokens=output)
+def _usage(counts: LenientJson, names: tuple[str, str, str, str] = MESSAGE_USAGE_KEYS) -> Usage:
+    uncached, written, cached, output = (counts.count(name) for name in names)
+    return Usage(input_tokens=total((uncached, written, cached)), cache_tokens=cached, output_tokens=output)

@@ -2,7 +2,7 @@
 
 Verified with the version in ``AGENTS``: ``session.error`` decides, if the ``result`` has a failure, too; a command that
 failed is a success with an exit code. Tokens and the version are in the CLI's record of the session only,
-where a session that is continued goes on below its first part.
+to which a resumed session appends.
 """
 
 from __future__ import annotations

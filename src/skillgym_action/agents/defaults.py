@@ -105,7 +105,7 @@ def streamed_events(parser: Callable[[], StreamParser]) -> Callable[[Capture, Se
     return transcript
 
 
-def no_progress(line: str) -> Progress | None:  # noqa: ARG001 - the output says nothing while the agent runs
+def no_progress(line: str) -> Progress | None:  # noqa: ARG001 - the output reports no progress
     """``progress`` of agents that do not report model rounds while they run."""
     return None
 

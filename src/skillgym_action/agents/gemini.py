@@ -74,7 +74,7 @@ def resume(session: Session, session_id: str) -> Invocation:
 
 
 def progress(line: str) -> Progress | None:
-    """The end only: the stream does not say which calls of tools belong to one model round."""
+    """Only the end of the session: the stream does not group tool calls by model round."""
     event = json_object(line)
     return Progress(finished=True) if event and event.text("type") == "result" else None
 

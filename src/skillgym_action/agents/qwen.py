@@ -79,7 +79,7 @@ def progress(line: str) -> Progress | None:
 
 @dataclass
 class _Parser(StreamParser):
-    """``logged``: what the log says that a call of a tool answered."""
+    """``logged``: results of tool calls according to the log."""
 
     logged: dict[str, str] = field(default_factory=dict)
     failed_call: str = ""

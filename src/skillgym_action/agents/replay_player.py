@@ -74,7 +74,7 @@ def read_report(folder: str) -> dict[str, object]:
     report = read_json(os.path.join(folder, "report.json"))
     if isinstance(report, dict):
         return report
-    raise ValueError("report.json holds no session report")
+    raise ValueError("report.json is not a session report")
 
 
 def folders(path: str, pattern: str = ".+") -> list[str]:
@@ -109,7 +109,7 @@ def summary_of(folder: str) -> Any:
     summary = read_json(file) if os.path.isfile(file) else {}
     if isinstance(summary, dict):
         return summary
-    raise ValueError("workspace.json holds no object")
+    raise ValueError("workspace.json is not an object")
 
 
 def apply(changes: str, deleted: list[str], workspace: str) -> None:
@@ -166,7 +166,7 @@ def copy(source: str, target: str) -> None:
 
 
 def remove(path: str) -> None:
-    """A file, a symbolic link or a folder; nothing where there is nothing."""
+    """Copy a file, a symbolic link or a folder; do nothing if it does not exist."""
     if os.path.isdir(path) and not os.path.islink(path):
         for entry in list(os.scandir(path)):
             remove(entry.path)
@@ -192,7 +192,7 @@ def moved(value: object, before: object, after: str) -> object:
 
 
 def read_json(path: str) -> Any:
-    """The value a file holds. Raises OSError, ValueError; RecursionError for what is nested too deeply."""
+    """The JSON value of a file. Raises OSError, ValueError; RecursionError for what is nested too deeply."""
     with open(path, encoding="utf-8") as file:
         text = file.read(MAX_FILE_CHARACTERS + 1)
     if (

@@ -59,7 +59,7 @@ _UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SharedSettings:
-    """What a suite says for all of its tests."""
+    """What a suite defines for all of its tests."""
 
     top: SuiteValue
     files: SuiteFiles
@@ -99,7 +99,7 @@ class LoadedCases:
     def add(self, case: Case, parts: int) -> None:
         """Add a case. ``parts``: of how many messages and blocks its input consists.
 
-        Raises SuiteError if the cases together are too large: what a suite says for all of its cases is repeated in
+        Raises SuiteError if the cases together are too large: what a suite defines for all cases is repeated in
         each of them.
         """
         self.characters += len(case.prompt)

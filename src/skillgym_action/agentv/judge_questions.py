@@ -150,13 +150,13 @@ class JudgePrompt(Protocol):
     """What makes the prompt of a question: a text, or a program."""
 
     def parts(self, context: AssertionContext, rubrics: tuple[Rubric, ...]) -> Parts | Grade:
-        """The parts of the prompt; if it cannot be made, the grade that says why."""
+        """The parts of the prompt; or, if that is impossible, the grade that explains it."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextPrompt:
-    """A prompt made of the case, the session, and the suite's template. Without a template we choose the words."""
+    """The prompt: the suite's own template, or else the built-in one, with values of the case and the session."""
 
     task: Task
     criteria: str
@@ -231,7 +231,7 @@ def _as_json(task: Task, rubrics: tuple[Rubric, ...]) -> dict[str, str]:
 def _filled(template: str, of_case: dict[str, str], of_session: dict[str, str]) -> Iterator[str | Quoted]:
     """The template with its variables replaced. Unknown ones stay, and so do those beyond the limit.
 
-    Only what the suite says becomes text of the prompt. What the agent wrote is quoted, so that it cannot pass for
+    Only texts of the suite become part of the prompt. Texts of the agent are quoted, so that they cannot be taken for
     instructions to the judge.
     """
     text, end = "", 0

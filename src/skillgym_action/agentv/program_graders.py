@@ -123,7 +123,7 @@ def program_grade(capture: Capture, limit: float) -> Grade:
     """The grade that a program gave by its output and its exit code.
 
     A program that exits with an error after a traceback has crashed, so the session is not graded. Any other error
-    code is an answer: the grader says no.
+    code is an answer: the grader rejects the session.
     """
     stdout, stderr = (
         trimmed(capture.stdout.tail(MAX_GRADER_OUTPUT_BYTES)),
@@ -134,7 +134,7 @@ def program_grade(capture: Capture, limit: float) -> Grade:
             f"the grader failed: {reason}", score=0.0, evidence=stderr or stdout[-MAX_GRADER_EVIDENCE_BYTES:] or None
         )
     if capture.exit_code:
-        text = _last_line(stdout) or _last_line(stderr) or "the grader says no"
+        text = _last_line(stdout) or _last_line(stderr) or "the grader rejects the session"
         evidence = "\n".join(filter(None, (stdout[-MAX_GRADER_EVIDENCE_BYTES:], stderr)))
         return grade_of(CheckResult(f"exited {capture.exit_code}: {text}", passed=False), evidence=evidence or None)
     answer = _answer_in(stdout)
@@ -148,7 +148,7 @@ def program_grade(capture: Capture, limit: float) -> Grade:
 
 
 def compat_grade(capture: Capture, limit: float) -> Grade:
-    """The grade as AgentV reads it: only a JSON object has a score, and a program that fails says no."""
+    """The grade as AgentV reads it: only a JSON object has a score, and a program that fails rejects the session."""
     stdout, stderr = (
         trimmed(capture.stdout.tail(MAX_GRADER_OUTPUT_BYTES)),
         trimmed(capture.stderr.tail(MAX_GRADER_EVIDENCE_BYTES)),

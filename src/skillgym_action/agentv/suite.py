@@ -75,7 +75,7 @@ def accepts(path: str, head: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Content:
-    """The content of a suite file: what it says for all tests, and the tests."""
+    """The content of a suite file: what it defines for all tests, and the tests."""
 
     top: SuiteValue
     tests: Tests
@@ -194,7 +194,7 @@ def _without_tests(read: _Content, loaded: LoadedCases) -> tuple[Invalid, ...]:
     return (Invalid(problem=value.problem("has no tests", "a suite without tests checks nothing")),)
 
 
-# --- what it says for all tests ---------------------------------------------------------------------
+# --- defined for all tests --------------------------------------------------------------------------
 
 
 def _shared(top: SuiteValue, files: SuiteFiles) -> SharedSettings:

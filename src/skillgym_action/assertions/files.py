@@ -40,7 +40,7 @@ class FileExists:
     diagnostic: ClassVar[bool] = True
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
-        """Passed also if it was there before; the explanation then says that this measures nothing."""
+        """Passed also if it was there before; the explanation then warns that this measures nothing."""
         paths = _candidates(context.files, self.path, glob=self.glob)
         if missing := _why_missing(context.files, self.path, paths):
             return _failed(self, missing)
@@ -155,7 +155,7 @@ class FileAbsent:
     diagnostic: ClassVar[bool] = True
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
-        """Passed also if it was never there; the explanation then says that this measures nothing."""
+        """Passed also if it was never there; the explanation then warns that this measures nothing."""
         if self.glob:
             if paths := context.files.glob(self.path):
                 return _failed(self, f"still there: {_shown(paths)}")

@@ -18,7 +18,7 @@ PASSING_SCORE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One thing that a grader checked; ``text`` says what was found."""
+    """One thing that a grader checked; ``text``: what was found."""
 
     text: str
     passed: bool
@@ -27,7 +27,7 @@ class CheckResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grade:
-    """What a grader says of one session: a score from 0 to 1, and what it checked.
+    """A grader's result for one session: a score from 0 to 1, and what it checked.
 
     ``passed`` is None if the session could not be graded; ``trouble`` is the reason.
     """
@@ -129,7 +129,7 @@ def _line(check: CheckResult) -> str:
 class ScoredAssertion:
     """A grader in a case, and the weight of its score.
 
-    ``min_score`` is the score from which it passes; without one, the grade says whether it passes. If it is
+    ``min_score`` is the score from which it passes; without one, the grade decides whether it passes. If it is
     ``required``, a score below ``min_score`` (or else the case's threshold) makes the case score 0.
     """
 

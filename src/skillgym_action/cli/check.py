@@ -33,12 +33,12 @@ def _check(settings: Settings, context: LaunchContext) -> int:
     runners, options = resolve.runners_and_options(settings, config, context)
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
-        suites = pipeline.loaded(services, options)
+        suites = pipeline.load_suites(services, options)
     check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
     if code := print_problems(suites, context):
         return code
     if not suites:
-        raise UsageError("no suite was found", remedy="name a suite file or a folder that holds one")
+        raise UsageError("no suite was found", remedy="name a suite file or a folder that contains one")
     print(_summary(suites, len(runners)))  # noqa: T201
     return ExitCode.PASSED
 

@@ -191,7 +191,7 @@ def _own_process() -> DoctorCheck:
 
 
 def _github(environment: Mapping[str, str]) -> Iterator[DoctorCheck]:
-    """What the environment says about the job; the API is not called."""
+    """The job according to its environment; the API is not called."""
     try:
         event = github_event(environment)
     except SkillgymError as error:

@@ -24,7 +24,7 @@ def list_executions(settings: Settings, context: LaunchContext, *, as_json: bool
         return 0
     with wiring.with_suite_source(settings, context) as with_suites:
         plan = _plan(settings, with_suites)
-    print(context.redactor.text(json_text(plan) if as_json else table(plan)))  # noqa: T201
+    print(context.redactor.text(plan_as_json(plan) if as_json else plan_as_table(plan)))  # noqa: T201
     return print_problems(plan.suites, context)
 
 
@@ -33,17 +33,17 @@ def _plan(settings: Settings, context: LaunchContext) -> Plan:
     runners, options = resolve.runners_and_options(settings, config, context)
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
-        return pipeline.planned(services, runners, options)
+        return pipeline.plan_run(services, runners, options)
 
 
-def line(execution: Execution) -> str:
+def execution_line(execution: Execution) -> str:
     """An execution on one line, with its limits."""
     budget = f", ${execution.budget:.2f}" if execution.budget is not None else ""
     names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]"
     return terminal_line(f"{names}  {execution.timeout:g} s{budget}")
 
 
-def json_text(plan: Plan) -> str:
+def plan_as_json(plan: Plan) -> str:
     """A JSON list with an object for each execution."""
     rows = [
         {
@@ -62,7 +62,7 @@ def json_text(plan: Plan) -> str:
     return json.dumps(rows, indent=2).replace("##[", "##\\u005b")
 
 
-def table(plan: Plan) -> str:
+def plan_as_table(plan: Plan) -> str:
     """A table as wide as the terminal. Cells may be wrapped: each resulting line is escaped as well."""
     from rich.console import Console
     from rich.table import Table

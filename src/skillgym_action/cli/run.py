@@ -1,4 +1,4 @@
-"""The command ``run``, and what it shares with ``rejudge``, ``report`` and the action: a run that people watch."""
+"""The command ``run``, and what other commands and the action use to run the pipeline in a terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
 from skillgym_action.cli.check import print_problems
-from skillgym_action.cli.list import line
+from skillgym_action.cli.list import execution_line
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.verdicts import GREEN
@@ -42,9 +42,9 @@ def _run(settings: Settings, context: LaunchContext, command: str) -> int:
 def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner, ...], options: Options) -> int:
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
-        plan = pipeline.planned(services, runners, options)
+        plan = pipeline.plan_run(services, runners, options)
     for execution in plan.executions:
-        print(context.redactor.text(line(execution)))  # noqa: T201
+        print(context.redactor.text(execution_line(execution)))  # noqa: T201
     if code := print_problems(plan.suites, context):
         return code
     if not plan.executions:
@@ -61,7 +61,10 @@ def run_in_terminal(
     *,
     command: str,
 ) -> int:
-    """Run the pipeline and show it; the exit code. ``command``: the command that the journal and the report name."""
+    """Run the pipeline, show its progress and result, and return the exit code.
+
+    ``command``: the name of the command, for the run report and the journal.
+    """
     terminal = terminal_for(settings, context)
     with wiring.open_services(context, directory, terminal, options) as services, terminal:
         report = pipeline.run(
@@ -75,9 +78,9 @@ def run_in_terminal(
 
 
 def exit_code_of(report: RunReport) -> int:
-    """The exit code of a report that has passed the gate."""
+    """The exit code of a report. Raises ValueError if it has no decision."""
     if report.decision is None:
-        raise ValueError("a run ends with a decision")
+        raise ValueError("the report has no decision")
     return report.decision.exit_code
 
 

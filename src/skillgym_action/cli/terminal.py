@@ -1,6 +1,6 @@
 """What a run shows while it runs: progress on stderr, output for machines on stdout.
 
-A run goes on when progress can no longer be written, for example because its reader has gone: results and exit code
+The run continues if progress can no longer be written, for example because the reader has exited: results and exit code
 are still wanted.
 """
 

@@ -92,7 +92,7 @@ class Lines:
 def doubled(key_path: KeyPath, text: str, *, offset: int, first: int) -> NotationError:
     """The error for a second member of the same name; ``offset`` is its offset, ``first`` that of the first one."""
     line = text.count("\n", 0, first) + 1
-    message = f"{key_path_text(key_path)} is given twice, first in line {line}"
+    message = f"{key_path_text(key_path)} is set twice, first in line {line}"
     return NotationError(message, offset=offset, remedy="keep one of them")
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Python sets O_CLOEXEC on every descriptor that it opens.
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-# A FIFO or a terminal may have taken the place of a file: opening must not wait for a writer nor change the terminal.
+# A file may have been replaced by a FIFO or a terminal: opening must not wait for a writer nor change the terminal.
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 OPEN_FOLDERS = 32  # descriptors that a walk keeps open, besides the first

@@ -152,7 +152,7 @@ class Folder:
             return "/".join([*walk.names, *([] if name == "." else [name])]) or "."
         return None
 
-    def place(self, path: str) -> str | None:
+    def snapshot_path(self, path: str) -> str | None:
         """The path as it is in snapshots: without links on the way to its last component; None for outside."""
         if "/" not in path and path not in {"", ".", ".."}:
             return path
@@ -194,7 +194,7 @@ class Folder:
             _make_folders(walk, split_path(path))
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Remove files, links and whole folders; what is not there is no error. Raises OSError."""
+        """Remove files, links and whole folders; missing paths are no error. Raises OSError."""
         for path in paths:
             removal.remove_below(self.fd, path)
 

@@ -87,7 +87,7 @@ def matches_path_or_folder(path: str, pattern: str) -> bool:
 
 
 def part_matcher(part: str) -> Callable[[str], object]:
-    """What tells whether one name of a path matches a part other than ``**``."""
+    """A function that returns whether one name of a path matches a part other than ``**``."""
     return re.compile(translate(part)).match
 
 

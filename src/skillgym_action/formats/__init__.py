@@ -1,6 +1,6 @@
 """PLUGINS: suite formats, one file each.
 
-A format says whether a file is a suite of its kind, and reads it. It raises ``SuiteError`` for a file that cannot be
+A format recognises its suite files, and reads them. It raises ``SuiteError`` for a file that cannot be
 used at all; a case that cannot be used becomes an ``Invalid``, and its siblings still run. To add one: a file here,
 a line in ``FORMATS``, tests.
 """

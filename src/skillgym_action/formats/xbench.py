@@ -1,4 +1,4 @@
-"""x-bench suites: JSON files with cases whose expectations are strings, or objects that say the same."""
+"""x-bench suites: JSON files with cases whose expectations are strings, or equivalent objects."""
 
 from __future__ import annotations
 

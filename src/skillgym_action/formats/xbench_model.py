@@ -17,7 +17,7 @@ def _shape(value: object) -> str:
 
 
 class SuiteDefaultsSection(XbenchSection):
-    """``defaults``: for cases that do not say."""
+    """``defaults``: for cases that do not set these values."""
 
     budget: Dollars | None = None
     timeout: Seconds | None = None

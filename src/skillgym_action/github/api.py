@@ -113,7 +113,7 @@ class GitHubApi:
                 raise
 
     def viewer(self) -> str | None:
-        """Return the login the token belongs to, such as ``github-actions[bot]``; None when GraphQL does not say."""
+        """Return the login the token belongs to, such as ``github-actions[bot]``; None if GraphQL has none."""
         url = self._graphql_url or ""
         if not (origin := _origin(url)) or origin != _origin(self._url):
             return None
@@ -201,7 +201,7 @@ class GitHubApi:
         raise self._error(request, f"GitHub points to another host, which gets no token: {address}")
 
     def _exchange(self, request: ApiRequest) -> HttpReply:
-        """The reply to one try, of whatever status."""
+        """The reply to one try, of any status."""
         seconds = self.retry_budget.time_left()
         if seconds <= 0:
             raise self._error(request, "not sent: there is no time left")

@@ -1,4 +1,4 @@
-"""Requests to GitHub's API, and the error of a request that failed: what GitHub said, and what to do about it."""
+"""Requests to GitHub's API, and the error of a request that failed: GitHub's message, and what to do about it."""
 
 from __future__ import annotations
 

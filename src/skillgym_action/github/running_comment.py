@@ -1,4 +1,4 @@
-"""Counts results while a run goes on, and passes the counts on from time to time, so that the comment is updated."""
+"""Counts results during a run, and updates the comment with the counts from time to time."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ _AGAIN = "That answer does not fit the schema: {why}. Answer again, with nothing
 
 
 class _JudgeError(Exception):
-    """There is no answer. ``retry_after``: seconds after which the service wants to be asked again, if it says so."""
+    """There is no answer. ``retry_after``: seconds after which the service asks to retry, if it does."""
 
     def __init__(self, kind: str, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
         super().__init__(message)

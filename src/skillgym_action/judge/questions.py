@@ -1,7 +1,7 @@
 """Prompts of the judge, and the parser of its answers.
 
 Quoted text comes from agents and is untrusted: it stands between markers with a random part, and the system prompt
-says that nothing between them is an instruction.
+states that nothing between them is an instruction.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     INCONCLUSIVE = 3
     """The run could not be judged, or a result could not be written."""
     INTERNAL_ERROR = 70
-    """A bug in skillgym-action; EX_SOFTWARE in sysexits.h."""
+    """An internal error; EX_SOFTWARE in sysexits.h."""
     CANCELLED = 130
     """SIGINT or SIGTERM: 128 + SIGINT, as shells report it."""
     BROKEN_PIPE = 141
@@ -33,4 +33,4 @@ EXIT_CODES = {
     ExitCode.INTERNAL_ERROR: "internal error, please report it; the message names a file with what is needed",
     ExitCode.BROKEN_PIPE: "the reader of standard output has exited; a run is still finished and reported",
 }
-"""What ``--help`` and the table in the documentation say, in their order."""
+"""The meanings in ``--help`` and in the documentation, in that order."""

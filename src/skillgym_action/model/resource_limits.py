@@ -114,7 +114,7 @@ def parse_limits(value: object) -> dict[str, int | None]:
         if name is None:
             raise LimitError(f"unknown limit {_shown(key)}; known: {', '.join(LIMIT_FIELDS)}")
         if name in limits:
-            raise LimitError("is given twice", key)
+            raise LimitError("is set twice", key)
         if written is None:
             continue
         try:

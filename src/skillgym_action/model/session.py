@@ -24,7 +24,7 @@ class AgentConfig:
     ``version``: required version of its CLI; None: the installed one, or else the verified one. ``command``: replaces
     the agent's executable, run by a shell if ``shell``; ``command_args``: appended to its arguments. ``output``: what a
     `command` agent prints. ``budget``: US dollars per session; ``timeout``: seconds. ``sessions``: the recordings that
-    `replay` plays. ``cwd``: where it works unless the suite says otherwise. ``settings``: known to its adapter only.
+    `replay` plays. ``cwd``: where it works, unless the suite sets it. ``settings``: known to its adapter only.
     """
 
     type: str
@@ -173,7 +173,7 @@ class Capture:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """What one line of output says while an agent runs.
+    """Progress of an agent, read from one line of its output.
 
     ``step``: id of the model round that it belongs to. ``usage``: tokens of that round so far. ``finished``: the agent
     has printed its result.

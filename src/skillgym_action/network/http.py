@@ -54,7 +54,7 @@ class HttpReply:
 
 
 class NoReplyError(Exception):
-    """There is no reply that can be used. The message says why, without the remedy.
+    """There is no usable reply. The message has the reason, without the remedy.
 
     ``sent``: whether the service may have got the request; ``transient``: whether the same request may succeed later;
     ``status``: of a reply that was too large.
@@ -92,7 +92,7 @@ class HttpClient(Session):
         self.verify = network.certificates or True
 
     def exchange(self, request: HttpRequest, remaining: Callable[[], float], cancelled: Cancellation) -> HttpReply:
-        """Send ``request`` and return the reply, of whatever status. Raises NoReplyError.
+        """Send ``request`` and return the reply, of any status. Raises NoReplyError.
 
         ``remaining`` returns the seconds left to wait; it is called again when the run is cancelled.
         """

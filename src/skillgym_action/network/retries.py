@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class TransientError(Exception):
     """A failure after which the same request may succeed.
 
-    ``retry_after``: seconds after which the service wants to be asked again, where it says so. Else ``backoff`` is the
+    ``retry_after``: seconds after which the service asks to retry, if it does. Else ``backoff`` is the
     wait before the second try in seconds, doubled each time.
     """
 

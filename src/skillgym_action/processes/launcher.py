@@ -66,8 +66,8 @@ ALLOWED_VARIABLES = frozenset(
         "GIT_SSL_CAINFO",
     }
 )
-OUTPUT_CHECK_SECONDS = 0.1  # between two looks at output that is watched, and at the cancellation
-RESOURCE_CHECK_SECONDS = 1.0  # between two looks at output size, memory, processes and disk
+OUTPUT_CHECK_SECONDS = 0.1  # between two checks of watched output and of the cancellation
+RESOURCE_CHECK_SECONDS = 1.0  # between two checks of output size, memory, processes and disk
 LONGEST_POLL_SECONDS = 24 * 3600.0  # the kernel counts milliseconds in 32 bits
 TOO_MUCH_OUTPUT = f"more than {MAX_OUTPUT_BYTES // 1024**2} MiB were printed; the session was ended"
 NOT_A_PROGRAM = frozenset({errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR})

@@ -81,7 +81,7 @@ class SupervisorClient:
 
         ``unused_uid``: a user id that no process has, which the supervisor takes while it signals a session's user.
         """
-        self._send({"op": "hold", "nobody": unused_uid}, [file])
+        self._send({"op": "hold", "unused_uid": unused_uid}, [file])
 
     def _send(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
         with self._lock:

@@ -35,7 +35,7 @@ def render(report: RunReport) -> Iterator[str]:
 
 
 def _shown(found: int) -> int:
-    """How many get a line of their own; the last place goes to one that says how many more there are."""
+    """How many get their own line; the last line is used for the number of the rest."""
     return found if found <= MAX_ANNOTATIONS else MAX_ANNOTATIONS - 1
 
 

@@ -1,6 +1,6 @@
 """Reporters: the job summary and the pull request comment, rendered from report templates that users may override.
 
-A report that is larger than GitHub takes is rendered again from data, with fewer rows; text is never cut.
+A report that is larger than GitHub accepts is rendered again with fewer rows; text is never cut.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PACKAGED = Path(__file__).parent.parent / "templates"
 _TRIES = 5
-_MARGIN = 0.98  # of the room that another try gets, so that it need not be the last but one
+_MARGIN = 0.98  # of the estimated budget, so that the next try nearly always fits
 _HIDDEN_LINE = re.compile(r"<!--\s*(?:skillgym-action|run)\b")
 
 
@@ -55,7 +55,7 @@ class RunProgress:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunningView:
-    """What the template of a run without a report gets, escaped; ``spent`` and ``run`` may be empty."""
+    """The escaped values for the template of a run without a report; ``spent`` and ``run`` may be empty."""
 
     title: Markup
     spent: Markup
@@ -66,11 +66,11 @@ class Templates(Protocol):
     """Report templates of the user, which replace packaged ones and are rendered by another process."""
 
     def replaces(self, name: str) -> bool:
-        """Whether one of them takes part in rendering the packaged template of this name."""
+        """Whether one of them is used when the packaged template of this name is rendered."""
         ...
 
     def rendered(self, name: str, view: object) -> str:
-        """Return the text that the template of this name makes of a view. Raises ConfigError."""
+        """Return the text rendered from a view with the template of this name. Raises ConfigError."""
         ...
 
 
@@ -86,9 +86,9 @@ def comment(
     limit: int = COMMENT_CHARACTERS[0],
     **hidden: Unpack[HiddenLines],
 ) -> Iterator[str]:
-    """Yield the comment on a run, whether it goes on or has its report, below the hidden lines that identify it.
+    """Yield the comment on a run in progress or on a report, below the hidden lines that identify it.
 
-    A report is made to fit into ``limit`` characters. Raises ConfigError for ``templates`` that do not work.
+    A report has at most ``limit`` characters. Raises ConfigError for ``templates`` that do not work.
     """
     first = _first_lines(**hidden)
     if isinstance(run, RunProgress):
@@ -139,16 +139,16 @@ def environment() -> Environment:
 def _report(
     report: RunReport, name: str, templates: Templates | None, limit: int, measure: Callable[[str], int]
 ) -> str:
-    """The rendered template, in at most ``limit`` as ``measure`` counts."""
-    figures = ReportTotals.of(report)
+    """The rendered template, in at most ``limit`` as ``measure`` counts it."""
+    report_totals = ReportTotals.of(report)
     text = fitted(
-        lambda budget: _rendered(name, view_of(figures, RowBudget(budget, measure)), templates),
-        lambda: _rendered(name, verdict_of(figures), templates),
+        lambda budget: _rendered(name, view_of(report_totals, RowBudget(budget, measure)), templates),
+        lambda: _rendered(name, verdict_of(report_totals), templates),
         limit,
         measure,
     )
     if measure(text) > limit:
-        raise ConfigError(f"the report template {name} makes more text than fits, even with the verdict alone")
+        raise ConfigError(f"the report template {name} renders more text than fits, even with the verdict alone")
     return text
 
 
@@ -158,7 +158,7 @@ def size_in_bytes(text: str) -> int:
 
 
 def fitted(render: Callable[[int], str], verdict: Callable[[], str], limit: int, measure: Callable[[str], int]) -> str:
-    """Return what ``render`` makes of the largest budget for rows with which its size is at most ``limit``.
+    """Return ``render(budget)`` with a budget for rows that is nearly the largest whose text fits in ``limit``.
 
     ``measure`` returns sizes. If even a report without rows is too large, returns ``verdict()``, of any size.
     """
@@ -170,7 +170,7 @@ def fitted(render: Callable[[int], str], verdict: Callable[[], str], limit: int,
         text = render(budget)
         if (taken := measure(text)) <= limit:
             return text
-        # A template may show a row twice: what counts is what it made of the last room.
+        # A template may show rows twice or not at all, so the next budget follows from the size of this text.
         budget = min(budget - 1, int(budget * spare / (taken - size) * _MARGIN))
     return bare if size <= limit else verdict()
 
@@ -182,6 +182,6 @@ def _rendered(name: str, view: View | RunningView, templates: Templates | None) 
         text = environment().get_template(name).render(view=view)
     text = text.strip() + "\n"
     if _HIDDEN_LINE.search(text):
-        message = f"{name}: the hidden lines that identify comments are written by the program alone"
-        raise ConfigError.of(Problem(message=message, remedy="take them out of the report template"))
+        message = f"{name}: the hidden lines that identify comments cannot be written by a report template"
+        raise ConfigError.of(Problem(message=message, remedy="remove them from the report template"))
     return text

@@ -48,7 +48,7 @@ _EXPECTATIONS = {
     "agentv": "expected_fail: true",
 }
 _ADDRESS = re.compile(r"https?://[^/]")
-_HIDDEN = re.compile("<(?=!--)")  # as code it is seen, but must not pass for one of our markers
+_HIDDEN = re.compile("<(?=!--)")  # shown as code, but must not be taken for a hidden line of the tool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +102,7 @@ class Rows:
         )
 
     def brief(self, result: Result) -> Row:
-        """A row with the kind of its reason, and the place."""
+        """A row with the kind of its reason, and the location."""
         reason = cause(result)
         return Row(
             case=self.case(result),
@@ -114,7 +114,7 @@ class Rows:
         )
 
     def reasoned(self, result: Result) -> Row:
-        """A row with its reason in one line, and the place linked where it can be seen."""
+        """A row with its reason on one line, and a link to the location if there is one."""
         reason = cause(result)
         message = reason.message.strip().partition("\n")[0]
         return replace(
@@ -125,11 +125,11 @@ class Rows:
         )
 
     def detailed(self, result: Result) -> Row:
-        """A row with all of its reason."""
+        """A row with its whole reason."""
         return replace(self.reasoned(result), detail=_block(_rest(result)))
 
     def proven(self, result: Result) -> Row:
-        """A row with all of its reason and the evidence."""
+        """A row with its whole reason and the evidence."""
         evidence = cause(result).evidence or ""
         return replace(self.reasoned(result), detail=_block("\n\n".join(filter(str.strip, (_rest(result), evidence)))))
 
@@ -147,17 +147,17 @@ class Rows:
         return markup(" · ").join((self.case(result), code(runner_id(result)), findings))
 
     def case(self, result: Result) -> Markup:
-        """The case's name, with its suite's where there are several."""
+        """The case's name; with several suites, also the suite's."""
         case = code(result.case_id)
         return markup(f"{inline(result.suite.name, NAME)} › {case}") if self.several else case  # noqa: RUF001
 
     def place(self, location: Location) -> Markup:
-        """A place in a file, as a link if it is in the commit."""
+        """A location, as a link if the file is in the commit."""
         return linked(code(str(location)), self.links.line_address(location) if self.links else None)
 
 
 def _rest(result: Result) -> str:
-    """What the first line of the message does not say."""
+    """What is missing in the first line of the message."""
     return cause(result).message.strip().partition("\n")[2].strip("\n")
 
 
@@ -201,18 +201,18 @@ class RowBudget:
     full: bool = False
 
     def take(self, strings: Iterable[str], overhead: int) -> bool:
-        """Whether there was room for ``strings``, and ``overhead`` that a template adds to them; it is taken."""
-        return self._takes(overhead + self.size(strings))
+        """Reserve the size of ``strings``, and the ``overhead`` that a template adds to them; whether it fits."""
+        return self._reserve(overhead + self.size(strings))
 
     def grow(self, before: Iterable[str], after: Iterable[str], overhead: int) -> bool:
-        """Whether there was room for ``after`` where there was ``before``; it is taken."""
-        return self._takes(overhead + self.size(after) - self.size(before))
+        """Reserve the size of ``after`` instead of that of ``before``; whether it fits."""
+        return self._reserve(overhead + self.size(after) - self.size(before))
 
     def size(self, strings: Iterable[str]) -> int:
-        """What ``strings`` take."""
+        """The size of all ``strings``."""
         return sum(map(self.measure, strings))
 
-    def _takes(self, size: int) -> bool:
+    def _reserve(self, size: int) -> bool:
         self.full = self.full or size > self.left
         if not self.full:
             self.left -= size
@@ -220,14 +220,14 @@ class RowBudget:
 
     @contextmanager
     def part(self, share: float) -> Iterator[RowBudget]:
-        """A part of the room, at most ``share`` of it; what is not taken of it comes back."""
+        """A budget of at most ``share`` of this one; what it does not use is returned to this one."""
         part = RowBudget(int(self.left * share), self.measure)
         self.left -= part.left
         yield part
         self.left += part.left
 
 
-# Characters a template adds to a row and to a block; that they are about right saves another try.
+# Characters that a template adds to a row, a message and a block. Estimates: they only save another rendering.
 _ROW, _MESSAGE, _DETAILS = 18, 6, 55
 Item = TypeVar("Item")
 

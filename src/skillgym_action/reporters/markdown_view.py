@@ -147,12 +147,12 @@ class ReportTotals:
             yield f"{', '.join(f'{n:,} {word}' for n, word in counts if n) or 'none newly failing'} since the baseline"
 
     def reasons(self) -> Iterator[Markup]:
-        """What the counts beside them do not say already."""
+        """Reasons of the decision that do not repeat the counts."""
         totals = self.totals
-        said = {f"{count} {status}" for status, count in totals.counts.items()}
-        said.add(f"{totals.counts[Status.ERRORED]} of {totals.executions} could not be judged")
+        shown = {f"{count} {status}" for status, count in totals.counts.items()}
+        shown.add(f"{totals.counts[Status.ERRORED]} of {totals.executions} could not be judged")
         decision = self.report.decision
-        yield from (inline(reason) for reason in (decision.reasons if decision else ()) if reason not in said)
+        yield from (inline(reason) for reason in (decision.reasons if decision else ()) if reason not in shown)
 
     def coverage(self) -> Markup:
         """How many of those that ran have a verdict."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import SuiteChange
     from skillgym_action.model.totals import Totals
 
-CHECK_OUT = "check out the base branch in this job, before the results are downloaded"
+CHECK_OUT_BASE = "check out the base branch in this job, before the results are downloaded"
 NAMED = 8  # names that a sentence lists
 CHANGES: dict[SuiteChange, str] = {
     "differs": "differs from the base's",
@@ -65,7 +65,7 @@ def changed_suites(report: RunReport) -> str | None:
         return None
     number = counted(len(changed), "suite")
     if all(suite.changed == "not-compared" for suite in changed):
-        return f"{number} compared with nothing ({listed([suite.path for suite in changed])}): {CHECK_OUT}"
+        return f"{number} compared with nothing ({listed([suite.path for suite in changed])}): {CHECK_OUT_BASE}"
     names = listed([f"{suite.path} ({CHANGES[suite.changed]})" for suite in changed if suite.changed])
     return f"{number} changed by this commit, not judged by the base's: {names}"
 
@@ -116,7 +116,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def percent(rate: float) -> str:
-    """A rate that says 100 % only when it is."""
+    """A rate in percent; 100 % only if it is exactly that."""
     shown = round(rate * 100)
     if shown == 100 and rate < 1:  # noqa: PLR2004
         shown = 99
@@ -180,12 +180,12 @@ def score(judgement: Judgement) -> str:
 
 
 def place(result: Result) -> Location:
-    """Where the case is written; its suite file when nothing closer is known."""
+    """Where the case is defined; the suite file if the line is unknown."""
     return result.location or Location(path=result.suite.path)
 
 
 def runner_id(result: Result) -> str:
-    """The runner's id; a dash for what never had one."""
+    """The runner's id; a dash without a runner."""
     return result.runner.id if result.runner else "—"
 
 
@@ -195,7 +195,7 @@ def leaked(result: Result) -> str:
 
 
 def leaks(report: RunReport) -> Iterator[Problem]:
-    """What was found of keys, an execution each."""
+    """Leaked keys, one problem per execution."""
     for result in report.results:
         if result.findings:
             yield Problem(
@@ -206,7 +206,7 @@ def leaks(report: RunReport) -> Iterator[Problem]:
 
 
 def retries(result: Result) -> int:
-    """Sessions that were tried again."""
+    """The number of retried sessions."""
     return sum(attempt.session > 1 for attempt in result.attempts)
 
 
@@ -222,7 +222,7 @@ def tally(totals: Totals) -> str:
 
 
 def verdict(report: RunReport) -> str:
-    """``passed``, ``failed`` or ``inconclusive``: the gate's decision, or before the gate what the counts say."""
+    """``passed``, ``failed`` or ``inconclusive``: the gate's decision, or before the gate what the counts imply."""
     decision: Decision | None = report.decision
     if decision:
         return decision.verdict

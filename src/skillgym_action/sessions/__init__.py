@@ -1,1 +1,1 @@
-"""One session, from an empty directory to a judgement, and what several sessions of a case amount to."""
+"""One session, from an empty directory to a judgement, and the combined result of several sessions of an execution."""

@@ -49,7 +49,7 @@ def _needed(services: Services, executions: Iterable[Execution]) -> Iterator[tup
     yield "every agent", services.workspaces.root
     for execution in executions:
         agent, spec = execution.runner.agent, workspace_spec(execution)
-        if AGENTS[agent.type].plays:
+        if AGENTS[agent.type].replays:
             continue
         owner = f"{execution.case.id} [{execution.runner.id}]"
         if spec.mode == "none":

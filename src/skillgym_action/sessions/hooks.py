@@ -37,7 +37,7 @@ class NotPreparedError(Exception):
 
 
 def workspace_spec(execution: Execution) -> WorkspaceSpec:
-    """Where the session takes place: as the case or the suite says, else where the agent is configured to work.
+    """The workspace of the session: the one of the case or the suite, else the agent's configured directory.
 
     Recordings of sessions in a user's directory are replayed in a copy: applying the recorded changes to the directory
     itself would overwrite what the user has done since.
@@ -46,7 +46,7 @@ def workspace_spec(execution: Execution) -> WorkspaceSpec:
     cwd = execution.runner.agent.cwd
     if cwd and spec == WorkspaceSpec(hooks=spec.hooks, limits=spec.limits):
         return WorkspaceSpec(mode="none", source="empty", cwd=cwd, hooks=spec.hooks)
-    if spec.mode == "none" and AGENTS[execution.runner.agent.type].changes_again:
+    if spec.mode == "none" and AGENTS[execution.runner.agent.type].replays_changes:
         return replace(spec, mode="isolated", source="directory")
     return spec
 
@@ -114,7 +114,7 @@ def run_hooks_after_session(services: Services, execution: Execution, workspace:
 
 def run_hooks_after_all(services: Services, execution: Execution) -> None:
     """Run ``after_all`` after the last session in a shared workspace, and remove the workspace."""
-    commands = _SessionCommands(services, execution, services.directory.place / execution.directory / "after-all")
+    commands = _SessionCommands(services, execution, services.directory.open_path / execution.directory / "after-all")
     if commands.is_shared and commands.hooks.after_all and services.workspaces.has_shared(commands.name):
         commands.folder = services.directory.folder(f"{execution.directory}/after-all")
         workspace = services.workspaces.shared(commands.name, commands.spec, lambda _: None)
@@ -145,7 +145,7 @@ class _SessionCommands:
 
         Read-only access is logged, once per directory. Replayed recordings need no access.
         """
-        if self.spec.mode != "none" or AGENTS[self.execution.runner.agent.type].plays:
+        if self.spec.mode != "none" or AGENTS[self.execution.runner.agent.type].replays:
             return
         works, changes = workspace.access()
         path, user = terminal_line(str(workspace.path)), terminal_line(str(workspace.user))

@@ -106,7 +106,7 @@ def _reads(events: Iterable[Event], cwd: str, home: str) -> dict[str, str]:
 
 
 def _from_folder(path: str, *folders: str) -> str:
-    """The path relative to the first folder that contains it: names above a workspace say nothing about skills."""
+    """The path relative to the first folder that contains it: names above a workspace do not identify skills."""
     for folder in folders:
         if path.startswith(f"{folder}/"):
             return path.removeprefix(f"{folder}/")

@@ -64,7 +64,7 @@ def run_session(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _AgentRun:
-    """What is known of the agent once it has ended. ``records``: copies of its own records of the session."""
+    """What the agent did. ``records``: copies of the CLI's own records of the session."""
 
     report: SessionReport | None = None
     trouble: Trouble | None = None
@@ -99,7 +99,7 @@ class _SessionRun:
             workspace = hooks.prepare_workspace(self._services, self._execution, self._folder)
         except hooks.NotPreparedError as error:
             agent_run, cost = _AgentRun(trouble=error.trouble), NO_COST
-            judgement = self._not_prepared(error)
+            judgement = self._judge_unprepared(error)
         else:
             agent_run, judgement = self._run_in(workspace)
             cost = agent_run.report.cost if agent_run.report else Cost()
@@ -130,7 +130,7 @@ class _SessionRun:
             message=judgement.failure.message if judgement.failure else None,
         )
 
-    def _not_prepared(self, error: hooks.NotPreparedError) -> Judgement:
+    def _judge_unprepared(self, error: hooks.NotPreparedError) -> Judgement:
         if error.workspace:
             self._clean_up(error.workspace, archived=self._options.keep == "all")
         classifier = SuiteClassifier(self._services, self._execution)
@@ -155,7 +155,7 @@ class _SessionRun:
     # --- the agent ----------------------------------------------------------------------------------
 
     def _run_agent(self, workspace: Workspace, home: Path) -> _AgentRun:
-        """Run the agent and read its output. ``home`` takes the copies of its records."""
+        """Run the agent and read its output. ``home``: where copies of its records are stored."""
         session, agent_type = self._session(workspace), self._execution.runner.agent.type
         agent = agent_named(agent_type)
         invocation = self._confined(agent.invocation(session), workspace)
@@ -169,7 +169,7 @@ class _SessionRun:
         stdout, stderr = self._folder / "stdout.log", self._folder / "stderr.log"
         capture = self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
         ended = began + timedelta(seconds=capture.seconds)
-        runner, times = runner_ref(self._execution), (iso_timestamp(began), iso_timestamp(ended))
+        runner, started_at, ended_at = runner_ref(self._execution), iso_timestamp(began), iso_timestamp(ended)
         records: tuple[Path, ...] = ()
         try:
             try:
@@ -178,9 +178,9 @@ class _SessionRun:
                 if records:
                     capture = replace(capture, collected=tuple(map(OutputFile, records)))
                 transcript = agent.transcript(capture, session)
-                report = normalise(transcript, capture, session, runner, started_at=times[0], ended_at=times[1])
+                report = normalise(transcript, capture, session, runner, started_at=started_at, ended_at=ended_at)
             finally:
-                # Before a message quotes any of the output: half of a key could not be recognised any more.
+                # Before a message quotes the output: the secret scan could not recognise a key that was cut off.
                 self._secrets.scan_output(path for path in records if path.suffix == ".jsonl")
             if capture.ending in NEVER_RAN:
                 report = replace(report, cost=NO_COST)
@@ -188,9 +188,9 @@ class _SessionRun:
         except OutputError:
             raise
         except OSError as error:
-            message = f"cannot read what the session left: {error}"
+            message = f"cannot read the session's output: {error}"
             return _AgentRun(trouble=Trouble(kind="workspace", message=message))
-        except Exception as error:  # noqa: BLE001 -- output that an adapter fails on must cost its own execution only
+        except Exception as error:  # noqa: BLE001 -- an adapter that fails on some output must not end the run
             return _AgentRun(trouble=Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"))
         report = replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(self._folder))
         return _AgentRun(report=report, trouble=trouble, records=records)
@@ -215,12 +215,12 @@ class _SessionRun:
         )
 
     def _confined(self, invocation: Invocation, workspace: Workspace) -> Invocation:
-        """The adapter's invocation with environment, user and limits of the session."""
+        """The adapter's invocation, with the environment, user and limits of the session."""
         agent = self._execution.runner.agent
         return replace(
             invocation,
             env={**workspace.agent_env(), **agent.env, **invocation.env},
-            identity=workspace.suite_identity if AGENTS[agent.type].plays else workspace.identity,
+            identity=workspace.suite_identity if AGENTS[agent.type].replays else workspace.identity,
             limits=self._execution.limits,
             folders=workspace.folders,
         )
@@ -303,7 +303,7 @@ def execution_result(execution: Execution, judgement: Judgement, report: Session
 
 
 def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
-    """The trouble that follows from how the process ended, whatever the agent; None: read the agent's output."""
+    """The trouble that follows from how the process ended, for any agent; None: read the agent's output."""
     if capture.ending is Ending.STOPPED:
         return capture.stopped_for
     if capture.ending is Ending.SIGNALLED:

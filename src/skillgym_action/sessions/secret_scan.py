@@ -44,7 +44,7 @@ class SecretScan:
     def redacted(self, result: Result) -> Result:
         """The result without secrets, and with the end of the final output only.
 
-        Before reports are made of it: escaping could change a secret beyond recognition, and so could cutting it.
+        Called before reports are rendered: an escaped or cut secret could not be recognised.
         """
         result = self._redactor.redacted(result, exclude=("suite", "runner"))
         output = result.final_output
@@ -70,7 +70,7 @@ class SecretScan:
         return all((folder / path).is_symlink() or (folder / path).exists() for path in found)
 
     def write_scanned(self, name: str, text: str) -> None:
-        """Write an artifact, redacted. It is made of others, so only keys that no other artifact has are reported."""
+        """Write an artifact, redacted. It repeats others, so only keys that are in no other artifact are reported."""
         found: set[Leak] = set()
         redacted = self._redactor.text(text, found)
         self._report({name: frozenset(found)}, self._seen)
@@ -81,7 +81,7 @@ class SecretScan:
         self._directory.write(self.folder / name, self._redactor.text(text))
 
     def _report(self, found: Found, before: frozenset[Leak]) -> None:
-        """Add findings for what is not in ``before``, and redact all of it from now on."""
+        """Add findings for keys that are not in ``before``, and redact all keys from now on."""
         for where, leaks in found.items():
             kinds = sorted({leak.kind for leak in leaks - before})
             self._findings += [Finding(kind=kind, where=where) for kind in kinds]

@@ -60,7 +60,7 @@ def runners_and_options(
 
 
 def options(settings: Settings, config: Config, context: LaunchContext, *, runners: int) -> Options:
-    """The options of a run on so many runners, a slice for each stage. Raises UsageError, ConfigError."""
+    """The options of each stage; ``runners``: the number of runners. Raises UsageError, ConfigError."""
     run = config.file.run
     milliseconds = config.file.defaults.timeout_ms
     _refuse_paths(settings, context)
@@ -146,7 +146,7 @@ def _limits(settings: Settings, config: Config, *, in_action: bool) -> ResourceL
 def default_limits(*, in_action: bool) -> ResourceLimits:
     """Resource limits where neither settings nor the configuration have one.
 
-    In the action nothing else needs the machine, so memory and disk are limited too; elsewhere only on request.
+    In the action, memory and disk are limited, too: the machine is there for the run alone. Elsewhere only on request.
     """
     memory = memory_size() if in_action else None
     return ResourceLimits(
@@ -165,7 +165,7 @@ def _prices(config: Config) -> dict[str, Price]:
 
 
 def _snapshot_options(settings: Settings, config: Config, context: LaunchContext) -> SnapshotConfig | None:
-    """In CI a new snapshot would be lost with the job, so none is created there without ``--update-snapshots``."""
+    """Snapshots are not created in CI without ``--update-snapshots``: they would be lost with the job."""
     section = config.file.snapshots
     if section is None:
         if settings.update_snapshots:
@@ -200,7 +200,7 @@ def _report_options(settings: Settings, config: Config, context: LaunchContext) 
 
 
 def _suite_comparison(settings: Settings, context: LaunchContext) -> SuiteComparison:
-    """How suites are compared with the checkout, and what happens where there is no checkout.
+    """How suites are compared with the checkout, and what happens without a checkout.
 
     In a workflow that the commit itself defines there is no base to compare with, and nothing to protect.
     """

@@ -1,1 +1,1 @@
-"""The stages of the line; each takes what the one before it made, and none knows another. See pipeline.py."""
+"""The stages of the pipeline. Each takes the previous one's result; they do not import each other. See pipeline.py."""

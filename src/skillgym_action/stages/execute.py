@@ -200,12 +200,12 @@ class _Executor:
 
     def _run_session(self, execution: Execution, position: tuple[int, int]) -> SessionResult:
         """Run a session, write it to the journal, and add its cost to the budgets."""
-        note, digest = self.services.directory.note, self._journal.digests[execution.index]
-        before_judging = partial(note, event_line("judging", digest, position))
-        note(event_line("started", digest, position))
+        write_line, digest = self.services.directory.write_journal_line, self._journal.digests[execution.index]
+        before_judging = partial(write_line, event_line("judging", digest, position))
+        write_line(event_line("started", digest, position))
         session = run_session(self.services, execution, *position, self.options, before_judging)
         trouble = session.trouble
-        note(session_line(digest, session))
+        write_line(session_line(digest, session))
         with self._lock:
             for budget in self._budgets(execution):
                 _add_costs(budget, execution.runner.id, session.agent_cost.usd, session.judgement.cost_usd)

@@ -25,26 +25,29 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
     """The decision on a run: passed, failed or inconclusive, with reasons.
 
     Unless ``options`` allow it, results of suites that differ from the base commit do not count, and a run with such
-    suites is inconclusive, whatever ``fail_on`` says.
+    suites is inconclusive, regardless of ``fail_on``.
     """
     changed = None if options.allow_changed_suites else changed_suites(report)
-    others = (changed,) if changed else ()
+    changed_reasons = (changed,) if changed else ()
     whole_report = report
     if changed:
         report = replace(report, results=tuple(result for result in report.results if not result.suite.changed))
     totals = report.totals()
-    red = tuple(_red(whole_report, totals, options))  # keys that leaked count in any suite
+    red = tuple(_failures(whole_report, totals, options))  # leaked keys count in changed suites, too
     if report.cancelled:
         return Decision(
-            verdict="inconclusive", exit_code=ExitCode.CANCELLED, reasons=("the run was cancelled", *red, *others)
+            verdict="inconclusive",
+            exit_code=ExitCode.CANCELLED,
+            reasons=("the run was cancelled", *red, *changed_reasons),
         )
-    red = (*red, *_rates(totals, options))
-    inconclusive = (*others, *_inconclusive(report, totals, options, silent=bool(changed)))
+    red = (*red, *_low_pass_rate(totals, options))
+    reasons = _inconclusive(report, totals, options, silent=bool(changed))
+    inconclusive = (*changed_reasons, *reasons)
     if red:
         return Decision(verdict="failed", exit_code=ExitCode.FAILED, reasons=(*red, *inconclusive))
     if not inconclusive:
-        return Decision(verdict="passed", exit_code=ExitCode.PASSED, reasons=tuple(_spent(report)))
-    invalid = (not totals.executions and not changed) or any(_are_invalid(report))
+        return Decision(verdict="passed", exit_code=ExitCode.PASSED, reasons=tuple(_over_budget(report)))
+    invalid = (not totals.executions and not changed) or _has_invalid_suite(report)
     return Decision(
         verdict="inconclusive",
         exit_code=ExitCode.INVALID_INPUT if invalid else ExitCode.INCONCLUSIVE,
@@ -52,7 +55,7 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
     )
 
 
-def _red(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:
+def _failures(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:
     for status in RED:
         if totals.counts[status] and status in options.fail_on:
             yield f"{totals.counts[status]} {status}"
@@ -66,16 +69,16 @@ def _red(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[st
         yield counted(len(report.warnings), "warning")
 
 
-def _rates(totals: Totals, options: GateOptions) -> Iterator[str]:
+def _low_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
     if options.min_pass_rate is not None and (totals.pass_rate or 0.0) < options.min_pass_rate and totals.judged:
         yield f"pass rate {totals.pass_rate:.1%} is below {options.min_pass_rate:.1%}"
 
 
 def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
-    """Why the run is inconclusive. ``silent``: a missing result needs no reason, since there is one already."""
+    """Why the run is inconclusive. ``silent``: do not give a missing result as a reason, since there is another one."""
     if options.fail_on:
         yield from report.incomplete
-        yield from _unpriced(report)
+        yield from _unknown_cost(report)
     if not totals.executions:
         if "no-cases" in options.fail_on and not silent:
             yield "no case to run: no suite was found, or no case matches the filters"
@@ -90,27 +93,29 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
     if skipped and "skipped" in options.fail_on:
         yield f"{skipped} skipped"
     elif "budget" in options.fail_on:
-        yield from _spent(report)
+        yield from _over_budget(report)
 
 
-def _spent(report: RunReport) -> Iterator[str]:
-    """Executions that a budget prevented: shown for a green run, too; with ``--fail-on budget`` a reason."""
-    if unpaid := report.totals(lambda result: _is_unpaid(result) and not _is_unpriced(result)).executions:
-        yield f"{unpaid} not started, since the run's budget was spent"
+def _over_budget(report: RunReport) -> Iterator[str]:
+    """Executions that a budget prevented. Also shown for a passed run; ``--fail-on budget`` makes it inconclusive."""
+    if over_budget := report.totals(
+        lambda result: _is_over_budget(result) and not _has_unknown_cost(result)
+    ).executions:
+        yield f"{over_budget} not started, since the run's budget was spent"
 
 
-def _unpriced(report: RunReport) -> Iterator[str]:
-    """Executions that were not started since it is unknown whether the budget is spent."""
-    if unpriced := report.totals(_is_unpriced).executions:
-        yield f"{unpriced} not started, since the cost of sessions is unknown"
+def _unknown_cost(report: RunReport) -> Iterator[str]:
+    """Executions that were not started because it is unknown whether the budget is spent."""
+    if unknown := report.totals(_has_unknown_cost).executions:
+        yield f"{unknown} not started, since the cost of sessions is unknown"
 
 
-def _is_unpaid(result: Result) -> bool:
+def _is_over_budget(result: Result) -> bool:
     return result.status is Status.SKIPPED and result.judgement.origin == "budget"
 
 
-def _is_unpriced(result: Result) -> bool:
-    return _is_unpaid(result) and result.judgement.failure_class == UNKNOWN_COST
+def _has_unknown_cost(result: Result) -> bool:
+    return _is_over_budget(result) and result.judgement.failure_class == UNKNOWN_COST
 
 
 def _is_tolerated(errored: int, totals: Totals, options: GateOptions) -> bool:
@@ -121,8 +126,6 @@ def _is_tolerated(errored: int, totals: Totals, options: GateOptions) -> bool:
     )
 
 
-def _are_invalid(report: RunReport) -> Iterator[bool]:
-    return (
-        r.judgement.failure_class is not None and r.judgement.failure_class.id == "suite-invalid"
-        for r in report.results
-    )
+def _has_invalid_suite(report: RunReport) -> bool:
+    classes = (result.judgement.failure_class for result in report.results)
+    return any(failure_class is not None and failure_class.id == "suite-invalid" for failure_class in classes)

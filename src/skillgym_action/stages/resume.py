@@ -32,7 +32,7 @@ def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead) -
     Raises UsageError for a file that is not a journal.
     """
     found = read(services.directory.journal.lines())
-    services.directory.go_on()
+    services.directory.prepare_resume()
     if found.began is None:
         services.directory.begin(now.line())
         return replace(journal, warnings=tuple(found.warnings))

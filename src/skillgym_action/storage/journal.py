@@ -1,4 +1,4 @@
-"""The journal: a file that a run writes while it goes on, so that it can be resumed after it was killed.
+"""The journal: a file that a run appends to, so that it can be resumed after it was killed.
 
 The first line has the settings of the run. Then each session has up to three lines: it was started, its judging began
 to run commands, and its result, as ``results.json`` has it.
@@ -60,10 +60,10 @@ class SessionCosts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Journal:
-    """What the journal of this run tells: of a new one, when it began; of one that is resumed, what it did before.
+    """The journal of this run: when it began and, if it was resumed, its earlier sessions.
 
-    ``digests``: of all executions, by index. ``sessions``: those that need not be held again, by index.
-    ``spent``: for all sessions, also those that do not count any more.
+    ``digests``: of all executions, by index. ``sessions``: those that need not run again, by index.
+    ``spent``: costs of all sessions, including those that no longer count.
     """
 
     began: datetime
@@ -76,7 +76,7 @@ class Journal:
 def digest(execution: Execution, root: Path) -> str:
     """Return the identity of an execution: its sessions count only while suite, prompt, agent and model stay the same.
 
-    Limits, keys and the place of the repository, ``root``, have no part in it.
+    It does not depend on limits, keys, and the path of the repository, ``root``.
     """
     agent = replace(execution.runner.agent, budget=None, timeout=None)  # its repr has no keys
     identity = (

@@ -84,15 +84,15 @@ class JournalFile:
 
     def remove_incomplete_line(self) -> None:
         """Remove an incomplete last line, so that the next one begins on its own line. Raises OSError."""
-        place = os.fstat(self._file).st_size
-        while place:
-            size = min(place, CHUNK)
-            found = os.pread(self._file, size, place - size).rfind(b"\n")
+        position = os.fstat(self._file).st_size
+        while position:
+            size = min(position, CHUNK)
+            found = os.pread(self._file, size, position - size).rfind(b"\n")
             if found >= 0:
-                place -= size - found - 1
+                position -= size - found - 1
                 break
-            place -= size
-        os.ftruncate(self._file, place)
+            position -= size
+        os.ftruncate(self._file, position)
 
     def empty(self) -> None:
         """Begin anew. Raises OSError."""

@@ -1,7 +1,7 @@
 """Objects of a JSON file and the nouns of ``model/``: each field is declared once, and written and read by that.
 
 A ``MappedModel`` is the pydantic model of an object in the file: it validates what is read. Each field also declares
-where the noun has its value: in the attribute of the same name, or where its ``FieldSource`` says.
+where the noun has its value: in the attribute of the same name, or in the one that its ``FieldSource`` names.
 """
 
 from __future__ import annotations

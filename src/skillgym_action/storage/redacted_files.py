@@ -33,7 +33,7 @@ class RedactedFiles:
         self._redactor = redactor
 
     def rewrite(self, path: Path) -> frozenset[Leak]:
-        """Take secrets out of a file; what they were. Nothing is done to what is none, or is not there.
+        """Remove secrets from a file and return them. Does nothing unless it is a regular file.
 
         A file with a secret that cannot be rewritten is emptied. Raises OSError.
         """
@@ -59,13 +59,13 @@ class RedactedFiles:
             replace(path, [clean.decode("utf-8", "surrogateescape")])
 
     def look(self, content: bytes) -> frozenset[Leak]:
-        """What would have to be taken out of a file's content."""
+        """The secrets in the content of a file."""
         found: set[Leak] = set()
         self._redactor.bytes(content, found)
         return frozenset(found)
 
     def clean(self, root: Path, paths: Iterable[str]) -> Found:
-        """Take secrets out of what is at ``paths`` below ``root``; what they were, by path.
+        """Remove secrets from what is at ``paths`` below ``root``; the secrets that were found, by path.
 
         What has a secret in its name, or leads to such a name, is removed, and so is what cannot be read or rewritten.
         """
@@ -76,12 +76,12 @@ class RedactedFiles:
             if shown == path:
                 leaks |= self._cleaned(root, path)
             else:
-                remove_below(root, self._unspeakable(path))
+                remove_below(root, self._path_with_secret(path))
             if leaks:
                 found[shown] = found.get(shown, frozenset()) | leaks
         return found
 
-    def _unspeakable(self, path: str) -> str:
+    def _path_with_secret(self, path: str) -> str:
         """The first folder on the way to ``path`` with a secret in its name; the path itself, if that has it."""
         parts = path.split("/")
         ways = ("/".join(parts[: number + 1]) for number in range(len(parts)))
@@ -89,50 +89,50 @@ class RedactedFiles:
 
     def _cleaned(self, root: Path, path: str) -> set[Leak]:
         leaks: set[Leak] = set()
-        place = root / path
+        file = root / path
         try:
-            mode = os.lstat(place).st_mode
+            mode = os.lstat(file).st_mode
             if stat.S_ISLNK(mode):
-                if self._redactor.text(target := os.readlink(place), leaks) != target:
-                    place.unlink()
+                if self._redactor.text(target := os.readlink(file), leaks) != target:
+                    file.unlink()
             else:
-                leaks |= self.rewrite(place)
+                leaks |= self.rewrite(file)
         except (FileNotFoundError, NotADirectoryError):
-            pass  # went with a folder of that kind
+            pass  # removed with its folder
         except OSError:
             remove_below(root, path)
         return leaks
 
 
 def replace(path: Path, pieces: Iterable[str], folder: int | None = None) -> None:
-    """Write a file beside its place, and rename it: complete, or as it was. Raises OSError.
+    """Write a temporary file and rename it, so that ``path`` is never incomplete. Raises OSError.
 
-    ``folder``: the descriptor of the one that it is in, which its path is not asked for then.
+    ``folder``: a descriptor of its folder, which is then used instead of the path.
     """
-    beside = f".{os.urandom(8).hex()}"
+    temporary = f".{os.urandom(8).hex()}"
     if folder is None:
-        name, beside = os.fspath(path), os.fspath(path.with_name(beside))
+        name, temporary = os.fspath(path), os.fspath(path.with_name(temporary))
     else:
         name = path.name
     try:
         with open(
-            os.open(beside, NEW, 0o666, dir_fd=folder), "w", encoding="utf-8", errors="surrogateescape", newline=""
+            os.open(temporary, NEW, 0o666, dir_fd=folder), "w", encoding="utf-8", errors="surrogateescape", newline=""
         ) as file:
             file.writelines(pieces)
             with suppress(FileNotFoundError):
                 found = os.lstat(name, dir_fd=folder).st_mode
                 if stat.S_ISREG(found):
                     os.fchmod(file.fileno(), stat.S_IMODE(found))
-        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     finally:
         with suppress(OSError):
-            os.unlink(beside, dir_fd=folder)
+            os.unlink(temporary, dir_fd=folder)
 
 
 def remove_below(root: Path, path: str) -> None:
     """Remove what is at ``path`` below ``root``, which together may be longer than systems take. Raises OSError.
 
-    Links are removed, never what they lead to; what is not there is no error.
+    Links are removed, never their targets; missing paths are no error.
     """
     with suppress(FileNotFoundError):
         folder = os.open(root, FOLDER_FLAGS)
@@ -143,7 +143,7 @@ def remove_below(root: Path, path: str) -> None:
 
 
 def _size(path: Path) -> int:
-    """Of a regular file; 0 where there is none."""
+    """The size of a regular file; 0 if there is none."""
     try:
         found = os.lstat(path)
     except OSError:

@@ -1,7 +1,7 @@
-"""The results file, schema 1: a run report is written as JSON, one execution a line, and restored from it.
+"""The results file, schema 1: writes a run report as JSON, one execution per line, and restores it.
 
-The file holds all that other reporters show, so that a report made from it is the one that the run made. The decision
-is written and not restored: the gate decides anew. Totals are written, and have to agree with the results when read.
+The file contains everything that other reporters show, so they give the same output for a restored run. The decision is
+written, but not restored: the gate decides again. Totals are written, and must agree with the results when read.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9  # sums of money depend on the order of their parts
 _SURROGATE = re.compile("[\ud800-\udfff]")
 result_row: Callable[[Result], dict[str, object]] = writer(ResultEntry)
-"""Returns a result as the file has it."""
+"""Returns a result as a row of the file."""
 _encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-# --- written ----------------------------------------------------------------------------------------
+# --- writing ----------------------------------------------------------------------------------------
 
 
 def render(report: RunReport) -> Iterator[str]:
-    """Yield JSON text, a piece for each execution."""
+    """Yield JSON text in pieces, one per execution."""
     yield '{"schema": 1,\n'
     yield f'"tool": {json_line({"name": "skillgym-action", "version": report.version})},\n'
     yield f'"run": {json_line(write(RunEntry, report))},\n'
@@ -73,7 +73,7 @@ def render(report: RunReport) -> Iterator[str]:
 
 
 def json_line(value: dict[str, object]) -> str:
-    """Return JSON without line ends; lone surrogates, which not every reader of JSON takes, become U+FFFD."""
+    """Return JSON on one line. Lone surrogates, which some JSON parsers refuse, become U+FFFD."""
     text = _encoded(value)
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
@@ -118,17 +118,17 @@ def _runner_row(runner: Runner, results: list[Result]) -> dict[str, object]:
     return write(RunnerHead, seen) | write(TotalsEntry, totals(results))
 
 
-# --- restored ---------------------------------------------------------------------------------------
+# --- reading -----------------------------------------------------------------------------------------
 
 
 def restored(results: Results, file: Path) -> RunReport:
     """Return the run report that ``results`` were written from; ``file`` is how messages name it.
 
-    Raises UsageError for what contradicts itself or leads out of the repository.
+    Raises UsageError for contradictions, and for paths that lead out of the repository.
     """
     refuse(file, _contradictions(results))
     suites: dict[str, Suite] = {
-        # ``file`` is where the suite was when it ran; it is not read again
+        # ``file`` is the path of the suite when it ran; it is not read again
         suite.path: read(SuiteHead, suite, file=Path(suite.path))
         for suite in results.suites
     }
@@ -174,7 +174,7 @@ def refuse(file: Path, found: Iterable[tuple[KeyPath, str]]) -> None:
         raise UsageError.of(*problems)
 
 
-# --- what must agree --------------------------------------------------------------------------------
+# --- contradictions ---------------------------------------------------------------------------------
 
 
 def _contradictions(results: Results) -> Iterator[tuple[KeyPath, str]]:
@@ -225,7 +225,7 @@ def _duplicates(key_path: tuple[str, str], names: list[str]) -> Iterator[tuple[K
     first: dict[str, int] = {}
     for number, name in enumerate(names):
         if first.setdefault(name, number) != number:
-            yield (container, number, key), f"is that of {container}[{first[name]}], too"
+            yield (container, number, key), f"is the same as in {container}[{first[name]}]"
 
 
 def _outside(key_path: KeyPath, path: str) -> Iterator[tuple[KeyPath, str]]:
@@ -239,7 +239,7 @@ def _is_shard(text: str) -> bool:
 
 
 def _wrong_totals(results: Results, report: RunReport) -> Iterator[tuple[KeyPath, str]]:
-    """Every sum of the file that its results do not add up to."""
+    """Totals in the file that differ from the totals of its results."""
     yield from _differences(("totals",), results.totals, report.totals())
     by_runner = _by_runner(report)
     for number, runner in enumerate(results.runners):
@@ -253,11 +253,11 @@ def _differences(at: KeyPath, stored: TotalsEntry, counted: Totals) -> Iterator[
         if stored_value != value and (
             stored_value is None or value is None or not isclose(stored_value, value, rel_tol=_ROUNDING)
         ):
-            yield (*at, *key_path), f"is {stored_value}, but the results come to {value}"
+            yield (*at, *key_path), f"is {stored_value}, but the results add up to {value}"
 
 
 def _values(row: Mapping[str, Any]) -> Iterator[tuple[KeyPath, float | None]]:
-    """Values with the path of their keys, those of objects inside included."""
+    """Values with their key paths, including those of nested objects."""
     for key, value in row.items():
         if isinstance(value, dict):
             yield from (((key, *path), inner) for path, inner in _values(value))

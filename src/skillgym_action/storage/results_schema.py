@@ -162,7 +162,7 @@ class SuitesFromEntry(MappedModel):
 class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
-    ``incomplete`` says what belongs to the run and is not in it.
+    ``incomplete``: parts of the run that are missing in the file.
     """
 
     noun: ClassVar = RunReport
@@ -260,7 +260,7 @@ class ErrorEntry(MappedModel):
 
 
 class OutcomeEntry(MappedModel):
-    """One assertion's answer; ``passed`` null: it could not tell."""
+    """One assertion's answer; ``passed`` null: it could not be evaluated."""
 
     noun: ClassVar = Outcome
 

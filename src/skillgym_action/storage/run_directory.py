@@ -1,7 +1,7 @@
 """The run directory: artifacts and the journal, redacted as they are written.
 
 A file that must be complete is written under a temporary name and renamed. Any failure to write raises OutputError: a
-full disk or a read-only folder is a problem of the environment, not a bug.
+full disk or a read-only folder is a problem of the environment, not an internal error.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md")
 WORKSPACES = "workspaces"
 CHANGES = "changes"
-HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}")  # what is written beside its place is called so
+HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}")  # temporary names of files that are being written
 
 
 class RunDirectory:
-    """One run's folder."""
+    """The folder of one run."""
 
     def __init__(
         self, path: Path, redactor: Redactor, checkout: Checkout | None = None, *, by_descriptor: bool = False
@@ -52,8 +52,8 @@ class RunDirectory:
         """
         self.path = path
         self._by_descriptor = by_descriptor
-        self.place = path
-        """Where it is while it is open: a path of the folder that was opened, even if ``path`` is replaced."""
+        self.open_path = path
+        """A path that leads to the opened folder even if ``path`` is replaced."""
         self._checkout = checkout
         self.redactor = redactor
         self._files = RedactedFiles(redactor)
@@ -64,11 +64,11 @@ class RunDirectory:
         with self._writing(self.path), ExitStack() as stack:
             self._folder = stack.enter_context(folder_to_write_in(self.path / JOURNAL, self._checkout))
             if self._by_descriptor and os.path.isdir(opened := f"/proc/self/fd/{self._folder}"):
-                self.place = Path(opened)
+                self.open_path = Path(opened)
             there = set(os.listdir(self._folder))
             self._is_new = not there
             self._is_a_runs = not there or JOURNAL in there
-            if self._is_new:  # our own, hence nothing to commit or to search for suites
+            if self._is_new:  # git and `discover` ignore a folder that the tool made
                 replace(self.path / ".gitignore", [IGNORE_ALL.decode()], self._folder)
             self.journal = JournalFile(self.path / JOURNAL, self._folder)
             self._stack = stack.pop_all()
@@ -79,7 +79,7 @@ class RunDirectory:
         self._stack.close()
 
     def folder(self, relative: str) -> Path:
-        """A folder for artifacts, without those of an earlier run into the same directory."""
+        """A new, empty folder for artifacts; those of an earlier run are removed."""
         *above, last = relative.split("/")
         with self._writing(f"{self.path}/{relative}"), ExitStack() as stack:
             folder = self._folder
@@ -94,22 +94,22 @@ class RunDirectory:
                 self._refuse_foreign(relative)
                 shutil.rmtree(last, dir_fd=folder)
                 os.mkdir(last, dir_fd=folder)
-        return Path(f"{self.place}/{relative}")
+        return Path(f"{self.open_path}/{relative}")
 
     def begin(self, line: str) -> None:
         """Write the first line of a new journal. Journal and reports of an earlier run are removed.
 
-        Raises UsageError where no run has been, and what is there is called like something of a run.
+        Raises UsageError if it has entries with names that runs use, but no journal of a run.
         """
         for name in (*REPORTS, WORKSPACES):
-            if os.path.exists(f"{self.place}/{name}") and not os.path.islink(f"{self.place}/{name}"):
+            if os.path.exists(f"{self.open_path}/{name}") and not os.path.islink(f"{self.open_path}/{name}"):
                 self._refuse_foreign(name)
         with self._writing(self.path / JOURNAL):
             self.journal.empty()
         for name in REPORTS:
             with self._writing(self.path / name), suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=self._folder)
-        self.note(line)
+        self.write_journal_line(line)
 
     def _refuse_foreign(self, name: str) -> None:
         """Raise UsageError unless a run before this one made what is there."""
@@ -117,43 +117,43 @@ class RunDirectory:
             with suppress(OSError):
                 self.journal.empty()  # else the next run would take the folder for a run's
             raise UsageError(
-                f"{self.path} holds {name}, and no run was there that could have made it",
+                f"{self.path} contains {name}, which is not from an earlier run",
                 remedy="choose another folder with --output",
             )
 
-    def go_on(self) -> None:
-        """The journal's next line comes after its last whole one; what was half written when a run was killed goes."""
+    def prepare_resume(self) -> None:
+        """Prepare to resume: remove the journal's incomplete last line, and files that were half written."""
         with self._writing(self.path / JOURNAL):
             self.journal.remove_incomplete_line()
-        for place in ("", "workspaces/*/*/*/"):
-            for half in self.place.glob(f"{place}.*"):
-                inside = half.parent.resolve().is_relative_to(self.place.resolve())
+        for level in ("", "workspaces/*/*/*/"):
+            for half in self.open_path.glob(f"{level}.*"):
+                inside = half.parent.resolve().is_relative_to(self.open_path.resolve())
                 if inside and HALF_WRITTEN.fullmatch(half.name):
-                    self.clear(half.relative_to(self.place).as_posix())
+                    self.clear(half.relative_to(self.open_path).as_posix())
 
-    def note(self, line: str) -> None:
-        """One line in the journal, written at once, so that a run that is killed loses nothing that was finished."""
+    def write_journal_line(self, line: str) -> None:
+        """Write a line to the journal at once, so that a killed run loses no finished session."""
         with self._writing(self.path / JOURNAL):
             self.journal.add(self.redactor.text(line))
 
     def clear(self, folder: str) -> None:
-        """Remove what an earlier run left at ``folder``, or a link in its place. May raise UsageError."""
+        """Remove what an earlier run left at ``folder``, or a link. May raise UsageError."""
         if self._is_new:
             return
-        place = self.place
+        path = self.open_path
         with self._writing(self.path / folder):
             for part in folder.split("/"):
-                place /= part
-                if place.is_symlink():
+                path /= part
+                if path.is_symlink():
                     self._refuse_foreign(folder)
-                    place.unlink()
-                if not place.exists():
+                    path.unlink()
+                if not path.exists():
                     return
             self._refuse_foreign(folder)
-            if place.is_dir():
-                remove_path(place)
+            if path.is_dir():
+                remove_path(path)
             else:
-                place.unlink()
+                path.unlink()
 
     def write(self, path: Path, text: str) -> None:
         """A small artifact."""
@@ -196,18 +196,18 @@ class RunDirectory:
         return found
 
     def keep(self, files: Iterable[Path], home: Path, target: Path) -> None:
-        """Copy files to ``target``, as they lie below ``home``, but for those that are called like a secret."""
+        """Copy files below ``home`` to the same paths below ``target``, except those with a secret in their path."""
         for file in files:
-            place = file.relative_to(home)
-            if self.redactor.text(str(place)) != str(place):
+            relative = file.relative_to(home)
+            if self.redactor.text(str(relative)) != str(relative):
                 continue
-            with self._writing(target / place):
-                (target / place).parent.mkdir(parents=True, exist_ok=True)
-                _copy(file, target / place)
-            self.redact(target / place)
+            with self._writing(target / relative):
+                (target / relative).parent.mkdir(parents=True, exist_ok=True)
+                _copy(file, target / relative)
+            self.redact(target / relative)
 
     def record(self, session: str, target: Path) -> None:
-        """Copy what is needed to play a session again; its workspace becomes ``/workspace`` wherever it is named.
+        """Copy what is needed to replay a session. The path of its workspace becomes ``/workspace`` everywhere.
 
         No link is followed: the run directory may be a committed one.
         """
@@ -224,17 +224,17 @@ class RunDirectory:
             played = text.replace(json.loads(text)["cwd"], "/workspace")
             files = {"report.json": f"{json.dumps(json.loads(played), indent=1)}\n".encode(), "workspace.json": summary}
             above = stack.enter_context(folder_to_write_in(target, self._checkout))
-            beside = f".{os.urandom(8).hex()}"
-            os.mkdir(beside, dir_fd=above)
+            temporary = f".{os.urandom(8).hex()}"
+            os.mkdir(temporary, dir_fd=above)
             try:
-                _fill(above, beside, files, source)
+                _fill(above, temporary, files, source)
                 Folder(above).remove([target.name])
-                os.rename(beside, target.name, src_dir_fd=above, dst_dir_fd=above)
+                os.rename(temporary, target.name, src_dir_fd=above, dst_dir_fd=above)
             finally:
-                Folder(above).remove([beside])
+                Folder(above).remove([temporary])
 
     def _session(self, session: str, stack: ExitStack) -> Folder | None:
-        """A session's folder, which ``stack`` closes; None where there is none, or a link."""
+        """A session's folder, which ``stack`` closes; None if there is none, or if it is a link."""
         folder = self._folder
         for part in session.split("/"):
             if not stat.S_ISDIR(_mode(part, folder)):
@@ -244,7 +244,7 @@ class RunDirectory:
         return Folder(folder)
 
     def write_whole(self, path: Path, pieces: Iterable[str]) -> None:
-        """A report: complete or not there at all. What is no file, such as ``/dev/stdout``, takes it as it comes."""
+        """Write a report completely or not at all; to a device or a FIFO, such as ``/dev/stdout``, piece by piece."""
         clean = map(self.redactor.text, pieces)
         with self._writing(path):
             if not (self._checkout and self._checkout.contains(path) and path.is_symlink()) and _is_device(path):
@@ -260,8 +260,8 @@ class RunDirectory:
             yield
         except OSError as error:
             shown = os.fspath(path)
-            if shown.startswith(f"{self.place}/"):
-                shown = f"{self.path}{shown.removeprefix(os.fspath(self.place))}"
+            if shown.startswith(f"{self.open_path}/"):
+                shown = f"{self.path}{shown.removeprefix(os.fspath(self.open_path))}"
             raise OutputError(
                 f"cannot write {shown}: {error.strerror or error}",
                 remedy="free space there, or choose another folder with --output",
@@ -269,7 +269,7 @@ class RunDirectory:
 
 
 def _fill(above: int, name: str, files: Mapping[str, bytes], source: Folder) -> None:
-    """Put files into a new folder, and a copy of the changes that ``source`` holds. Raises OSError."""
+    """Put files into a new folder, and a copy of the changes in ``source``. Raises OSError."""
     with ExitStack() as stack:
         folder = os.open(name, os.O_RDONLY | FOLDER, dir_fd=above)
         stack.callback(os.close, folder)
@@ -293,7 +293,7 @@ def _mode(name: str, folder: int) -> int:
 
 
 def _is_device(path: Path) -> bool:
-    """Whether a rename over it would put a file in the place of something of the system's."""
+    """Whether it is a device, a FIFO or a file of the kernel, which must not be replaced."""
     with suppress(OSError):
         mode = path.stat().st_mode
         return path.is_relative_to("/dev") or path.is_relative_to("/proc") or stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
@@ -301,12 +301,12 @@ def _is_device(path: Path) -> bool:
 
 
 def _append_at_once(path: str, _: int) -> int:
-    """Nobody may read at the other end."""
+    """Open without waiting for the reader of a FIFO."""
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
 
 
 def _write(path: Path, content: bytes) -> None:
-    """As ``Path.write_bytes`` in half the time: there are several such files for each session."""
+    """Like ``Path.write_bytes``, in half the time. It is called several times per session."""
     with open(path, "wb", buffering=0, opener=_no_link) as file:
         rest = memoryview(content)
         while rest:
@@ -318,6 +318,6 @@ def _no_link(path: str, flags: int) -> int:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """All of it or nothing, in place of what is there."""
+    """Copy a file completely or not at all, replacing the present one."""
     target.unlink(missing_ok=True)
     copy_file(os.fspath(source), os.fspath(target))

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 RESULTS = "results.json"
 _EXTENT = Extent(containers=MAX_RESULTS_CONTAINERS, values=MAX_RESULTS_VALUES, members=MAX_RESULTS_MEMBERS)
-_WHAT_A_RUN_IS = "name a run directory, which holds results.json, or a results file"
+_WHAT_A_RUN_IS = "name a run directory, which contains results.json, or a results file"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -177,7 +177,7 @@ def _shown(path: Path, cwd: Path) -> str:
 
 
 def _results(named: _Named) -> tuple[Results, tuple[int, int]]:
-    """What a results file holds, and which file it is. Raises UsageError with the first few problems."""
+    """The content of a results file, and which file it is. Raises UsageError with the first few problems."""
     shown = Path(named.shown)
     try:
         content, identity = read_file(named.folder, named.parts, MAX_RESULTS_BYTES)

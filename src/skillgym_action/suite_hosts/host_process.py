@@ -34,7 +34,7 @@ REPLY_EXTENT = Extent(
     containers=MAX_HOST_REPLY_CONTAINERS, values=MAX_HOST_REPLY_VALUES, members=MAX_HOST_REPLY_MEMBERS
 )
 CHUNK = 64 * 1024
-TICK = 0.2  # seconds between two looks for cancellation
+TICK = 0.2  # seconds between two checks for cancellation
 
 
 class HostLostError(Exception):
@@ -57,7 +57,7 @@ class HostLostError(Exception):
 class HostProcess:
     """A child process with one suite file.
 
-    Its pipes are non-blocking: whatever it sends, or does not send, a call takes no longer than its limit.
+    Its pipes are non-blocking, so a call never takes longer than its limit.
     """
 
     def __init__(self, file: Path, child: PipedProgram, log: Path) -> None:

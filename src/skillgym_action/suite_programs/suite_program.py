@@ -22,7 +22,7 @@ MISSING = object()
 
 
 class SuiteProgramError(Exception):
-    """The file was imported, but is not a suite. ``remedy`` says what to write; no text ends with a full stop."""
+    """The file was imported, but is not a suite. ``remedy``: what to write. Neither text ends with a full stop."""
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)

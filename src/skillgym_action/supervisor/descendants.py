@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-PAUSE = 0.002  # seconds between two looks
+PAUSE = 0.002  # seconds between two checks
 QUIET_SCANS = 3  # scans of /proc without a running process, after which all are taken to be stopped
 
 

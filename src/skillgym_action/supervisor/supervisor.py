@@ -111,7 +111,7 @@ class Supervisor:
                 descriptors = []
             case "hold":
                 self._kept_open += descriptors
-                self._unused_uid = request["nobody"]
+                self._unused_uid = request["unused_uid"]
                 descriptors = []
         for descriptor in descriptors:
             os.close(descriptor)

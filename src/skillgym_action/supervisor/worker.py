@@ -47,7 +47,7 @@ CALLS = frozenset(
         "kind",
         "text",
         "target",
-        "place",
+        "snapshot_path",
         "glob",
         "files",
         "write",
@@ -60,7 +60,7 @@ CALLS = frozenset(
 TRUSTED = BundleLimits(
     levels=10_000, path_bytes=4096, entries=10**9, file_bytes=2**62, total_bytes=2**62
 )  # the tool packed it
-PAUSE = 0.0005  # seconds between two looks
+PAUSE = 0.0005  # seconds between two checks
 
 
 def end_all_others(grace: float) -> bool:

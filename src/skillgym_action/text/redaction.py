@@ -30,7 +30,7 @@ T = TypeVar("T")
 MASK = "***"
 SECRET = "secret"  # noqa: S105 - the kind of a known value that has no shape of its own
 _WITHOUT_TEXT = frozenset({type(None), bool, int, float})
-_SHORTEST = 6  # characters; shorter values are in too many texts by chance
+_SHORTEST = 6  # characters; shorter values occur in too many texts by coincidence
 _SHORTEST_LINE = 12  # characters of one line of a value with several lines, such as a key file
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|_PAT$", re.IGNORECASE)
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
@@ -49,7 +49,7 @@ class Leak:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether the name of a variable says that its value is a secret."""
+    """Whether a variable with this name has a secret value."""
     return _SECRET_NAME.search(name) is not None
 
 

@@ -10,7 +10,7 @@ import struct
 from skillgym_action.limits import CANCELLED_RENDERING_SECONDS, RENDERING_SECONDS
 
 UNPRIVILEGED = 65534
-"""The user and group ``nobody``, as whom the process runs where the tool is root."""
+"""The id of user and group ``nobody``; the process runs as them if the tool is root."""
 READY, REQUEST, TEXT, ERROR = b"R", b"Q", b"T", b"E"
 HEAD = struct.Struct("!cI")
 TOO_LONG = (

@@ -148,7 +148,7 @@ class _Renderer:
 
 
 class _LostError(Exception):
-    """The process cannot be used any more; the message says why."""
+    """The process can no longer be used; the message has the reason."""
 
 
 class _Child:

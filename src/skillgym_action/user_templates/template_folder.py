@@ -31,7 +31,7 @@ PARTS = {
     "comment.md.j2": ("comment.md.j2", "summary.md.j2"),
     "running.md.j2": ("running.md.j2",),
 }
-_ONLY = "name a folder that holds only report templates"
+_ONLY = "name a folder that contains only report templates"
 _NO_LINKS = "use a real folder or file: links are not followed for report templates"
 
 
@@ -64,7 +64,7 @@ def template_sources(folder: Path, root: Path, *, committed: bool) -> TemplateSo
         remedy = "move it into the repository, or name it with --template-dir"
         _refuse(shown, "the configuration names a folder of report templates outside the repository", remedy)
     if any(part.casefold() == ".git" for part in parts):
-        _refuse(shown, "git's own folder holds no report templates", _ONLY)
+        _refuse(shown, "git's own folder contains no report templates", _ONLY)
     with ExitStack() as stack:
         descriptor = _opened(start, parts, stack)
         if descriptor is None:
@@ -85,7 +85,7 @@ def _below(folder: Path, root: Path) -> tuple[Path, tuple[str, ...]]:
 
 
 def _opened(start: Path, parts: tuple[str, ...], stack: ExitStack) -> int | None:
-    """A descriptor of the folder, None where there is nothing. Raises ConfigError."""
+    """A descriptor of the folder; None if it does not exist. Raises ConfigError."""
     way = os.fspath(start) if not parts else ""
     try:
         descriptor = os.open(start, os.O_RDONLY | os.O_DIRECTORY)  # trusted: links may lead there

@@ -63,7 +63,7 @@ def save_workspace(workspace: Workspace, changes: Changes, directory: RunDirecto
     ``.git`` is copied from the template: objects that an agent commits are compressed, so they cannot be searched for
     secrets. Raises OSError, and then there is no copy, and OutputError.
     """
-    target = directory.place / kept
+    target = directory.open_path / kept
     temporary = target.with_name(f".{os.urandom(8).hex()}")
     extract_bundle(with_safe_links(workspace.inside.pack(None)), temporary)
     try:

@@ -44,7 +44,7 @@ def changes_between(
 ) -> Changes:
     """Compare two snapshots. Only files and links count as created or modified; deleted folders are listed, too.
 
-    ``differs_at(path, entry)`` tells whether the file or link, with its entry in ``after``, changed.
+    ``differs_at(path, entry)`` returns whether the file or link, with its entry in ``after``, changed.
     """
     changed = [path for path, entry in after.items() if differs_at(path, entry)]
     return Changes(

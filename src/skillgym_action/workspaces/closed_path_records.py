@@ -256,7 +256,7 @@ def _restore(name: str, record: Record, alive: list[ClosingRun]) -> None:
 
 
 def process_start(pid: int) -> str | None:
-    """The start time of a process in the system's own unit; "" if the system does not say, None if it does not run."""
+    """The start time of a process in the unit of the system; "" if it is unknown, None if it does not run."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             words = file.read().rpartition(b")")[2].split()

@@ -87,7 +87,7 @@ def reopened_if_killed() -> Iterator[None]:
 
 @contextmanager
 def _closed(paths: Iterable[Path], root: Path, parents: Iterable[str], **wish: Any) -> Iterator[list[Record]]:
-    """Close ``paths`` as the fields ``wish`` of a ``ClosingRun`` say; yield their records.
+    """Close ``paths`` as the fields ``wish`` of a ``ClosingRun`` specify; yield their records.
 
     Each path is opened once, and only its descriptor is used: what takes its name later is not touched.
     """

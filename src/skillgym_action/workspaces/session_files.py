@@ -51,7 +51,7 @@ class SessionFiles(Protocol):
 
     def target(self, path: str) -> str | None: ...
 
-    def place(self, path: str) -> str | None: ...
+    def snapshot_path(self, path: str) -> str | None: ...
 
     def glob(self, pattern: str) -> tuple[str, ...]: ...
 
@@ -139,8 +139,8 @@ class RemoteFolder:
     def target(self, path: str) -> str | None:
         return self._call_for_text("target", path)
 
-    def place(self, path: str) -> str | None:
-        return self._call_for_text("place", path)
+    def snapshot_path(self, path: str) -> str | None:
+        return self._call_for_text("snapshot_path", path)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         return tuple(self._call("glob", pattern))

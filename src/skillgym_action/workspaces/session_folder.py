@@ -96,7 +96,7 @@ class SessionFolder:
     def restore(self, *names: str) -> None:
         """Make folders again that the session removed, and give their owner access to all. Raises OSError.
 
-        Only a session that runs as the caller can remove or replace them. A folder that it put in the place is used.
+        Only a session that runs as the caller can remove or replace them. A folder that it put there instead is used.
         """
         if self.identity:
             self._supervisor.call(self.identity, *((name, "open_up") for name in names))
@@ -108,7 +108,7 @@ class SessionFolder:
     def _restore(self, name: str) -> None:
         found = self._identity_of(name)
         if found is None:
-            # A session that runs as the caller can remove the whole folder, or put a file or link in the place.
+            # A session that runs as the caller can remove the whole folder, or replace it by a file or link.
             os.makedirs(self.path, PRIVATE, exist_ok=True)
             os.close(self._fd)
             self._fd = os.open(self.path, FOLDER_FLAGS)

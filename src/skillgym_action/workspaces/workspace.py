@@ -105,9 +105,9 @@ class Workspace:
         Raises OSError.
         """
         for path, text in files.items():
-            for name, place in ((HOME, self.home), (SCRATCH, self.scratch)):
-                if path.is_relative_to(place):
-                    relative = path.relative_to(place).as_posix()
+            for name, folder in ((HOME, self.home), (SCRATCH, self.scratch)):
+                if path.is_relative_to(folder):
+                    relative = path.relative_to(folder).as_posix()
                     content = text.encode("utf-8", "backslashreplace")
                     self.folder.files(name).write(relative, content, 0o644)
                     break
@@ -218,18 +218,18 @@ class WorkspaceFiles:
 
     def existed(self, path: str) -> bool:
         """Whether the path existed before the agent."""
-        place = self._workspace.inside.place(path)
-        return place is not None and self._workspace.existed(place)
+        resolved = self._workspace.inside.snapshot_path(path)
+        return resolved is not None and self._workspace.existed(resolved)
 
     def changed(self, path: str) -> bool:
         """Whether the content changed; for a link, whether the link or what it points to changed."""
-        place = self._workspace.inside.place(path)
-        if place is None:
+        resolved = self._workspace.inside.snapshot_path(path)
+        if resolved is None:
             return False
-        if self._workspace.changed(place):
+        if self._workspace.changed(resolved):
             return True
         target = self._workspace.inside.target(path)
-        return target is not None and target != place and self._workspace.changed(target)
+        return target is not None and target != resolved and self._workspace.changed(target)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """The files in the workspace that match; empty if they cannot be listed."""
@@ -251,7 +251,7 @@ def extract_bundle(entries: Iterator[BundleEntry], target: Path) -> None:
     folder = os.open(target, FOLDER_FLAGS)
     try:
         unpack(Folder(folder), entries)
-    # Also on cancellation: half a bundle must not pass for a whole one.
+    # Also on cancellation: an incomplete bundle must not be taken for a complete one.
     except BaseException:
         with suppress(OSError):
             remove_path(target)

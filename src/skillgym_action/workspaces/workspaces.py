@@ -68,7 +68,7 @@ class Workspaces:
         self._hidden += paths
 
     def create(self, spec: WorkspaceSpec) -> Workspace:
-        """A workspace for one session as ``spec`` says, before its bootstrap. Raises OSError."""
+        """A new workspace for one session according to ``spec``, before its bootstrap. Raises OSError."""
         if spec.mode == "none":
             return self._in_directory(spec.cwd or self.repository.root, self._user.in_place if self._user else None)
         template = self._template_of(spec)

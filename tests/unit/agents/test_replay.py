@@ -206,7 +206,7 @@ def test_recorded_trouble_is_played_too(sessions, workspace):
     ("content", "message"),
     [
         pytest.param("{", "Expecting property name", id="torn"),
-        pytest.param("[]", "report.json holds no session report", id="another shape"),
+        pytest.param("[]", "report.json is not a session report", id="another shape"),
     ],
 )
 def test_a_report_that_cannot_be_read_is_a_crash_with_its_reason(sessions, workspace, content, message):

@@ -163,7 +163,7 @@ def test_paths_out_of_the_folder_are_outside(root, path):
     with opened(root) as folder:
         path = path.format(root=root)
         assert (folder.kind(path), folder.text(path, 99), folder.target(path)) == ("outside", None, None)
-        assert folder.place(path) is None
+        assert folder.snapshot_path(path) is None
         assert (folder.entry(path), folder.digest(path), folder.read(path, 99)) == (None, None, None)
         for change in (
             lambda: folder.write(path, b"x"),

@@ -196,7 +196,8 @@ def leaves(root: Path, path: str) -> bool:
 def same_place(folder, root: Path, path: str) -> None:
     by_path = place(root, path)
     if os.path.isdir(os.path.dirname(os.path.normpath(root / path))) and not os.path.normpath(path).startswith(".."):
-        assert (folder.place(path) or "..") == by_path or (folder.place(path) is None and by_path.startswith("../"))
+        found = folder.snapshot_path(path)
+        assert (found or "..") == by_path or (found is None and by_path.startswith("../"))
     if (target := folder.target(path)) is not None:
         assert os.path.normpath(root / target) == os.path.realpath(root / path)
     elif folder.kind(path) != "outside":

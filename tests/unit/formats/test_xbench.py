@@ -477,7 +477,7 @@ def test_the_place_of_a_problem_is_its_line_in_the_file():
         pytest.param("{}", ["bench/s.json:1:1: cases: is missing"], id="cases-missing"),
         pytest.param('{"cases": 3}', ["bench/s.json:1:2: cases: must be a list, not 3"], id="cases-are-a-number"),
         pytest.param('{"cases": [{"id": "a", "id": "b"}]}',
-                     ["bench/s.json:1:24: cases[0].id is given twice, first in line 1; keep one of them"],
+                     ["bench/s.json:1:24: cases[0].id is set twice, first in line 1; keep one of them"],
                      id="key-twice"),
         pytest.param(json.dumps({"nam": "x", "defaults": {"budget": 0}, "cases": [case(budget=0)]}), [
             "bench/s.json:1:2: nam: unknown key 'nam'; did you mean 'name'?",

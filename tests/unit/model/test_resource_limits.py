@@ -102,7 +102,7 @@ def test_limits_as_text_and_as_yaml_are_equal(text):
         ("memory=4", "memory: '4' is less than 4,096 bytes; write a number of bytes, or 512MiB, 4 GiB, 2GB"),
         ("memor=4GiB", "unknown limit 'memor'; known: memory, disk, processes, fileSize"),
         ("memory", "'memory' is not KEY=VALUE, such as memory=4GiB"),
-        ("memory=1GiB,memory=2GiB", "memory: is given twice"),
+        ("memory=1GiB,memory=2GiB", "memory: is set twice"),
         ("processes=0", "processes: '0' is not a number of processes; write a whole number, 1 or more"),
         ("processes=1.5", "processes: '1.5' is not a number of processes; write a whole number, 1 or more"),
         (7, "7 is not a mapping of limits; known: memory, disk, processes, fileSize"),

@@ -202,7 +202,7 @@ def test_relative_paths_belong_to_the_file_s_folder(tmp_path):
         pytest.param(
             "run: [\n", ["2:1: not YAML: while parsing a flow node, did not find expected node content"], id="no YAML"
         ),
-        pytest.param("run: {}\nrun: {}\n", ["2:1: run is given twice, first in line 1; keep one of them"], id="twice"),
+        pytest.param("run: {}\nrun: {}\n", ["2:1: run is set twice, first in line 1; keep one of them"], id="twice"),
     ],
 )
 def test_a_mistake_is_told_with_its_place_and_a_remedy(tmp_path, text, told):

@@ -72,7 +72,7 @@ def told(lines: list[bytes]) -> tuple[list[str], list[str]]:
     """The sessions that count, as ``case repetition.session status``, and the warnings."""
     found = read(lines)
     sessions = [one for own in found.sessions.values() for one in own]
-    shown = [f"{one.result.case_id} {one.place[0]}.{one.place[1]} {one.result.status}" for one in sessions]
+    shown = [f"{one.result.case_id} {one.position[0]}.{one.position[1]} {one.result.status}" for one in sessions]
     return shown, [str(problem) for problem in found.warnings]
 
 

@@ -29,7 +29,7 @@ def directory(tmp_path):
 
 
 def test_no_artifact_holds_a_secret(directory):
-    directory.note(SECRET)
+    directory.write_journal_line(SECRET)
     directory.write(directory.path / "small.json", f"a {SECRET} b")
     directory.write_whole(directory.path / "report.txt", iter([f"a {SECRET}", " b"]))
     assert (directory.path / "journal.jsonl").read_text() == "***\n"

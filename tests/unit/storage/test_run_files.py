@@ -150,7 +150,7 @@ SPOILT: dict[str, tuple[Callable[[Path], None], str]] = {
     "a socket": (listening, "artifact/run/results.json: is not a file"),
     "a huge file": (huge, "artifact/run/results.json: is larger than 100,663,296 bytes"),
     "deeply nested": (deep, "artifact/run/results.json: "),
-    "a key that is given twice": (key_twice, "run.decision.passed is given twice"),
+    "a key that is set twice": (key_twice, "run.decision.passed is set twice"),
     "artifacts above the run directory": (
         lambda root: changed(root, "artifactDir", "../../.git"), "artifactDir: must be a path below the run directory",
     ),

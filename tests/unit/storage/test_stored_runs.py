@@ -241,9 +241,9 @@ UPWARDS = ("../x", "a/../../x", "a/..", "..", ".", "a/./b", "a//b", "a/", "")
             (*RESULT, "passed"), False, "suites[0].results[0].passed: contradicts the status passed", id="passed"
         ),
         pytest.param(
-            ("suites", 1, "path"), "bench/core.json", "suites[1].path: is that of suites[0], too", id="a suite twice"
+            ("suites", 1, "path"), "bench/core.json", "suites[1].path: is the same as in suites[0]", id="twice"
         ),
-        pytest.param(("runners", 1, "id"), "claude", "runners[1].id: is that of runners[0], too", id="a runner twice"),
+        pytest.param(("runners", 1, "id"), "claude", "runners[1].id: is the same as in runners[0]", id="runner"),
         pytest.param(
             ("suites", 0, "results", 2, "caseId"), "edit",
             "suites[0].results[2]: is the same case on the same runner as results[0]", id="an execution twice",
@@ -297,7 +297,7 @@ def test_sums_that_the_results_do_not_come_to_are_refused(tmp_path, whose, key, 
 
 def test_tokens_that_the_results_do_not_come_to_are_refused(tmp_path):
     (line,) = refusal(tmp_path, changed(at("totals", "tokens", "total", value=1)))
-    assert line == "results.json: totals.tokens.total: is 1, but the results come to 1500"
+    assert line == "results.json: totals.tokens.total: is 1, but the results add up to 1500"
 
 
 def test_money_in_another_order_is_the_same_money():

@@ -22,7 +22,7 @@ function plain(value, path, location) {
     throw new SuiteProgramError([shownPath(path), message].filter(Boolean).join(": "), remedy, location);
   };
   const inside = ([key, part]) => [key, plain(part, [...path, key], location)];
-  if (path.length > MAX_DEPTH) refuse("is nested too deep, or holds itself", "write plain data");
+  if (path.length > MAX_DEPTH) refuse("is nested too deeply, or contains itself", "write plain data");
   if (path.join(".") === "run.reporter" && Object(value) === value) {
     refuse("a reporter module cannot be used", "take it out, and see --report");
   }
