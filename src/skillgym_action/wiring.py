@@ -139,7 +139,7 @@ def configuration(settings: Settings, context: LaunchContext) -> Config:
 def _run_configuration(settings: Settings, context: LaunchContext, file: Path) -> object:
     """Run a configuration file that is a program; what it exports. Raises ConfigError."""
     if context.job and not context.job.programs:
-        message = f"{file.name} is a program, and mode report runs nothing of the repository"
+        message = f"{file.name} is a program, and mode report does not run programs of the repository"
         raise ConfigError(message, remedy="write it as YAML, JSON or TOML")
     with ExitStack() as stack:
         cancelled = stack.enter_context(_cancellation())

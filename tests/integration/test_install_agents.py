@@ -139,12 +139,12 @@ def test_nothing_is_installed_for_a_runner_that_nothing_runs_on(root):
     [
         pytest.param(
             {"type": "claude-code", "version": "latest"},
-            "runners.claude.agent.version: 'latest' is no exact version, such as 1.2.3",
+            "runners.claude.agent.version: 'latest' is not an exact version, such as 1.2.3",
             id="a tag",
         ),
         pytest.param(
             {"type": "claude-code", "version": 2.1},
-            "runners.claude.agent.version: 2.1 is no exact version, such as 1.2.3",
+            "runners.claude.agent.version: 2.1 is not an exact version, such as 1.2.3",
             id="a number",
         ),
         pytest.param(

@@ -182,7 +182,7 @@ RESULTS: Table = {
         "lists": (many("[],", 390_000, '{"suites": [', "0]}"), "schema: is missing"),
         "more lists": (many("[],", 30 * MIB, '{"suites": [', "0]}"), "more than 400,000 lists and objects"),
         "more numbers": (many("0,", 3_000_001, '{"suites": [', "0]}"), "more than 3,000,000 values"),
-        "keys": (numbered('"k#":0,', MOST - 9, "{", '"x":0}'), "problems: no results of a run"),
+        "keys": (numbered('"k#":0,', MOST - 9, "{", '"x":0}'), "problems: not the results of a run"),
         "more keys": (numbered('"k#":0,', 2 * MOST, "{", '"x":0}'), "an object with more than 1,000 members"),
         "a long text": (many("x", 90 * MIB, '{"schema": "', '"}'), "schema: must be 1"),
         "depth": (many("[", 100_000), "nested more than 100 levels deep"),

@@ -91,7 +91,7 @@ def deleted_in(folder: str) -> list[str]:
         raise ValueError("the session changed more files than a recording keeps")
     deleted = summary.get("deleted", [])
     if not isinstance(deleted, list) or not all(isinstance(path, str) for path in deleted):
-        raise ValueError("workspace.json: deleted is no list of paths")
+        raise ValueError("workspace.json: deleted is not a list of paths")
     return deleted
 
 
@@ -99,7 +99,7 @@ def links_in(folder: str) -> dict[str, str]:
     """The links out of the workspace that the session made: path -> target."""
     links = summary_of(folder).get("links", {})
     if not isinstance(links, dict) or not all(isinstance(target, str) for target in links.values()):
-        raise ValueError("workspace.json: links is no object of paths")
+        raise ValueError("workspace.json: links is not an object with paths")
     return links
 
 

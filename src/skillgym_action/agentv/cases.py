@@ -253,7 +253,7 @@ def _prompt(
     first = (test.folder,) if test.folder else ()
     prompt = agent_prompt(task.input, lambda name: shared.files.found(name, *first))  # type: ignore[arg-type]
     missing = islice(prompt.missing, max(0, MAX_AGENTV_WARNINGS - len(warnings)))
-    warnings.extend(value.problem(f"there is no file {name}: the input goes without it") for name in missing)
+    warnings.extend(value.problem(f"there is no file {name}: the input does not include it") for name in missing)
     if not prompt.text.strip():
         raise value.error("the input is empty", "say what the agent is to do")
     if found := _UNUSABLE.search(prompt.text):

@@ -9,7 +9,7 @@ from skillgym_action.agentv.judge_questions import ScoreAnswer, grade_by_judge
 from skillgym_action.assertions.graders import PASSING_SCORE, CheckResult, checks_in, clamped, grade_of, not_gradable
 from skillgym_action.javascript.values import number, parsed, stringified, trimmed
 from skillgym_action.limits import MAX_GRADER_EVIDENCE_BYTES, MAX_GRADER_OUTPUT_BYTES, MIN_GRADER_SECONDS
-from skillgym_action.model.judge_question import Quoted
+from skillgym_action.model.judge_question import QuotedText
 from skillgym_action.model.scores import weighted_mean
 from skillgym_action.model.session import Ending, Invocation
 
@@ -138,7 +138,7 @@ class JudgeAggregator:
     def aggregate(self, grades: NamedGrades, context: AssertionContext) -> Grade:
         """The judge's grade; not gradable without a judge."""
         before, found, after = self.prompt.partition(RESULTS)
-        results = (Quoted("the graders' results", stringified(_results(grades), indent=2)),) if found else ()
+        results = (QuotedText("the graders' results", stringified(_results(grades), indent=2)),) if found else ()
         parts = (before.strip(), *results, after.replace(RESULTS, "").strip())
         return grade_by_judge(context, tuple(part for part in parts if part), ScoreAnswer, _grade_of_answer)
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, create_model, model_validator
 from skillgym_action.assertions.graders import not_gradable
 from skillgym_action.javascript.values import stringified
 from skillgym_action.limits import MAX_JUDGE_TEMPLATE_VARIABLES
-from skillgym_action.model.judge_question import Question, Quoted
+from skillgym_action.model.judge_question import Question, QuotedText
 from skillgym_action.transcripts.tool_calls import call_list, calls_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ MAX_POINTS = 10
 """Points that a rubric with score ranges can earn. AgentV's number."""
 TEMPLATE_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
-Parts = tuple[str | Quoted, ...]
+Parts = tuple[str | QuotedText, ...]
 
 
 # --- rubrics ----------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class TextPrompt:
         if self.template is not None:
             return tuple(_filled(self.template, {**case, **_as_json(self.task, rubrics)}, session))
         asked = [f"{_TITLES[name]}:\n{text}" for name, text in case.items() if text.strip()]
-        done = [Quoted(_TITLES[name], text) for name, text in session.items() if text.strip() or name == "output"]
+        done = [QuotedText(_TITLES[name], text) for name, text in session.items() if text.strip() or name == "output"]
         last = "\n".join(["Decide each of these rubrics:", *map(str, rubrics)]) if rubrics else _WITHOUT_RUBRICS
         return (*asked, *done, last)
 
@@ -228,7 +228,7 @@ def _as_json(task: Task, rubrics: tuple[Rubric, ...]) -> dict[str, str]:
     return texts | {f"{name}_json": "" if value is None else stringified(value) for name, value in values.items()}
 
 
-def _filled(template: str, of_case: dict[str, str], of_session: dict[str, str]) -> Iterator[str | Quoted]:
+def _filled(template: str, of_case: dict[str, str], of_session: dict[str, str]) -> Iterator[str | QuotedText]:
     """The template with its variables replaced. Unknown ones stay, and so do those beyond the limit.
 
     Only texts of the suite become part of the prompt. Texts of the agent are quoted, so that they cannot be taken for
@@ -241,7 +241,7 @@ def _filled(template: str, of_case: dict[str, str], of_session: dict[str, str]) 
         end = found.end()
         if name in of_session:
             yield from filter(None, (text.strip(),))
-            yield Quoted(_TITLES[name], of_session[name])
+            yield QuotedText(_TITLES[name], of_session[name])
             text = ""
         else:
             text += of_case.get(name, found[0]).strip()

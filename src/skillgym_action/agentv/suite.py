@@ -270,4 +270,4 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
 
 def _hooks_without_workspace(top: SuiteValue, runners: tuple[Runner, ...]) -> Iterator[Problem]:
     if any(runner.hooks != type(runner.hooks)() for runner in runners):
-        yield top.problem("hooks of targets need a workspace, and are not run", "name one: workspace: ./template/")
+        yield top.problem("hooks of targets need a workspace, and are not run", "set one: workspace: ./template/")

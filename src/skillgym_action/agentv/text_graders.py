@@ -133,7 +133,7 @@ def matches(entry: SuiteValue, patterns: Patterns) -> Matches:
     try:
         pattern = patterns.compiled(source, flags)
     except ValueError as error:
-        raise entry.member("value").error(f"is no regular expression: {error}") from error
+        raise entry.member("value").error(f"is not a regular expression: {error}") from error
     key_path = entry.member("value").name
     return Matches(written=f"/{source}/{flags}", pattern=pattern, sticky="y" in flags, key_path=key_path)
 

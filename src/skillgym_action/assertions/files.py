@@ -216,7 +216,7 @@ def _is_new(files: Files, path: str) -> bool:
 def _why_unchanged(files: Files, path: str) -> str:
     kind, existed = files.kind(path), files.existed(path)
     if kind is None:
-        missing = "was deleted, which is no change: ask for that with no-file:"
+        missing = "was deleted, which does not count as a change: use no-file:"
         return missing if existed else "does not exist, and did not before the agent started"
     if kind in {"file", "directory"}:
         return "is what it was before the agent started" if existed or kind == "file" else "is new, but has no files"

@@ -145,7 +145,7 @@ def explanations(services: Services, file: QuestionsFile, runner: Runner, direct
         raise UsageError(message, remedy="use the configuration of the run")
     records, archived = directory / HOME, _archived_workspace(directory, file)
     if AGENTS[file.agent_type].executable and (records.is_symlink() or not records.is_dir()):
-        raise UsageError(f"{file.agent_type} left no record of the session, so it cannot be resumed")
+        raise UsageError(f"{file.agent_type} has no record of the session, so it cannot be resumed")
     execution = _execution(file, runner)
     plan = Plan(suites=(), runners=(runner,), executions=(execution,), unrunnable=())
     (installed,) = install_agents(services, plan, InstallAgentsOptions()).executions

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from skillgym_action.comparison.statistics import largest_drop, mcnemar_p, sign_flip_p
-from skillgym_action.model.comparison import Comparison, Pair, RateChange
+from skillgym_action.model.comparison import Comparison, RateChange, ResultPair
 from skillgym_action.model.verdicts import JUDGED, Status
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def compare(base: RunReport, head: RunReport) -> Comparison:
     """The comparison of ``head`` with the baseline ``base``."""
     earlier = {_key(result): result for result in base.results}
     later = {_key(result): result for result in head.results}
-    common = [Pair(before=earlier[key], after=result) for key, result in later.items() if key in earlier]
+    common = [ResultPair(before=earlier[key], after=result) for key, result in later.items() if key in earlier]
     pairs = [pair for pair in common if _same_case(pair)]
     judged = [pair for pair in pairs if pair.before.status in JUDGED and pair.after.status in JUDGED]
     newly_failing = tuple(pair for pair in judged if _failed(pair.after) and not _failed(pair.before))
@@ -50,7 +50,7 @@ def _key(result: Result) -> tuple[str, str, str | None]:
     return result.suite.path, result.case_id, result.runner.id if result.runner else None
 
 
-def _same_case(pair: Pair) -> bool:
+def _same_case(pair: ResultPair) -> bool:
     """Whether prompt and assertions are equal, as far as evaluated: those after a failed one may be skipped."""
     before, after = (
         [outcome.assertion for outcome in result.judgement.outcomes] for result in (pair.before, pair.after)
@@ -81,12 +81,12 @@ def _never(result: Result) -> bool:
 # --- rates ------------------------------------------------------------------------------------------
 
 
-def _rate_change(judged: Iterable[Pair]) -> RateChange | None:
+def _rate_change(judged: Iterable[ResultPair]) -> RateChange | None:
     """The change of the rate over judged pairs; None: there are none.
 
     The sampling unit is the case: its rates on several runners are averaged, since they are not independent.
     """
-    cases: dict[tuple[str, str], list[Pair]] = {}
+    cases: dict[tuple[str, str], list[ResultPair]] = {}
     for pair in judged:
         cases.setdefault((pair.after.suite.path, pair.after.case_id), []).append(pair)
     if not cases:

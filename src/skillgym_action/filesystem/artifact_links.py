@@ -57,7 +57,7 @@ def _folder(tree: Tree, path: str) -> Tree:
 def _subfolder(tree: Tree, name: str) -> Tree:
     below = tree.get(name)
     if not isinstance(below, dict):
-        raise BundleError(f"{name} is no folder that came before what is in it")
+        raise BundleError(f"{name} is not a folder that precedes its content")
     return below
 
 

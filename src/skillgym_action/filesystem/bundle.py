@@ -179,7 +179,7 @@ class _Reader:
             self._parent_path, self._siblings = above, self._parent(path, above)
         siblings = self._siblings
         if name in {b"", b".", b".."} or b"\0" in name or len(name) > MAX_BUNDLE_NAME_BYTES:
-            self._refuse("no name of an entry", path)
+            self._refuse("not the name of an entry", path)
         if path.count(b"/") >= self._limits.levels:
             self._refuse(f"more than {self._limits.levels} levels", path)
         if name in siblings:

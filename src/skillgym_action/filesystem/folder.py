@@ -176,7 +176,7 @@ class Folder:
         """
         *parents, name = split_path(path) or [""]
         if not name:
-            raise OSError(errno.EINVAL, "no name of a file", path)
+            raise OSError(errno.EINVAL, "not the name of a file", path)
         temporary = f".{os.urandom(8).hex()}"
         with DescriptorWalk(self.fd) as walk:
             _make_folders(walk, parents)

@@ -204,7 +204,7 @@ class GitHubApi:
         """The reply to one try, of any status."""
         seconds = self.retry_budget.time_left()
         if seconds <= 0:
-            raise self._error(request, "not sent: there is no time left")
+            raise self._error(request, "not sent: the time limit was reached")
         if not _origin(self._url):
             raise self._error(request, f"not the address of an API: {self._url!r}", remedy="check GITHUB_API_URL")
         if not _TOKEN.fullmatch(self._token):

@@ -138,7 +138,7 @@ def _outside(token: re.Match[str], *, multiline: bool) -> str:
     if token["reference"]:
         return f"(?P={token['reference']})"
     if token["call"]:
-        raise ValueError(f"{token['call']} is no group: a pattern does not call itself")
+        raise ValueError(f"{token['call']} is not a group: a pattern cannot call itself")
     if token["named"]:
         return "(?P<"
     if token["plain"] == "$":

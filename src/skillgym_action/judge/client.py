@@ -203,7 +203,7 @@ class Judge:
         from skillgym_action.network.http import HttpClient, HttpRequest, NoReplyError
 
         if seconds <= 0 or self._cancelled:
-            raise _JudgeError("network", "the judge: not asked: there is no time left")
+            raise _JudgeError("network", "the judge: not asked: the time limit was reached")
         request = HttpRequest(
             method="POST",
             url=f"{self._base_url or self._protocol.default_base_url}{self._protocol.path}",

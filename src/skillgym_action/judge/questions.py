@@ -14,7 +14,7 @@ from skillgym_action.limits import MAX_ANSWER_MISTAKES, MAX_QUOTED_CHARACTERS, M
 from skillgym_action.text.escaping import clipped, one_line
 
 if TYPE_CHECKING:
-    from skillgym_action.model.judge_question import Question, Quoted, T
+    from skillgym_action.model.judge_question import Question, QuotedText, T
 
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 _RULES = """{instructions}
@@ -67,7 +67,7 @@ def parsed_answer(question: Question[T], text: str) -> T:
     raise AnswerFormatError(clipped(one_line("; ".join(described)), MAX_SERVICE_MESSAGE_CHARACTERS)) from None
 
 
-def _between_markers(quoted: Quoted, marker: str) -> str:
+def _between_markers(quoted: QuotedText, marker: str) -> str:
     name = one_line(quoted.name)
     return f"BEGIN {name} {marker}\n{clipped(quoted.text, MAX_QUOTED_CHARACTERS)}\nEND {name} {marker}"
 

@@ -14,7 +14,7 @@ SIGNIFICANCE_LEVEL = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pair:
+class ResultPair:
     """The results of one execution in the baseline and in this run."""
 
     before: Result
@@ -60,13 +60,13 @@ class Comparison:
     base_id: str
     base_commit: str | None
     paired: int
-    newly_failing: tuple[Pair, ...] = ()
-    fixed: tuple[Pair, ...] = ()
-    no_longer_judged: tuple[Pair, ...] = ()
-    redefined: tuple[Pair, ...] = ()
+    newly_failing: tuple[ResultPair, ...] = ()
+    fixed: tuple[ResultPair, ...] = ()
+    no_longer_judged: tuple[ResultPair, ...] = ()
+    redefined: tuple[ResultPair, ...] = ()
     added: tuple[Result, ...] = ()
     removed: tuple[Result, ...] = ()
-    collapsed: tuple[Pair, ...] = ()
+    collapsed: tuple[ResultPair, ...] = ()
     rate: RateChange | None = None
 
     @property

@@ -29,7 +29,7 @@ EXIT_CODES = {
     ExitCode.FAILED: "tests failed",
     ExitCode.INVALID_INPUT: "usage, configuration or suite error, or nothing to run",
     ExitCode.INCONCLUSIVE: "inconclusive: something could not be judged, or a result could not be written",
-    ExitCode.CANCELLED: "cancelled by SIGINT or SIGTERM; what is there by then is reported",
+    ExitCode.CANCELLED: "cancelled by SIGINT or SIGTERM; results so far are reported",
     ExitCode.INTERNAL_ERROR: "internal error, please report it; the message names a file with what is needed",
     ExitCode.BROKEN_PIPE: "the reader of standard output has exited; a run is still finished and reported",
 }

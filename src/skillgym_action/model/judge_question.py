@@ -33,7 +33,7 @@ class JudgeConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Quoted:
+class QuotedText:
     """Untrusted text to judge. ``name`` is what the question calls it, such as ``final answer``."""
 
     name: str
@@ -45,12 +45,12 @@ class Question(Generic[T]):
     """A question to the judge.
 
     ``instructions``: the system prompt. ``prompt``: paragraphs; plain strings come from the suite or from skillgym,
-    everything else is ``Quoted``. ``form``: the pydantic model of the answer. The judge gets its JSON schema with the
+    the rest is ``QuotedText``. ``form``: the pydantic model of the answer. The judge gets its JSON schema with the
     descriptions of fields, and the validation errors of an answer that does not match.
     """
 
     instructions: str
-    prompt: tuple[str | Quoted, ...]
+    prompt: tuple[str | QuotedText, ...]
     form: type[T]
 
 

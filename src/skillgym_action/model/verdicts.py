@@ -50,7 +50,10 @@ TROUBLES: dict[str, TroubleKind] = {
         remedy="check the runner's API key and that the job may read the secret",
     ),
     "rate-limit": TroubleKind(
-        label="Rate limit", origin="runner", retries=2, remedy="run fewer sessions at once (--jobs) or raise the quota"
+        label="Rate limit",
+        origin="runner",
+        retries=2,
+        remedy="run fewer sessions in parallel (--jobs) or raise the quota",
     ),
     "provider": TroubleKind(
         label="Provider error", origin="runner", retries=2, remedy="the model's service failed; run again later"

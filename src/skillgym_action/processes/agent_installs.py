@@ -93,7 +93,7 @@ class AgentInstalls:
             raise InstallError(f"{agent} does not come from npm", remedy="install it yourself, where PATH finds it")
         wanted = version or listing.version or ""
         if not EXACT_VERSION.fullmatch(wanted):
-            raise InstallError(f"{agent}: {wanted!r} is no exact version", remedy=f"such as {listing.version}")
+            raise InstallError(f"{agent}: {wanted!r} is not an exact version", remedy=f"such as {listing.version}")
         folder = self.folder / f"{agent}-{wanted}"
         began = time.monotonic()
         try:

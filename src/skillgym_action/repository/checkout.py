@@ -150,7 +150,7 @@ class Checkout:
             walk.to(below.split("/"))
             yield walk
         except ValueError as error:  # NUL, or what the file system cannot encode
-            raise PathRefusedError(f"{text!r} is no path that a file can have") from error
+            raise PathRefusedError(f"{text!r} is not a valid path") from error
         finally:
             walk.close()
 

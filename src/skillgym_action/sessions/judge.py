@@ -24,7 +24,7 @@ def judge(case: Case, context: AssertionContext, trouble: Trouble | None) -> Jud
     outcomes = tuple(_outcomes(case, context, diagnosis=trouble is not None))
     trouble = trouble or _undecided(case, outcomes)
     if trouble:
-        return with_suite_class(case, context, trouble_judgement(trouble, outcomes))
+        return with_suite_failure_class(case, context, trouble_judgement(trouble, outcomes))
     if case.threshold is None:
         return _decided(case, context, outcomes, None)
     score = case_score(outcomes, case.threshold)
@@ -34,7 +34,7 @@ def judge(case: Case, context: AssertionContext, trouble: Trouble | None) -> Jud
 def _decided(case: Case, context: AssertionContext, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
     """The judgement if every assertion that matters was evaluated. ``score`` None: the case has no threshold."""
     if _has_failed(case, outcomes):
-        judgement = with_suite_class(case, context, _failed(case, outcomes))
+        judgement = with_suite_failure_class(case, context, _failed(case, outcomes))
         return replace(judgement, status=Status.EXPECTED_FAILED) if case.expected_fail else judgement
     if case.expected_fail:
         return _unexpectedly_passed(case, outcomes, score)
@@ -108,7 +108,7 @@ def _unexpectedly_passed(case: Case, outcomes: tuple[Outcome, ...], score: float
     )
 
 
-def with_suite_class(case: Case, context: Classifier, judgement: Judgement) -> Judgement:
+def with_suite_failure_class(case: Case, context: Classifier, judgement: Judgement) -> Judgement:
     """The judgement with the failure class of the suite's classifier, if it has one. The status never changes."""
     if not case.classify or judgement.failure is None:
         return judgement

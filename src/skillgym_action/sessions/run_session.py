@@ -23,7 +23,7 @@ from skillgym_action.processes.outputs import OutputFile
 from skillgym_action.sessions import hooks
 from skillgym_action.sessions.assertion_context import SessionAssertionContext, SuiteClassifier, runner_ref
 from skillgym_action.sessions.follow_up import FollowUpRecord, follow_ups, store_follow_up
-from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_judgement, with_suite_class
+from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_judgement, with_suite_failure_class
 from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.secret_scan import CHANGES_FOLDER, SecretScan
 from skillgym_action.sessions.session_limits import SessionLimits
@@ -134,7 +134,7 @@ class _SessionRun:
         if error.workspace:
             self._clean_up(error.workspace, archived=self._options.keep == "all")
         classifier = SuiteClassifier(self._services, self._execution)
-        judgement = with_suite_class(self._execution.case, classifier, trouble_judgement(error.trouble))
+        judgement = with_suite_failure_class(self._execution.case, classifier, trouble_judgement(error.trouble))
         return CANCELLED_JUDGEMENT if self._services.cancelled else judgement
 
     def _run_in(self, workspace: Workspace) -> tuple[_AgentRun, Judgement]:

@@ -9,7 +9,7 @@ from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.token_snapshots import Snapshot, snapshot_trouble, unknown_usage_trouble, used_tokens
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.sessions.assertion_context import SuiteClassifier
-from skillgym_action.sessions.judge import trouble_judgement, with_suite_class
+from skillgym_action.sessions.judge import trouble_judgement, with_suite_failure_class
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
@@ -52,7 +52,7 @@ def check_snapshot(services: Services, execution: Execution, result: Result, con
 def _errored(services: Services, execution: Execution, result: Result, trouble: Trouble) -> Result:
     """The result with the trouble; its attempts keep their statuses."""
     before = result.judgement
-    after = with_suite_class(
+    after = with_suite_failure_class(
         execution.case, SuiteClassifier(services, execution), trouble_judgement(trouble, before.outcomes)
     )
     return replace(result, judgement=replace(after, score=before.score, cost_usd=before.cost_usd))

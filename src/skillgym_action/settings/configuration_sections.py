@@ -49,7 +49,7 @@ def _agent_type(value: object) -> object:
 
 def _exact_version(value: object) -> object:
     if not isinstance(value, str) or not EXACT_VERSION.fullmatch(value):
-        raise ValueError(f"{value!r} is no exact version, such as 1.2.3")
+        raise ValueError(f"{value!r} is not an exact version, such as 1.2.3")
     return value
 
 
@@ -60,7 +60,7 @@ def _references(value: object) -> object:
 
 def _reporter(value: object) -> object:
     if value not in SKILLGYM_REPORTERS:
-        raise ValueError("a reporter module cannot be used; take it out, and see --report")
+        raise ValueError("reporter modules are not supported; remove it, and use --report")
     return value
 
 

@@ -20,7 +20,7 @@ from skillgym_action.sessions.assertion_context import SuiteClassifier
 from skillgym_action.sessions.budget import Budget
 from skillgym_action.sessions.hidden_paths import hide_suites
 from skillgym_action.sessions.hooks import run_hooks_after_all, shared_workspace_name
-from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_class
+from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_failure_class
 from skillgym_action.sessions.repetitions import combined_result, count_troubled, next_session
 from skillgym_action.sessions.run_session import execution_result, run_session
 from skillgym_action.sessions.snapshot_check import check_snapshot
@@ -152,7 +152,7 @@ class _Executor:
         if unmet := unmet_dependency(execution, done):
             return execution_result(execution, unmet)
         if trouble:
-            judgement = with_suite_class(
+            judgement = with_suite_failure_class(
                 execution.case, SuiteClassifier(self.services, execution), trouble_judgement(trouble)
             )
             return execution_result(execution, judgement)

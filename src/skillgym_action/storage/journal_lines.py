@@ -92,7 +92,7 @@ class SessionEntry(MappedModel):
         if result.status is not result.attempts[0].status or result.passed != (result.status in GREEN):
             return "result.status: must be that of its attempt, and agree with passed"
         if self.trouble and self.trouble.kind not in TROUBLES:
-            return f"trouble.kind: is no class of trouble: {self.trouble.kind[:60]!r}"
+            return f"trouble.kind: is not a kind of trouble: {self.trouble.kind[:60]!r}"
         return None
 
 

@@ -194,7 +194,7 @@ def _results(named: _Named) -> tuple[Results, tuple[int, int]]:
         raise UsageError(f"{shown}: {error.message}", remedy=error.remedy or "no run writes that") from error
     except ValidationError as error:
         if (count := error.error_count()) > MAX_RESULTS_ERRORS:
-            raise UsageError(f"{shown}: {count:,} problems: no results of a run", remedy=_WHAT_A_RUN_IS) from error
+            raise UsageError(f"{shown}: {count:,} problems: not the results of a run", remedy=_WHAT_A_RUN_IS) from error
         refuse(shown, ((detail["loc"], plain_message(detail)) for detail in error.errors(include_url=False)))
         raise
     except ValueError as error:
@@ -209,7 +209,7 @@ def plain_message(detail: ErrorDetails) -> str:
     if kind == "model_type":
         return "must be an object"
     if kind == "extra_forbidden":
-        return "is no key of a results file of this version"
+        return "is not a key of a results file of this version"
     if kind == "json_invalid":
         return f"not JSON: {detail['ctx']['error']}"
     message = detail["msg"]

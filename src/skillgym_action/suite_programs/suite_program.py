@@ -126,7 +126,7 @@ def _problems(case: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(case.prompt, str) or not case.prompt.strip():
         yield "the case has no prompt", "write prompt=, the exact text given to the agent"
     elif "\0" in case.prompt:
-        yield "the prompt contains a NUL character", "no program can be given one; take it out"
+        yield "the prompt contains a NUL character", "programs cannot receive it; remove it"
     if problem := _check_problem(case.check):
         yield problem, "write `def check(report, ctx): …`, sync or async"
     tags = case.tags

@@ -59,7 +59,7 @@ def receive(
     except (OSError, ValueError, RecursionError) as error:
         raise ConnectionLostError(str(error)) from error
     if not isinstance(message, dict):
-        raise ConnectionLostError("a message that is no object")
+        raise ConnectionLostError("a message that is not an object")
     return message, descriptors
 
 

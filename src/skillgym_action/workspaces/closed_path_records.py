@@ -136,7 +136,7 @@ def _folder(parents: Iterable[str]) -> int:
             refused = refused or OSError(error.errno, error.strerror, path)
         else:
             return folder
-    raise refused or FileNotFoundError(None, "there is no place for them")
+    raise refused or FileNotFoundError(None, "no folder is writable for them")
 
 
 def _subfolder(parent: int, name: str) -> int:

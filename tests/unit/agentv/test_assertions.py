@@ -575,7 +575,7 @@ WRONG = [
     pytest.param(
         {"type": "regex", "value": "("},
         ".value",
-        "is no regular expression: missing ) at position 1",
+        "is not a regular expression: missing ) at position 1",
         id="no regular expression",
     ),
     pytest.param(

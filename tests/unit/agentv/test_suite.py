@@ -518,7 +518,7 @@ def test_files_are_looked_for_beside_the_case_then_from_the_suite_upwards(tmp_pa
 def test_a_file_that_is_not_there_is_a_warning(tmp_path):
     suite = read_tests(tmp_path, case(input_files=["nope.md"]))
     assert suite.cases[0].prompt == "Do it"
-    assert "there is no file nope.md: the input goes without it" in warnings(suite)[0]
+    assert "there is no file nope.md: the input does not include it" in warnings(suite)[0]
 
 
 # --- dependencies -----------------------------------------------------------------------------------

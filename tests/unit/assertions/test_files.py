@@ -73,7 +73,7 @@ FAILING = [
                  "a is too large to be searched (more than 8 MiB), or cannot be read", id="matches-too-large"),
     pytest.param("file:a matches /x/", {}, {"a": "y"}, "no match in a", id="matches-nothing"),
     pytest.param("diff:a", {"a": "x"}, {"a": "x"}, "a is what it was before the agent started", id="diff-same-content"),
-    pytest.param("diff:a", {"a": "x"}, {"a": None}, "a was deleted, which is no change: ask for that with no-file:",
+    pytest.param("diff:a", {"a": "x"}, {"a": None}, "a was deleted, which does not count as a change: use no-file:",
                  id="diff-deleted"),
     pytest.param("diff:a", {}, {}, "a does not exist, and did not before the agent started", id="diff-never-there"),
     pytest.param("diff:d/", {}, {"d/": ""}, "d/ is new, but has no files", id="diff-empty-directory"),

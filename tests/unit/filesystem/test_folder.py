@@ -247,7 +247,7 @@ def test_a_folder_in_the_way_of_a_file_is_an_error_and_nothing_is_left_beside(ro
             with pytest.raises(OSError, match="directory") as error:
                 folder.write(path, b"x")
             assert error.value.filename == path.partition("/")[0]
-        with pytest.raises(OSError, match="no name of a file"):
+        with pytest.raises(OSError, match="not the name of a file"):
             folder.write(".", b"x")
     assert sorted(os.listdir(root)) == ["file", "folder"]
 

@@ -495,7 +495,7 @@ def test_who_is_in_a_hurry_waits_no_longer_than_that(client, clock):
         assert "a retry is possible in 4 s, but only 1 s are left" in str(refused(lambda: api.get("/thing")))
         assert api.get("/thing") == {"id": 1}
         clock.pause(1, None)
-        assert str(refused(lambda: api.get("/thing"))) == "GET /thing: not sent: there is no time left"
+        assert str(refused(lambda: api.get("/thing"))) == "GET /thing: not sent: the time limit was reached"
 
 
 def test_who_is_in_a_hurry_does_not_wait_for_silence(client, clock):
@@ -522,7 +522,7 @@ def test_after_a_cancellation_requests_are_sent_and_waits_are_short(client, cloc
         assert api.post("/thing", {}) == {"id": 1}
         assert "a retry is possible in 2 s, but only 2 s are left" in str(refused(lambda: api.post("/thing", {})))
         clock.pause(1.5, None)
-        assert str(refused(lambda: api.post("/thing", {}))) == "POST /thing: not sent: there is no time left"
+        assert str(refused(lambda: api.post("/thing", {}))) == "POST /thing: not sent: the time limit was reached"
     assert (clock.waits, clock.seconds()) == ([1, 1.5], 1002.5)
 
 

@@ -20,7 +20,7 @@ from model_script import Call, Say
 from scripted_http import HangUp, Reply, ScriptedServer, Silence
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.judge.client import Judge
-from skillgym_action.model.judge_question import Answer, JudgeConfig, Question, Quoted
+from skillgym_action.model.judge_question import Answer, JudgeConfig, Question, QuotedText
 from skillgym_action.model.session_report import Trouble, Usage
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Grade(BaseModel):
 
 
 QUESTION = Question(
-    instructions="Be fair.", prompt=("How good is this answer?", Quoted("final answer", "42")), form=Grade
+    instructions="Be fair.", prompt=("How good is this answer?", QuotedText("final answer", "42")), form=Grade
 )
 FAIR, WRONG, NO_JSON = {"score": 0.5}, {"score": 7}, "I would say 0.5."
 TOO_MUCH = "score: Input should be less than or equal to 1"
@@ -166,7 +166,7 @@ HOSTILE = [
 @APIS
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_an_agent_wrote_stands_between_markers_that_it_cannot_know(judge, api, text):
-    question = Question(instructions="Be fair.", prompt=("Grade this.", Quoted("final answer", text)), form=Grade)
+    question = Question(instructions="Be fair.", prompt=("Grade this.", QuotedText("final answer", text)), form=Grade)
     with ScriptedServer(said(api, {"score": 0})) as server:
         assert asked(judge(api, server.url), question).content == Grade(score=0)
     body = server.requests[0].body
@@ -194,7 +194,7 @@ def test_an_answer_that_is_only_quoted_by_the_judge_is_none(judge):
 
 
 def test_text_that_is_long_or_no_unicode_is_made_fit_for_sending(judge):
-    question = Question(instructions="\ud800", prompt=(Quoted("log", "a" * 300_000 + "\udfff"),), form=Grade)
+    question = Question(instructions="\ud800", prompt=(QuotedText("log", "a" * 300_000 + "\udfff"),), form=Grade)
     with ScriptedServer(said("openai", FAIR)) as server:
         assert asked(judge("openai", server.url), question).content
     messages = server.requests[0].body["messages"]

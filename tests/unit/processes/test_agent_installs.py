@@ -181,7 +181,7 @@ def test_a_cli_that_is_not_the_version_it_should_be(tmp_path, says, told):
 )
 def test_what_is_no_exact_version_is_refused(tmp_path, version):
     told = refused(tmp_path, stand_in("claude-code"), version=version)
-    assert told == f"claude-code: {version!r} is no exact version; such as 2.1.197"
+    assert told == f"claude-code: {version!r} is not an exact version; such as 2.1.197"
 
 
 def test_an_agent_that_does_not_come_from_npm(tmp_path):

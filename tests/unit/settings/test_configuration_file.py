@@ -140,7 +140,7 @@ def test_relative_paths_belong_to_the_file_s_folder(tmp_path):
         ),
         pytest.param(
             "run: {reporter: ./reporter.js}\n",
-            ["1:7: run.reporter: a reporter module cannot be used; take it out, and see --report"],
+            ["1:7: run.reporter: reporter modules are not supported; remove it, and use --report"],
             id="a reporter module",
         ),
         pytest.param(
@@ -317,7 +317,7 @@ def test_a_program_sees_nothing_of_our_environment_that_it_should_not(tmp_path):
         ),
         pytest.param(
             "export default { run: { reporter: { onRunnerFinish() {} } } };",
-            ":1:1: run.reporter: a reporter module cannot be used; take it out, and see --report",
+            ":1:1: run.reporter: reporter modules are not supported; remove it, and use --report",
             id="a reporter",
         ),
         pytest.param(
@@ -359,7 +359,7 @@ def test_nothing_of_the_repository_is_run_where_it_must_not(tmp_path):
     with pytest.raises(ConfigError) as caught:
         configuration(Settings(), current_context(tmp_path, {}, Job(programs=False)))
     assert str(caught.value) == (
-        "skillgym.config.ts is a program, and mode report runs nothing of the repository; "
+        "skillgym.config.ts is a program, and mode report does not run programs of the repository; "
         "write it as YAML, JSON or TOML"
     )
 

@@ -148,7 +148,7 @@ NO_SESSIONS = [
     pytest.param("1e999", "must be an object", id="a number"),
     pytest.param(BEGAN, "digest: is missing", id="another beginning"),
     pytest.param({"index": 0, "case": "a", "status": "passed"}, "digest: is missing", id="of another program"),
-    pytest.param(held(more=1), "result.more: is no key of a results file of this version", id="a key of no meaning"),
+    pytest.param(held(more=1), "result.more: is not a key of a results file of this version", id="a key of no meaning"),
     pytest.param(held(digest="1"), "digest: must be 64 hexadecimal digits", id="no digest"),
     pytest.param(held(suite="../core.json"), "suite: must be a path without steps upwards", id="a path upwards"),
     pytest.param(

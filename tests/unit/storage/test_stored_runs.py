@@ -209,7 +209,7 @@ UPWARDS = ("../x", "a/../../x", "a/..", "..", ".", "a/./b", "a//b", "a/", "")
 @pytest.mark.parametrize(
     ("path", "value", "told"),
     [
-        pytest.param(("more",), 1, "more: is no key of a results file of this version", id="an unknown key"),
+        pytest.param(("more",), 1, "more: is not a key of a results file of this version", id="an unknown key"),
         pytest.param(("schema",), 2, "schema: must be 1, not 2", id="another schema"),
         pytest.param((*RESULT, "status"), "fine", None, id="an unknown status"),
         pytest.param((*RESULT, "durationMs"), "1", None, id="text for a number"),

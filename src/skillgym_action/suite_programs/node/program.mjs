@@ -118,7 +118,7 @@ function* problemsOf(found, id) {
   const { prompt, tags, timeoutMs, expectedFail, classifyFailure, assert } = found;
   if (!isText(id)) yield ["the case has no id", 'write id: "…"'];
   if (!isText(prompt)) yield ["the case has no prompt", "write prompt, the exact text given to the agent"];
-  else if (prompt.includes("\0")) yield ["the prompt contains a NUL character", "no program can be given one; take it out"];
+  else if (prompt.includes("\0")) yield ["the prompt contains a NUL character", "programs cannot receive it; remove it"];
   if (typeof assert !== "function") yield ["the case has no assert", "write `assert(report, ctx) { … }`, sync or async"];
   else if (types.isGeneratorFunction(assert)) yield ["assert yields, so calling it would judge nothing", "take the * away"];
   if (tags !== undefined && !(Array.isArray(tags) && tags.every(isText))) {
