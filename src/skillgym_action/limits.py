@@ -112,6 +112,8 @@ MAX_SAVED_CHANGES_FILES = 2000  # files and links
 MAX_DIFF_FILE_BYTES = 512 * 1024  # bytes of a file whose changes are shown; a larger one is named only
 MAX_DIFF_CHARACTERS = 4 * 1024 * 1024  # characters of a diff, after which further files are only counted
 MAX_DIFF_COMPARISONS = 4_000_000  # lines before times lines after, of a file; difflib takes seconds for more
+MAX_LISTED_CONFIGURATION_FILES = 5  # in the warning about hidden agent configuration
+RECORDS_LOCK_SECONDS = 10.0  # to wait for another run, which has the lock for milliseconds
 
 # --- suite_hosts ------------------------------------------------------------------------------------
 
@@ -132,6 +134,11 @@ HOST_LOG_EXCERPT_BYTES = 4 * 1024  # bytes at the end of the log that are shown 
 MAX_SUITE_CASES = 20_000  # cases of a suite; the Node suite host has the same number
 MAX_FAILURE_MESSAGE_CHARACTERS = 16_000  # characters of the message of a failed check; the middle is cut out
 MAX_GROUPED_ERRORS = 100  # errors of an exception group that are reported; Node has the same number
+MAX_SHOWN_SOURCE_CHARACTERS = 800  # of the failed ``assert`` statement in a message
+MAX_LISTED_VALUE_CHARACTERS = 200  # of one value of a list in a message
+MAX_LISTED_VALUES = 30  # of a list in a message
+MAX_TRACE_LINES = 8  # of the traceback in a message
+MAX_SHOWN_VALUE_CHARACTERS = 400  # of one value in a message
 
 # --- documents, formats, assertions -----------------------------------------------------------------
 
@@ -165,6 +172,7 @@ MAX_SKILL_EVIDENCE = 5  # pieces of evidence for one skill
 MAX_SHOWN_ARGUMENT_CHARACTERS = 120  # of the main argument, in a list of tool calls
 MAX_ERROR_CHARACTERS = 500  # of an agent's error message
 MAX_STDERR_CHARACTERS = 4096  # from the end of stderr, searched for the kind of a failure
+MAX_RECORDING_FILE_CHARACTERS = 16 * 1024 * 1024  # of report.json and workspace.json in a recording
 
 # --- redaction of secrets ---------------------------------------------------------------------------
 
@@ -191,6 +199,7 @@ MAX_INCLUDE_DEPTH = 3  # of `include` in assertions; AgentV's own limit
 MAX_VARIABLE_CHARACTERS = 16 * 1024**2  # that variables bring into a suite, and of all prompts: variables can multiply
 MAX_BRACE_ALTERNATIVES = 100  # patterns that `{a,b}` in the path of tests expands to
 MAX_BRACES = 20  # pairs of braces in the path of tests
+MAX_ASSERTION_NAME_CHARACTERS = 30  # of the regular expression in the name of its assertion
 
 # --- AgentV graders ---------------------------------------------------------------------------------
 
@@ -202,6 +211,8 @@ MAX_FILE_NAME_CHARACTERS = 255  # of an argument that can be the name of a file,
 MAX_CLI_TARGET_OUTPUT_BYTES = 10 * 1024**2  # the end of a `cli` target's output file that is read
 MAX_JUDGE_TEMPLATE_VARIABLES = 100  # replaced in a suite's own template for the judge
 MAX_JUDGE_REASONS = 8  # kept of a judge that gives a score of its own; AgentV's own limit
+MAX_SHOWN_ANSWER_CHARACTERS = 500  # of the answer in an explanation
+MAX_SHOWN_FIELD_CHARACTERS = 80  # of a field's value in an explanation
 
 # --- regular expressions ----------------------------------------------------------------------------
 
@@ -226,6 +237,7 @@ MAX_SEARCHED_LEVELS = 100  # of folders below the one that a search starts in
 MAX_SESSION_REPORT_BYTES = 1024**3
 MAX_JOURNAL_LINE_BYTES = 64 * 1024 * 1024
 MAX_SHOWN_JOURNAL_PROBLEMS = 5  # lines that are not valid
+MAX_LISTED_SNAPSHOTS = 5  # in one warning
 
 # --- reporters --------------------------------------------------------------------------------------
 
@@ -237,6 +249,10 @@ MAX_SUMMARY_BYTES = 1_000_000  # of the job summary of one run, which leaves roo
 MAX_REPORTED_MESSAGE_CHARACTERS = 1_000  # of one execution in a report for programs (JUnit XML, CTRF)
 MAX_REPORTED_EXPLANATION_CHARACTERS = 8_000  # of its message, location and failed assertions
 MAX_REPORTED_OUTPUT_CHARACTERS = 16_000  # of its final output
+MAX_LIVE_ROWS = 10  # running executions that the terminal shows
+MAX_LISTED_NAMES = 8  # names that a sentence lists
+MAX_LEAK_LOCATIONS = 5  # leaked keys of one execution that are listed
+MAX_COMPARED_CASES = 20  # cases of one kind of change that are listed
 
 # --- user_templates: report templates of users ------------------------------------------------------
 
@@ -248,3 +264,4 @@ MAX_RENDERER_MEMORY_BYTES = 512 * 1024**2  # address space of the process that r
 MAX_RENDERED_BYTES = 4 * 1024**2  # of one rendered report
 RENDERING_SECONDS = 4  # for all that one process renders, its start included: errors are reported within 5 s
 CANCELLED_RENDERING_SECONDS = 1  # for what is still to be rendered once the run is cancelled
+MAX_TEMPLATE_ERROR_CHARACTERS = 2_000  # of the message about a report template

@@ -22,7 +22,7 @@ from skillgym_action.agentv.judge_graders import JudgeGrader, rubrics_in, text_p
 from skillgym_action.agentv.judge_questions import TextPrompt
 from skillgym_action.agentv.program_graders import PromptProgram, code_grader, custom_grader, program
 from skillgym_action.assertions.graders import AssertionGroup, ScoredAssertion
-from skillgym_action.limits import MAX_INCLUDE_DEPTH
+from skillgym_action.limits import MAX_ASSERTION_NAME_CHARACTERS, MAX_INCLUDE_DEPTH
 from skillgym_action.model.errors import Problem, SuiteError, did_you_mean
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ NAMED_BY = {
     "skill-trigger": "skill",
 }
 """Types whose assertions are named after a key, if they have no name."""
-_NAME_CHARACTERS = 30
 
 
 # --- lists of assertions ----------------------------------------------------------------------------
@@ -182,7 +181,7 @@ def _default_name(entry: SuiteValue, type_: str) -> str:
     if type_ in texts.LISTS:
         return f"{type_}-{len(entry.scalar_texts('value'))}"
     if type_ in NAMED_BY and (word := entry.scalar_text(NAMED_BY[type_])):
-        return f"{type_}-{word[:_NAME_CHARACTERS] if type_ == 'regex' else word}"
+        return f"{type_}-{word[:MAX_ASSERTION_NAME_CHARACTERS] if type_ == 'regex' else word}"
     return type_
 
 

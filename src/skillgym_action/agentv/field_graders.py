@@ -22,6 +22,7 @@ from skillgym_action.javascript.values import (
     text_of,
     trimmed,
 )
+from skillgym_action.limits import MAX_SHOWN_FIELD_CHARACTERS
 from skillgym_action.model.scores import weighted_mean
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ AGGREGATIONS = ("weighted_average", "all_or_nothing")
 _FENCE = re.compile(r"```json\n?|```")
 _KEY = re.compile(r"[^.\[\]]+")  # of a path such as a.b[0].c
 _SLASHED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})")
-_SHOWN_CHARACTERS = 80
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.IGNORECASE)
 _MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?", re.IGNORECASE)
@@ -229,4 +229,4 @@ def _numeric_time(text: str) -> datetime:
 
 def _shown(value: object) -> str:
     text = stringified(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+    return text if len(text) <= MAX_SHOWN_FIELD_CHARACTERS else f"{text[:MAX_SHOWN_FIELD_CHARACTERS]}…"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from skillgym_action.assertions.graders import CheckResult, all_or_nothing, not_gradable
 from skillgym_action.javascript.regex import SearchError
 from skillgym_action.javascript.values import parsed, trimmed
+from skillgym_action.limits import MAX_SHOWN_ANSWER_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 FLAGS = "imsugy"
 LISTS = frozenset({"contains-any", "contains-all", "icontains-any", "icontains-all"})
-_SHOWN_CHARACTERS = 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,4 +150,4 @@ def _final_answer(context: AssertionContext) -> str:
 def _beginning(answer: str) -> str:
     if not answer:
         return "(the answer is empty)"
-    return answer if len(answer) <= _SHOWN_CHARACTERS else f"{answer[:_SHOWN_CHARACTERS]}…"
+    return answer if len(answer) <= MAX_SHOWN_ANSWER_CHARACTERS else f"{answer[:MAX_SHOWN_ANSWER_CHARACTERS]}…"

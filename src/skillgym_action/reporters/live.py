@@ -13,6 +13,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from skillgym_action.limits import MAX_LIVE_ROWS
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import money
 from skillgym_action.text.escaping import terminal_line
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
 
-ROWS = 10
 _COLOURS = {
     Status.PASSED: "green",
     Status.FAILED: "red",
@@ -98,7 +98,7 @@ class LiveTable:
                 (f"{count} {status}   ", _COLOURS[status]) for status in Status if (count := self._counts[status])
             ]
             spent = money(sum(self._known) if self._known else None, complete=self._complete)
-            shown, more = list(self._running.values())[:ROWS], len(self._running) - ROWS
+            shown, more = list(self._running.values())[:MAX_LIVE_ROWS], len(self._running) - MAX_LIVE_ROWS
         running = Table.grid(padding=(0, 1))
         for name in shown:
             running.add_row(self._spinner, name)

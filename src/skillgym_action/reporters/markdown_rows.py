@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from skillgym_action.limits import MAX_LEAK_LOCATIONS, MAX_LISTED_NAMES
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.reporters.wording import (
     CHANGES,
-    NAMED,
     amount,
     cause,
     cost,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 NAME, MESSAGE, DETAIL = 120, 400, 1_500  # characters
 COMMIT = 12  # characters
-PLACES = 5  # of one execution's leaked keys
 NOTHING = Markup()
 _EXPECTATIONS = {
     "x-bench": '"expectedFail": true',
@@ -140,8 +139,11 @@ class Rows:
         return replace(self.brief(result), place=self.place(place(result)), edit=edit)
 
     def leaked(self, result: Result) -> Markup:
-        """A line: whose session it was, which kinds of keys are in it, and where."""
-        places = [inline(f"{one.kind} in ", NAME) + markup(" ") + code(one.where) for one in result.findings[:PLACES]]
+        """A line: the execution, the kinds of keys that it leaked, and where they were found."""
+        places = [
+            inline(f"{finding.kind} in ", NAME) + markup(" ") + code(finding.where)
+            for finding in result.findings[:MAX_LEAK_LOCATIONS]
+        ]
         more = len(result.findings) - len(places)
         findings = markup(", ").join([*places, markup(f"{more:,} more")] if more else places)
         return markup(" · ").join((self.case(result), code(runner_id(result)), findings))
@@ -392,8 +394,8 @@ def suites_from_of(report: RunReport, budget: RowBudget) -> Block:
 def _origins(sentence: str, paths: tuple[str, ...]) -> Markup:
     if not paths:
         return inline(sentence[:1].upper() + sentence[1:])
-    names = markup(", ").join(code(clipped(path, NAME)) for path in paths[:NAMED])
-    more = markup(f" and {len(paths) - NAMED:,} more") if len(paths) > NAMED else NOTHING
+    names = markup(", ").join(code(clipped(path, NAME)) for path in paths[:MAX_LISTED_NAMES])
+    more = markup(f" and {len(paths) - MAX_LISTED_NAMES:,} more") if len(paths) > MAX_LISTED_NAMES else NOTHING
     return inline(f"{counted(len(paths), 'suite')} {sentence}") + markup(": ") + names + more
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.comparison.statistics import wilson_interval
+from skillgym_action.limits import MAX_COMPARED_CASES
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import GREEN, Status
@@ -78,7 +79,6 @@ SIGNS = {
 }
 _SECTION_NOUNS = NOUNS | {Status.FAILED: ("failure", "failures")}
 _TITLES = {"passed": "✅ Passed", "failed": "❌ Failed", "inconclusive": "⚠️ Inconclusive"}
-NAMES = 20  # of a kind
 # Characters that a template adds to a reason, a cell, a word of the last line, a title, a list item and a name.
 _REASON, _CELLS, _SEPARATOR, _HEAD, _BULLET, _COMMA = 10, 30, 3, 40, 12, 2
 
@@ -292,7 +292,7 @@ def _kinds(comparison: Comparison, rows: Rows, budget: RowBudget) -> Iterator[Ch
 
 def _names(results: Sequence[Result], rows: Rows, budget: RowBudget) -> Markup:
     names: list[Markup] = []
-    for result in results[:NAMES]:
+    for result in results[:MAX_COMPARED_CASES]:
         name = rows.case(result) + markup(" on ") + code(runner_id(result)) if result.runner else rows.case(result)
         if not budget.take((name,), _COMMA):
             break

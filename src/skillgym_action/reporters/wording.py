@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, LIMIT, Status
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.totals import Totals
 
 CHECK_OUT_BASE = "check out the base branch in this job, before the results are downloaded"
-NAMED = 8  # names that a sentence lists
 CHANGES: dict[SuiteChange, str] = {
     "differs": "differs from the base's",
     "added": "is not in the base",
@@ -39,8 +39,8 @@ NOUNS = {
 
 def listed(words: Sequence[str]) -> str:
     """Return the first few words, and how many more there are."""
-    rest = len(words) - NAMED
-    return ", ".join(words[:NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
+    rest = len(words) - MAX_LISTED_NAMES
+    return ", ".join(words[:MAX_LISTED_NAMES]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def suites_from(origin: SuitesFrom) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from skillgym_action.documents.documents import read_document, validated
 from skillgym_action.documents.user_files import read_text
+from skillgym_action.limits import MAX_LISTED_SNAPSHOTS
 from skillgym_action.model.errors import ConfigError, OutputError, Problem
 from skillgym_action.model.json_codec import camel_case, to_json
 from skillgym_action.model.token_snapshots import Metric, Snapshot
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from skillgym_action.documents.user_files import Opener
     from skillgym_action.repository.checkout import Checkout
-
-SHOWN = 5
 
 
 class _Model(BaseModel):
@@ -131,5 +130,5 @@ class SnapshotFile:
 
 
 def _listed(keys: list[str]) -> str:
-    more = f" and {len(keys) - SHOWN:,} more" if len(keys) > SHOWN else ""
-    return ", ".join(sorted(keys)[:SHOWN]) + more
+    more = f" and {len(keys) - MAX_LISTED_SNAPSHOTS:,} more" if len(keys) > MAX_LISTED_SNAPSHOTS else ""
+    return ", ".join(sorted(keys)[:MAX_LISTED_SNAPSHOTS]) + more

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from skillgym_action.limits import MAX_SHOWN_SOURCE_CHARACTERS
 from skillgym_action.model.session_report import SessionReport
 from skillgym_action.suite_programs.showing import cut, shown
 from skillgym_action.suite_programs.suite import Context
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 FAILED = "@skillgym_failed"
 UNSEEN = "@skillgym_unseen"
-SOURCE_CHARACTERS = 800
 # Not shown: values of these types explain no failure, and a whole session report is too long.
 HIDDEN_TYPES = (ModuleType, FunctionType, type, Context, SessionReport)
 NEVER_EVALUATED = object()
@@ -110,7 +110,7 @@ def _statements(statement: ast.stmt, lines: list[bytes]) -> Iterator[ast.stmt]:
     if not isinstance(statement, ast.Assert):
         yield statement
         return
-    source = cut(_source(statement.test, lines), SOURCE_CHARACTERS)
+    source = cut(_source(statement.test, lines), MAX_SHOWN_SOURCE_CHARACTERS)
     recorder = _OperandRecorder(lines)
     test = recorder.test(statement.test)
     seen = [ast.Tuple([ast.Constant(label), ast.Name(name, ast.Load())], ast.Load()) for name, label in recorder.seen]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
+from skillgym_action.limits import MAX_SHOWN_VALUE_CHARACTERS
 from skillgym_action.suite_programs.command_lines import CommandMatcher, CommandShape, WantedLine, described, parsed
 from skillgym_action.suite_programs.failure_messages import ExplainContext, FailureMessage
 from skillgym_action.suite_programs.matching import Matcher, in_json, matcher_of, matches, quoted
 from skillgym_action.suite_programs.occurrences import Kind, Occurrences, Rule
-from skillgym_action.suite_programs.showing import VALUE_CHARACTERS, cut, shown
+from skillgym_action.suite_programs.showing import cut, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +74,7 @@ class OutputExpectations:
         expected: object = None,
     ) -> None:
         output = report.final_output
-        observed = f"  final output: {in_json(cut(output, VALUE_CHARACTERS)) if output else 'none'}"
+        observed = f"  final output: {in_json(cut(output, MAX_SHOWN_VALUE_CHARACTERS)) if output else 'none'}"
         context = ExplainContext(report=report, expected=expected, observed=output)
         FailureMessage(observed=observed, message=message, explain=explain).fail(self._failed, expectation, context)
 

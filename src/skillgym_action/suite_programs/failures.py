@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.limits import MAX_FAILURE_MESSAGE_CHARACTERS, MAX_GROUPED_ERRORS
+from skillgym_action.limits import MAX_FAILURE_MESSAGE_CHARACTERS, MAX_GROUPED_ERRORS, MAX_TRACE_LINES
 from skillgym_action.suite_programs.expectations import CLASS
 from skillgym_action.suite_programs.failure_messages import QUESTION
 from skillgym_action.suite_programs.showing import cut
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-TRACE_LINES = 8
 PACKAGE = str(Path(__file__).parent.parent) + os.sep
 LIBRARY = sysconfig.get_path("stdlib") + os.sep
 KNOWN = ("id", "prompt", "check", *SETTINGS, "mode", "template_dir", "cwd", *BOOTSTRAP)
@@ -83,7 +82,7 @@ class Places:
     def trace(self, error: BaseException) -> str:
         """The author's frames, innermost last, and the error."""
         lines = []
-        for frame in list(_frames(error))[-TRACE_LINES:]:
+        for frame in list(_frames(error))[-MAX_TRACE_LINES:]:
             place = self.at(frame.filename, frame.lineno)
             lines.append(f"{place['path']}:{frame.lineno} in {frame.name}: {frame.line}")
         return "\n".join([*lines, f"{type(error).__name__}: {_message(error)}"])

@@ -9,6 +9,7 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from skillgym_action.limits import MAX_LISTED_VALUE_CHARACTERS, MAX_LISTED_VALUES
 from skillgym_action.suite_programs.showing import cut, shown
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 Matcher: TypeAlias = str | re.Pattern[str]
 
-LISTED_VALUE_CHARACTERS = 200
-LISTED_VALUES = 30
 FLAGS = ((re.IGNORECASE, "i"), (re.MULTILINE, "m"), (re.DOTALL, "s"), (re.VERBOSE, "x"))
 
 
@@ -60,10 +59,10 @@ def listed(label: str, values: Sequence[str]) -> str:
     if not values:
         return f"  {label}: none"
     lines = [
-        f"    {number}. " + cut(value, LISTED_VALUE_CHARACTERS).replace("\n", "\n       ")
-        for number, value in enumerate(values[:LISTED_VALUES], start=1)
+        f"    {number}. " + cut(value, MAX_LISTED_VALUE_CHARACTERS).replace("\n", "\n       ")
+        for number, value in enumerate(values[:MAX_LISTED_VALUES], start=1)
     ]
-    more = len(values) - LISTED_VALUES
+    more = len(values) - MAX_LISTED_VALUES
     return "\n".join([f"  {label}:", *lines, *([f"    … and {more} more"] if more > 0 else [])])
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-VALUE_CHARACTERS = 400
+from skillgym_action.limits import MAX_SHOWN_VALUE_CHARACTERS
 
 
 def shown(value: object) -> str:
-    """``repr`` of a value, cut to about ``VALUE_CHARACTERS`` characters. Never raises."""
+    """``repr`` of a value, cut to about ``MAX_SHOWN_VALUE_CHARACTERS`` characters. Never raises."""
     try:
         text = repr(value)
     except Exception as error:  # noqa: BLE001 - a suite's own class may do anything
         return f"<a {type(value).__name__} whose repr raises {type(error).__name__}>"
-    return cut(text, VALUE_CHARACTERS)
+    return cut(text, MAX_SHOWN_VALUE_CHARACTERS)
 
 
 def cut(text: str, limit: int) -> str:

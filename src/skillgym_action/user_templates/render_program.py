@@ -21,7 +21,12 @@ from jinja2 import FunctionLoader, StrictUndefined, TemplateError, TemplateNotFo
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
-from skillgym_action.limits import MAX_RENDERED_BYTES, MAX_RENDERER_MEMORY_BYTES, RENDERING_SECONDS
+from skillgym_action.limits import (
+    MAX_RENDERED_BYTES,
+    MAX_RENDERER_MEMORY_BYTES,
+    MAX_TEMPLATE_ERROR_CHARACTERS,
+    RENDERING_SECONDS,
+)
 from skillgym_action.user_templates.protocol import (
     ERROR,
     HEAD,
@@ -34,7 +39,6 @@ from skillgym_action.user_templates.protocol import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LONGEST_MESSAGE = 2_000
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _LIMITS = {
     "RLIMIT_AS": MAX_RENDERER_MEMORY_BYTES,
@@ -143,7 +147,7 @@ def _answer(
             signal.setitimer(signal.ITIMER_REAL, 0)
     except Exception as error:  # noqa: BLE001 - every error of a template is reported to its user
         name, line = _place_of(error, users)
-        message = {"message": _message_of(error)[:_LONGEST_MESSAGE], "name": name, "line": line}
+        message = {"message": _message_of(error)[:MAX_TEMPLATE_ERROR_CHARACTERS], "name": name, "line": line}
         _send(replies, ERROR, json.dumps(message).encode())
     else:
         _send(replies, TEXT, text)

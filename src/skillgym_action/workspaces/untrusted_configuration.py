@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.limits import MAX_LISTED_CONFIGURATION_FILES
 from skillgym_action.model.errors import Problem
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.workspace import Workspace
 
 NAMES = tuple(sorted({name for listing in AGENTS.values() for name in listing.configuration}))
-_FILES_IN_WARNING = 5
 
 
 def is_configuration(path: str) -> bool:
@@ -66,7 +66,7 @@ class UntrustedConfiguration:
         """One warning that names what was removed or left out, if anything was. Complete after the last session."""
         if not self._found:
             return ()
-        first = sorted(self._found)[:_FILES_IN_WARNING]
+        first = sorted(self._found)[:MAX_LISTED_CONFIGURATION_FILES]
         more = f" and {len(self._found) - len(first)} more" if len(self._found) > len(first) else ""
         message = f"agents did not see the agent configuration of {self._repository}: {', '.join(first)}{more}"
         return (Problem(message=message, remedy="if it is what is tested, set allow-untrusted: with-configuration"),)

@@ -373,7 +373,7 @@ FORGED = "<!-- skillgym-action:other -->"
     ],
 )
 def test_a_template_forges_no_marker(written_by_a_user, name, write, template):
-    with pytest.raises(ConfigError, match=rf"{name}\.md\.j2: the hidden lines .*; take them out"):
+    with pytest.raises(ConfigError, match=rf"{name}\.md\.j2: the hidden lines .*; remove them"):
         write(written_by_a_user(**{name: template}))
 
 
