@@ -172,7 +172,6 @@ MAX_SKILL_EVIDENCE = 5  # pieces of evidence for one skill
 MAX_SHOWN_ARGUMENT_CHARACTERS = 120  # of the main argument, in a list of tool calls
 MAX_ERROR_CHARACTERS = 500  # of an agent's error message
 MAX_STDERR_CHARACTERS = 4096  # from the end of stderr, searched for the kind of a failure
-MAX_RECORDING_FILE_CHARACTERS = 16 * 1024 * 1024  # of report.json and workspace.json in a recording
 
 # --- redaction of secrets ---------------------------------------------------------------------------
 

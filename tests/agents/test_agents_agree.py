@@ -154,7 +154,7 @@ SHOWN = {
     "the model's service says 429, and goes on": lambda desk, _: failing(desk, desk.models.script(Fail(429))),
     "the model's service says 500, and goes on": lambda desk, _: failing(desk, desk.models.script(Fail(500))),
     "an answer breaks off": lambda desk, _: failing(desk, desk.models.scenario("cut")),
-    "nobody listens at the address": lambda desk, _: failing(desk, "http://127.0.0.1:9"),
+    "nothing listens at the address": lambda desk, _: failing(desk, "http://127.0.0.1:9"),
     "there is no key": lambda desk, _: failing(desk, "", env={}),
     "an argument the CLI does not know": lambda desk, _: wrong_argument(desk),
     "more model rounds than `--max-steps`": lambda desk, root: whole_run(

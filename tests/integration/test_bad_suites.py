@@ -28,6 +28,7 @@ from measured import measured
 from paths import REPOSITORY
 from scratch import case, config, repository, runner, skillgym, suite, written
 from skillgym_action import limits
+from skillgym_action.agents import replay_player
 from skillgym_action.agents.replay import PLAYER
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.repository.repository import Repository
@@ -335,7 +336,7 @@ LIMITS = {
     "bytes of results": limits.MAX_RESULTS_BYTES,
     "lists and objects of results": limits.MAX_RESULTS_CONTAINERS,
     "values of results": limits.MAX_RESULTS_VALUES,
-    "characters of a recording": limits.MAX_RECORDING_FILE_CHARACTERS,
+    "characters of a recording": replay_player.MAX_FILE_CHARACTERS,
     "GiB of a suite program": limits.SUITE_HOST_MEMORY_BYTES // 1024**3,
     "MiB that it prints": limits.MAX_HOST_LOG_BYTES // 1024**2,
     "MiB that it answers": limits.MAX_HOST_REPLY_BYTES // 1024**2,

@@ -14,7 +14,7 @@ FAULTS = {
     "the model's service says 429, and goes on": "rate-limit",
     "the model's service says 500, and goes on": "provider",
     "an answer breaks off": "provider",
-    "nobody listens at the address": "network",
+    "nothing listens at the address": "network",
     "there is no key": "auth",
     "an argument the CLI does not know": "runner-crash",
     "more model rounds than `--max-steps`": "max-steps",

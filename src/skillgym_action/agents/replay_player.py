@@ -16,14 +16,13 @@ import os
 import re
 import sys
 
-from skillgym_action.limits import MAX_RECORDING_FILE_CHARACTERS
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 NO_RECORDING, UNPLAYABLE = 66, 65
 # Not in limits.py: this program runs without the package.
+MAX_FILE_CHARACTERS = 16 * 1024 * 1024
 MAX_FILE_BRACKETS, MAX_FILE_COMMAS = 500_000, 1_000_000
 
 
@@ -195,9 +194,9 @@ def moved(value: object, before: object, after: str) -> object:
 def read_json(path: str) -> Any:
     """The JSON value of a file. Raises OSError, ValueError; RecursionError for what is nested too deeply."""
     with open(path, encoding="utf-8") as file:
-        text = file.read(MAX_RECORDING_FILE_CHARACTERS + 1)
+        text = file.read(MAX_FILE_CHARACTERS + 1)
     if (
-        len(text) > MAX_RECORDING_FILE_CHARACTERS
+        len(text) > MAX_FILE_CHARACTERS
         or sum(map(text.count, "[{")) > MAX_FILE_BRACKETS
         or text.count(",") > MAX_FILE_COMMAS
     ):

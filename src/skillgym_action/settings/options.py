@@ -62,7 +62,7 @@ def _report(value: object) -> object:
 
 def _alone(words: tuple[str, ...]) -> tuple[str, ...]:
     if "none" in words and len(words) > 1:
-        raise ValueError("'none' turns everything off, hence stands alone")
+        raise ValueError("'none' cannot be combined with other values")
     return words
 
 

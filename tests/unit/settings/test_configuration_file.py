@@ -195,7 +195,7 @@ def test_relative_paths_belong_to_the_file_s_folder(tmp_path):
         ),
         pytest.param(
             "run: {failOn: [none, failed]}\n",
-            ["1:7: run.failOn: 'none' turns everything off, hence stands alone"],
+            ["1:7: run.failOn: 'none' cannot be combined with other values"],
             id="a gate both off and on",
         ),
         pytest.param("[1]\n", ["1:1: must be a mapping of keys to values, not a list"], id="no mapping"),

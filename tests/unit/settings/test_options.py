@@ -91,7 +91,7 @@ def test_every_word_of_the_gate_is_accepted(word):
         pytest.param({"report": ("junit",)}, "--report: 'junit' is not KIND=PATH", id="report without a path"),
         pytest.param({"report": ("junit=",)}, "--report: 'junit=' is not KIND=PATH", id="report with an empty path"),
         pytest.param(
-            {"fail_on": "none,failed"}, "--fail-on: 'none' turns everything off, hence stands alone", id="none and more"
+            {"fail_on": "none,failed"}, "--fail-on: 'none' cannot be combined with other values", id="none and more"
         ),
         pytest.param({"jobs": "0"}, "--jobs: must be greater than 0", id="no jobs"),
         pytest.param({"timeout": "inf"}, "--timeout: must be a finite number", id="infinite time"),
