@@ -1,4 +1,4 @@
-"""A subject over a real folder: what assertions see, without agents and workspaces."""
+"""An assertion context with a real folder, without agents and workspaces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a command."""
+    """The result of a command; implements ``model.assertion.CommandResult``."""
 
     exit_code: int | None
     timed_out: bool
@@ -27,7 +27,7 @@ class Ran:
 
 
 class Folder:
-    """Fulfils ``assertions.Files`` by comparing whole contents."""
+    """Implements ``model.assertion.Files`` by comparing whole contents."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -68,8 +68,8 @@ class Folder:
 
 
 @dataclass
-class FolderSubject:
-    """Fulfils ``assertions.Subject``; ``limits`` are the time limits that commands were given."""
+class FolderContext:
+    """Implements ``model.assertion.AssertionContext``; ``limits``: the time limits of commands."""
 
     files: Folder
     timeout: float = 60.0
@@ -98,13 +98,13 @@ class FolderSubject:
         raise NotImplementedError(case_id, status, failure, origin)
 
 
-def subject_of(root: Path, before: dict[str, str], after: dict[str, str | None] | None = None) -> FolderSubject:
+def subject_of(root: Path, before: dict[str, str], after: dict[str, str | None] | None = None) -> FolderContext:
     """A subject whose folder had ``before`` in it; the agent then wrote ``after`` (None: deleted)."""
     _write(root, before)
     files = Folder(root)
     files.remember()
     _write(root, after or {})
-    return FolderSubject(files)
+    return FolderContext(files)
 
 
 def _write(root: Path, contents: dict[str, str | None] | dict[str, str]) -> None:

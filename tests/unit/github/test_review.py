@@ -19,7 +19,7 @@ from skillgym_action.limits import MAX_REVIEW_COMMENTS
 from skillgym_action.model.run_report import SuitesFrom
 
 MARKER = "<!-- skillgym-action:default -->"
-# Cases of tests/builders are written ten lines apart: the first one in line 10.
+# Cases of tests/support/builders.py are ten lines apart: the first one in line 10.
 NEW_FILE = ChangedFile("bench/core.json", "@@ -0,0 +1,400 @@\n" + "\n".join(["+line"] * 400), status="added")
 LINE_24 = ChangedFile("bench/core.json", "@@ -22,4 +22,5 @@\n a\n b\n+c\n d\n e")
 
