@@ -60,9 +60,9 @@ class SessionCosts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Journal:
-    """What the journal of this run tells: of a new one, when it began; of one that is resumed, what it did before.
+    """What is known of this run from its journal: of a new run, when it began; of a resumed run, what it did before.
 
-    ``digests``: of all executions, by index. ``sessions``: those that need not be held again, by index.
+    ``digests``: of all executions, by index. ``sessions``: those that need not run again, by index.
     ``spent``: for all sessions, also those that do not count any more.
     """
 
