@@ -32,8 +32,6 @@ MAX_EVIDENCE_COMMAND_CHARACTERS = 200  # of a command by which a file was read
 MAX_FINAL_OUTPUT_CHARACTERS = 4_000  # the end of an agent's final output, as results have it
 MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, searched for keys that were there already
 
-# --- filesystem: folders that others can change ---------------------------------------------------------
-
 # --- filesystem: folders that others can change -----------------------------------------------------
 
 MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept
@@ -94,7 +92,7 @@ MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
 MAX_ANNOTATION_CHARACTERS = 4_096
 MAX_ANNOTATION_TITLE_CHARACTERS = 255
 MAX_TERMINAL_MESSAGE_CHARACTERS = 600  # of one execution
-MAX_SUMMARY_BYTES = 1_048_576  # GitHub drops the whole summary of a step when it is larger
+MAX_STEP_SUMMARY_BYTES = 1_048_576  # GitHub drops the whole summary of a step when it is larger
 # GitHub's real limit differs from the one in its message, and between servers: a refused text is sent again, smaller.
 COMMENT_CHARACTERS = (65_000, 30_000, 8_000, 2_000, 500)
 
@@ -107,11 +105,11 @@ MAX_JUDGE_REPLY_BYTES = 2_000_000
 MAX_QUOTED_CHARACTERS = 200_000  # of one text that is judged; the middle of a longer one is left out
 MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
 
-# --- repository -----------------------------------------------------------------------------------
+# --- repository -------------------------------------------------------------------------------------
 
 MAX_LINKS_IN_PATH = 20  # symbolic links followed on the way to a file; a loop would have no end
 
-# --- workspaces -----------------------------------------------------------------------------------
+# --- workspaces -------------------------------------------------------------------------------------
 
 MAX_SAVED_CHANGES_BYTES = 16 * 1024 * 1024  # bytes; with more, nothing is saved: half of the changes cannot be rejudged
 MAX_SAVED_CHANGES_FILES = 2000  # files and links
@@ -119,7 +117,7 @@ MAX_DIFF_FILE_BYTES = 512 * 1024  # bytes of a file whose changes are shown; a l
 MAX_DIFF_CHARACTERS = 4 * 1024 * 1024  # characters of a diff, after which further files are only counted
 MAX_DIFF_COMPARISONS = 4_000_000  # lines before times lines after, of a file; difflib takes seconds for more
 
-# --- suite_hosts ----------------------------------------------------------------------------------
+# --- suite_hosts ------------------------------------------------------------------------------------
 
 SUITE_CALL_SECONDS = 60.0  # seconds for one call: loading a suite, a check, a classifier
 SUITE_HOST_MEMORY_BYTES = 4 * 1024**3  # bytes of a host, and of each program that it starts, on Linux
@@ -133,7 +131,7 @@ MAX_HOST_REPLY_MEMBERS = 100_000  # members of one object in a reply
 MAX_HOST_LOG_BYTES = 64 * 1024 * 1024  # bytes that a suite may print
 HOST_LOG_EXCERPT_BYTES = 4 * 1024  # bytes at the end of the log that are shown with an error
 
-# --- suite_programs -------------------------------------------------------------------------------
+# --- suite_programs ---------------------------------------------------------------------------------
 
 MAX_SUITE_CASES = 20_000  # cases of a suite; the Node suite host has the same number
 MAX_FAILURE_MESSAGE_CHARACTERS = 16_000  # characters of the message of a failed check; the middle is cut out
@@ -175,7 +173,7 @@ MAX_STDERR_CHARACTERS = 4096  # from the end of stderr, searched for the kind of
 MAX_REDACTED_PARTS = 1_000  # texts of keys that were found, and are replaced in everything written later
 REDACTION_OVERLAP_CHARACTERS = 32_768  # that a stream keeps, so that a key split over chunks is seen; none is longer
 
-# --- cli: doctor, explain ----------------------------------------------------------------------------
+# --- cli: doctor, explain ---------------------------------------------------------------------------
 
 MAX_PROBE_SECONDS = 60.0  # of the session that `doctor --probe` runs
 MAX_DOCTOR_TEXT_CHARACTERS = 200  # of a command, an answer or a message in a line of `doctor`
@@ -215,8 +213,6 @@ MAX_REGEX_SEARCH_SECONDS = 2.0  # for one search: text that an agent writes can 
 MAX_SESSION_SEARCH_SECONDS = 10.0  # for all searches of a session
 # --- storage: stored runs and journals --------------------------------------------------------------
 
-# --- storage: stored runs and journals --------------------------------------------------------------------
-
 MAX_RESULTS_BYTES = 96 * 1024 * 1024  # of a results file that is read: some 40,000 executions
 MAX_RESULTS_CONTAINERS = 400_000  # lists and objects in it
 MAX_RESULTS_VALUES = 3_000_000
@@ -231,18 +227,14 @@ MAX_SESSION_REPORT_BYTES = 1024**3
 MAX_JOURNAL_LINE_BYTES = 64 * 1024 * 1024
 MAX_SHOWN_JOURNAL_PROBLEMS = 5  # lines that are not valid
 
-# --- reporters --------------------------------------------------------------------------------------------
+# --- reporters --------------------------------------------------------------------------------------
 
-MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
-MAX_ANNOTATION_CHARACTERS = 4_096
-MAX_ANNOTATION_TITLE_CHARACTERS = 255
-MAX_TERMINAL_MESSAGE_CHARACTERS = 600  # of one execution
 MAX_SUMMARY_BYTES = 1_000_000  # GitHub drops a job summary of more than 1,048,576
 MAX_REPORTED_MESSAGE_CHARACTERS = 1_000  # of one execution in a report for programs (JUnit XML, CTRF)
 MAX_REPORTED_EXPLANATION_CHARACTERS = 8_000  # of its message, location and failed assertions
 MAX_REPORTED_OUTPUT_CHARACTERS = 16_000  # of its final output
 
-# --- user_templates: report templates of users ------------------------------------------------------------
+# --- user_templates: report templates of users ------------------------------------------------------
 
 MAX_TEMPLATE_FILES = 500  # files and folders
 MAX_TEMPLATE_BYTES = 1024**2

@@ -66,6 +66,14 @@ def test_no_public_class_name_is_in_two_modules():
     assert all("suite_programs/suite.py" in modules for modules in twice.values())
 
 
+def test_a_limit_has_one_value_and_is_used():
+    assigned = [node for node in ast.parse(MODULES["limits.py"]).body if isinstance(node, ast.Assign)]
+    names = [target.id for node in assigned for target in node.targets]
+    elsewhere = "\n".join(source for module, source in MODULES.items() if module != "limits.py")
+    assert len(names) == len(set(names))
+    assert [name for name in names if not re.search(rf"\b{name}\b", elsewhere)] == []
+
+
 def test_every_name_of_a_module_says_what_is_in_it():
     words = {module: set(re.split("[_-]", Path(module).stem)) for module in MODULES | FOR_NODE}
     assert {module for module, parts in words.items() if parts & SAYING_NOTHING} == set()

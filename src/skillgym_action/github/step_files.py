@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from skillgym_action.filesystem.ownership import chown_tree
-from skillgym_action.limits import MAX_SUMMARY_BYTES
+from skillgym_action.limits import MAX_STEP_SUMMARY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -56,7 +56,7 @@ def append_summary(path: Path, markdown: str) -> bool:
     Returns False, and writes nothing, when the summary would be larger than GitHub accepts.
     """
     content = markdown.encode("utf-8", errors="replace")
-    if path.exists() and path.stat().st_size + len(content) > MAX_SUMMARY_BYTES:
+    if path.exists() and path.stat().st_size + len(content) > MAX_STEP_SUMMARY_BYTES:
         return False
     _append(path, content)
     return True

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from runner_env_files import entries
 from skillgym_action.github.step_files import append_outputs, append_summary, give_to_owner
-from skillgym_action.limits import MAX_SUMMARY_BYTES
+from skillgym_action.limits import MAX_STEP_SUMMARY_BYTES
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,20}", fullmatch=True)
 FRAGMENTS = st.sampled_from(
@@ -64,16 +64,16 @@ def test_a_summary_is_added_to_what_is_there(tmp_path):
 
 
 def test_a_summary_as_large_as_github_takes_is_written(tmp_path):
-    assert append_summary(tmp_path / "summary", "x" * MAX_SUMMARY_BYTES)
+    assert append_summary(tmp_path / "summary", "x" * MAX_STEP_SUMMARY_BYTES)
     assert (tmp_path / "summary").stat().st_size == 1_048_576
 
 
 @pytest.mark.parametrize(
     ("there", "added"),
     [
-        pytest.param("", "x" * (MAX_SUMMARY_BYTES + 1), id="a byte too many"),
-        pytest.param("", "ü" * (MAX_SUMMARY_BYTES // 2 + 1), id="bytes count, not characters"),
-        pytest.param("xx", "x" * (MAX_SUMMARY_BYTES - 1), id="what is there counts"),
+        pytest.param("", "x" * (MAX_STEP_SUMMARY_BYTES + 1), id="a byte too many"),
+        pytest.param("", "ü" * (MAX_STEP_SUMMARY_BYTES // 2 + 1), id="bytes count, not characters"),
+        pytest.param("xx", "x" * (MAX_STEP_SUMMARY_BYTES - 1), id="what is there counts"),
     ],
 )
 def test_a_summary_that_gets_too_large_is_not_written_at_all(tmp_path, there, added):
