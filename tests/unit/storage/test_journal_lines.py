@@ -160,7 +160,7 @@ NO_SESSIONS = [
     pytest.param(held(status="failed", passed=True), "result.status: must be that of its attempt", id="a lie"),
     pytest.param(held(attempts=[]), "result.attempts: must be one", id="no session"),
     pytest.param(held("0.1"), "repetitions and sessions count from 1", id="repetition 0"),
-    pytest.param(held(trouble={"kind": "x" * 99, "message": ""}), "trouble.kind: is no class of trouble", id="trouble"),
+    pytest.param(held(trouble={"kind": "x" * 99, "message": ""}), "trouble.kind: is not a kind of trouble", id="trouble"),
 ]
 
 
@@ -199,7 +199,7 @@ EVENT = {"event": "judging", "digest": ONE, "repetition": 1, "session": 1}
         pytest.param(EVENT | {"digest": "1"}, "digest: must be 64 hexadecimal digits", id="no digest"),
         pytest.param(EVENT | {"repetition": 0}, "repetition: must be greater than or equal to 1", id="repetition 0"),
         pytest.param(EVENT | {"session": "1"}, "session: must be a valid integer", id="a number in words"),
-        pytest.param(EVENT | {"more": 1}, "more: is no key", id="a key of no meaning"),
+        pytest.param(EVENT | {"more": 1}, "more: is not a key", id="a key of no meaning"),
         pytest.param('{"event": ', "not JSON: EOF", id="half of a line"),
     ],
 )
