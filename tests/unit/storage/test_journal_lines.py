@@ -160,7 +160,9 @@ NO_SESSIONS = [
     pytest.param(held(status="failed", passed=True), "result.status: must be that of its attempt", id="a lie"),
     pytest.param(held(attempts=[]), "result.attempts: must be one", id="no session"),
     pytest.param(held("0.1"), "repetitions and sessions count from 1", id="repetition 0"),
-    pytest.param(held(trouble={"kind": "x" * 99, "message": ""}), "trouble.kind: is not a kind of trouble", id="trouble"),
+    pytest.param(
+        held(trouble={"kind": "x" * 99, "message": ""}), "trouble.kind: is not a kind of trouble", id="trouble"
+    ),
 ]
 
 

@@ -24,7 +24,7 @@ function plain(value, path, location) {
   const inside = ([key, part]) => [key, plain(part, [...path, key], location)];
   if (path.length > MAX_DEPTH) refuse("is nested too deeply, or contains itself", "write plain data");
   if (path.join(".") === "run.reporter" && Object(value) === value) {
-    refuse("a reporter module cannot be used", "take it out, and see --report");
+    refuse("reporter modules are not supported", "remove it, and use --report");
   }
   if (value === undefined || value === null || ["boolean", "string"].includes(typeof value)) return value;
   if (Number.isFinite(value)) return value;
