@@ -90,8 +90,13 @@ class ParsedExpectation:
 
 
 class ExpectationKind(Protocol):
-    """A kind of expectation. ``options``: the keys that may stand beside it in an object, besides ``failFast``."""
+    """A kind of expectation. ``prefix``: of the text form, and the key of the object form.
 
+    ``options``: the keys that may stand beside it in an object, besides ``failFast``.
+    """
+
+    @property
+    def prefix(self) -> str: ...
     @property
     def options(self) -> frozenset[str]: ...
 
@@ -168,6 +173,7 @@ def _field(kind: str) -> str:
 class FileKind:
     """``file:PATH`` with one of the rules exists, contains and matches."""
 
+    prefix = "file"
     options = frozenset({*_RULES, "glob"})
 
     def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:
@@ -255,6 +261,7 @@ def _file_assertion(
 class CommandKind:
     """``test:COMMAND passes``; as an object also with another exit code, and a timeout."""
 
+    prefix = "test"
     options = frozenset({"timeout", "exits", "fails"})
 
     def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as ExpectationKind has it
@@ -284,12 +291,12 @@ class PlainKind:
     """An expectation that has one operand and no rules: ``PREFIX:OPERAND``.
 
     ``make(name, operand)`` makes the assertion, a dataclass with ``fail_fast`` and the fields ``options``; ``unquoted``
-    takes the operand of a text out of its quotes.
+    takes the operand of a text out of its quotes, as that of ``contains`` unless a kind has its own way.
     """
 
     prefix: str
     make: Callable[[str, str], Any]
-    unquoted: Callable[[str], str]
+    unquoted: Callable[[str], str] = _literal
     options: frozenset[str] = frozenset()
 
     def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as ExpectationKind has it
@@ -333,13 +340,14 @@ def _absent(name: str, path: str) -> FileAbsent:
 
 
 _GLOB = frozenset({"glob"})
-KINDS: dict[str, ExpectationKind] = {
-    "file": FileKind(),
-    "test": CommandKind(),
-    "diff": PlainKind("diff", _changed, _unquoted_path, _GLOB),
-    "no-file": PlainKind("no-file", _absent, _unquoted_path, _GLOB),
-}
-"""Kinds by the prefix of the text form, which is the key of the object form."""
+_ROWS: tuple[ExpectationKind, ...] = (
+    FileKind(),
+    CommandKind(),
+    PlainKind("diff", _changed, _unquoted_path, _GLOB),
+    PlainKind("no-file", _absent, _unquoted_path, _GLOB),
+)
+KINDS = {kind.prefix: kind for kind in _ROWS}
+"""Kinds by their prefix."""
 
 if TYPE_CHECKING:
     ExpectationSection = ExpectationOptions
