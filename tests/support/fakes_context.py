@@ -1,4 +1,4 @@
-"""A subject over a real folder: what assertions see, without agents and workspaces."""
+"""An assertion context over a real folder: what assertions see, without agents and workspaces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skillgym_action.javascript.regex import SearchBudget
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from skillgym_action.model.result import Outcome
+    from skillgym_action.model.result import Judgement, Outcome
     from skillgym_action.model.verdicts import FailureClass
 
 
@@ -27,7 +27,7 @@ class Ran:
 
 
 class Folder:
-    """Fulfils ``assertions.Files`` by comparing whole contents."""
+    """Fulfils ``Files`` of model/assertion.py by comparing whole contents."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -68,8 +68,8 @@ class Folder:
 
 
 @dataclass
-class FolderSubject:
-    """Fulfils ``assertions.Subject``; ``limits`` are the time limits that commands were given."""
+class FolderContext:
+    """Fulfils ``AssertionContext`` without a report; ``limits`` are the time limits that commands were given."""
 
     files: Folder
     timeout: float = 60.0
@@ -94,17 +94,17 @@ class FolderSubject:
     def check(self, case_id: str) -> tuple[Outcome, ...]:
         raise NotImplementedError(case_id)
 
-    def classify(self, case_id: str, status: str, failure: str, origin: str) -> FailureClass | None:
-        raise NotImplementedError(case_id, status, failure, origin)
+    def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
+        raise NotImplementedError(case_id, judgement)
 
 
-def subject_of(root: Path, before: dict[str, str], after: dict[str, str | None] | None = None) -> FolderSubject:
-    """A subject whose folder had ``before`` in it; the agent then wrote ``after`` (None: deleted)."""
+def context_of(root: Path, before: dict[str, str], after: dict[str, str | None] | None = None) -> FolderContext:
+    """A context whose folder had ``before`` in it; the agent then wrote ``after`` (None: deleted)."""
     _write(root, before)
     files = Folder(root)
     files.remember()
     _write(root, after or {})
-    return FolderSubject(files)
+    return FolderContext(files)
 
 
 def _write(root: Path, contents: dict[str, str | None] | dict[str, str]) -> None:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from fakes_subject import subject_of
+from fakes_context import context_of
 from skillgym_action.formats.xbench_expectations import ExpectationSection, parse_object, parse_text
 from skillgym_action.limits import MAX_SEARCHED_FILE_BYTES
 
@@ -52,7 +52,7 @@ PASSING = [
 
 @pytest.mark.parametrize(("written", "before", "after", "explanation"), PASSING)
 def test_a_file_assertion_passes(tmp_path, written, before, after, explanation):
-    outcome = judged(written, subject_of(tmp_path, before, after))
+    outcome = judged(written, context_of(tmp_path, before, after))
     assert (outcome.passed, outcome.explanation, outcome.trouble) == (True, explanation, None)
 
 
@@ -91,25 +91,25 @@ FAILING = [
 
 @pytest.mark.parametrize(("written", "before", "after", "explanation"), FAILING)
 def test_a_file_assertion_fails_and_says_what_was_found(tmp_path, written, before, after, explanation):
-    outcome = judged(written, subject_of(tmp_path, before, after))
+    outcome = judged(written, context_of(tmp_path, before, after))
     assert (outcome.passed, outcome.explanation, outcome.trouble) == (False, explanation, None)
 
 
 def test_a_file_that_was_there_all_along_passes_with_a_warning(tmp_path):
-    outcome = judged("file:a exists", subject_of(tmp_path, {"a": "x"}))
+    outcome = judged("file:a exists", context_of(tmp_path, {"a": "x"}))
     assert outcome.passed
     assert outcome.explanation.startswith("a exists (preexisting: ")
 
 
 @pytest.mark.parametrize("path", ["a", "a/"])
 def test_a_file_that_was_never_there_is_absent_with_a_warning(tmp_path, path):
-    outcome = judged(f"no-file:{path}", subject_of(tmp_path, {}))
+    outcome = judged(f"no-file:{path}", context_of(tmp_path, {}))
     assert outcome.passed
     assert outcome.explanation.startswith(f"{path} does not exist (vacuous: ")
 
 
 def test_touching_a_file_is_no_change(tmp_path):
-    context = subject_of(tmp_path, {"a": "x"})
+    context = context_of(tmp_path, {"a": "x"})
     (tmp_path / "a").touch()
     (tmp_path / "a").chmod(0o755)
     assert judged("diff:a", context).passed is False
@@ -125,7 +125,7 @@ def test_touching_a_file_is_no_change(tmp_path):
     ],
 )
 def test_a_dangling_link_neither_exists_nor_is_absent(tmp_path, written, explanation):
-    context = subject_of(tmp_path, {})
+    context = context_of(tmp_path, {})
     (tmp_path / "link").symlink_to("nowhere")
     outcome = judged(written, context)
     assert (outcome.passed, outcome.explanation) == (False, explanation)
@@ -134,7 +134,7 @@ def test_a_dangling_link_neither_exists_nor_is_absent(tmp_path, written, explana
 @pytest.mark.parametrize("written", ["file:l exists", "file:l contains 'x'", "file:l matches /x/", "diff:l"])
 def test_a_link_out_of_the_workspace_fails(tmp_path, written):
     (tmp_path / "outside").write_text("x")
-    context = subject_of(tmp_path / "workspace", {"a": ""})
+    context = context_of(tmp_path / "workspace", {"a": ""})
     (tmp_path / "workspace" / "l").symlink_to("../outside")
     outcome = judged(written, context)
     assert outcome.passed is False
@@ -142,22 +142,22 @@ def test_a_link_out_of_the_workspace_fails(tmp_path, written):
 
 
 def test_a_link_within_the_workspace_is_what_it_leads_to(tmp_path):
-    context = subject_of(tmp_path, {"a": "x"})
+    context = context_of(tmp_path, {"a": "x"})
     (tmp_path / "link").symlink_to("a")
     assert judged("file:link contains 'x'", context).passed
 
 
 def test_the_evidence_is_the_beginning_of_the_file(tmp_path):
     content = "".join(f"line {number}\n" for number in range(1, 9)) + "y" * 500
-    outcome = judged("file:a contains 'z'", subject_of(tmp_path, {"a": content}))
+    outcome = judged("file:a contains 'z'", context_of(tmp_path, {"a": content}))
     assert outcome.evidence == "line 1\nline 2\nline 3\nline 4\nline 5\n…"
-    outcome = judged("file:b matches /z/", subject_of(tmp_path, {"b": "y" * 500}))
+    outcome = judged("file:b matches /z/", context_of(tmp_path, {"b": "y" * 500}))
     assert outcome.evidence == "y" * 160 + "…"
-    assert judged("file:c contains 'z'", subject_of(tmp_path, {"c": ""})).evidence == "(the file is empty)"
+    assert judged("file:c contains 'z'", context_of(tmp_path, {"c": ""})).evidence == "(the file is empty)"
 
 
 def test_a_pattern_that_runs_away_is_stopped_and_not_judged(tmp_path):
-    context = subject_of(tmp_path, {"a": "a" * 100 + "b"})
+    context = context_of(tmp_path, {"a": "a" * 100 + "b"})
     started = time.monotonic()
     outcome = judged("file:a matches /^(a|aa)+$/", context)
     assert time.monotonic() - started < 10
@@ -186,13 +186,13 @@ def test_a_pattern_that_runs_away_is_stopped_and_not_judged(tmp_path):
     ],
 )  # fmt: skip
 def test_a_command_is_judged_by_how_it_ends(tmp_path, written, passed, explanation):
-    outcome = judged(written, subject_of(tmp_path, {"a": "x"}))
+    outcome = judged(written, context_of(tmp_path, {"a": "x"}))
     assert (outcome.passed, outcome.explanation, outcome.trouble) == (passed, explanation, None)
 
 
 @pytest.mark.parametrize("written", ["test:no-such-command-anywhere passes", {"test": "exit 127", "fails": True}])
 def test_a_command_that_is_not_found_says_nothing_about_the_agent(tmp_path, written):
-    outcome = judged(written, subject_of(tmp_path, {}))
+    outcome = judged(written, context_of(tmp_path, {}))
     assert (outcome.passed, outcome.trouble) == (None, "grader")
     assert outcome.explanation == "exited 127: the shell did not find the command"
 
@@ -206,14 +206,14 @@ def test_a_command_that_is_not_found_says_nothing_about_the_agent(tmp_path, writ
     ],
 )
 def test_a_command_has_a_time_limit(tmp_path, written, case_timeout, limit):
-    context = subject_of(tmp_path, {})
+    context = context_of(tmp_path, {})
     context.timeout = case_timeout
     judged(written, context)
     assert context.limits == [limit]
 
 
 def test_the_evidence_is_the_end_of_the_output(tmp_path):
-    context = subject_of(tmp_path, {"out": "é" * 5000 + "\nthe end\n"})
+    context = context_of(tmp_path, {"out": "é" * 5000 + "\nthe end\n"})
     evidence = judged("test:cat out; exit 1", context).evidence
     assert evidence.startswith("…é")
     assert evidence.endswith("é\nthe end")
