@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agent_desk import MODELS, SERVICES
 from captured import AGENTS as CAPTURED
 from captured import FOLDER, RECORDED, capture_in, recorded_report
 from sessions import SESSION, capture_of, session_with
@@ -20,6 +21,10 @@ by_capture = pytest.mark.parametrize("agent", CAPTURED)
 @by_cli
 def test_there_are_captures_of_it(agent):
     assert agent in CAPTURED
+
+
+def test_all_that_can_be_installed_are_tried_with_the_scripted_model():
+    assert {name for name, info in AGENTS.items() if info.package} == set(MODELS) == set(SERVICES)
 
 
 @by_cli
