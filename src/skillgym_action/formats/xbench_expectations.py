@@ -134,23 +134,23 @@ def parse_text(text: str, patterns: Patterns | None = None) -> ParsedExpectation
     if len(text) > MAX_EXPECTATION_CHARACTERS:
         raise GrammarError(f"the expectation is longer than {MAX_EXPECTATION_CHARACTERS:,} characters")
     prefix, colon, rest = text.partition(":")
-    if not colon or prefix not in KINDS:
-        meant = closest_match(prefix.strip().lower(), KINDS)
-        known = ", ".join(f"{kind}:" for kind in KINDS)
+    if not colon or prefix not in KIND_BY_PREFIX:
+        meant = closest_match(prefix.strip().lower(), KIND_BY_PREFIX)
+        known = ", ".join(f"{kind}:" for kind in KIND_BY_PREFIX)
         remedy = f"did you mean {meant}:?" if meant else f"an expectation starts with one of {known}"
         raise GrammarError(f"unknown kind of expectation: {text[:60]!r}", remedy)
     if not (rest := rest.strip()):
         raise GrammarError(f"nothing follows {prefix}:", _RULES_REMEDY if prefix == "file" else None)
-    return KINDS[prefix].from_text(text, rest, patterns or Patterns())
+    return KIND_BY_PREFIX[prefix].from_text(text, rest, patterns or Patterns())
 
 
 def parse_object(section: ExpectationOptions, patterns: Patterns | None = None) -> ParsedExpectation:
     """The assertion of an expectation in its object form. Raises GrammarError."""
     keys = section.set_keys()
-    kinds = [kind for kind in KINDS if _field(kind) in keys]
+    kinds = [kind for kind in KIND_BY_PREFIX if _field(kind) in keys]
     if len(kinds) != 1:
-        raise GrammarError(f"must have exactly one of {', '.join(KINDS)}")
-    kind = KINDS[kinds[0]]
+        raise GrammarError(f"must have exactly one of {', '.join(KIND_BY_PREFIX)}")
+    kind = KIND_BY_PREFIX[kinds[0]]
     if surplus := sorted(keys - kind.options - {_field(kinds[0]), "fail_fast"}):
         raise GrammarError(f"{surplus[0]} does not go with {kinds[0]}")
     return ParsedExpectation(kind.from_object(getattr(section, _field(kinds[0])), section, patterns or Patterns()))
@@ -160,7 +160,7 @@ def texts_in(written: str | ExpectationOptions) -> tuple[str, ...]:
     """The texts of an expectation that name a path or a command."""
     if isinstance(written, str):
         return (written,)
-    return tuple(text for kind in KINDS if (text := getattr(written, _field(kind))) is not None)
+    return tuple(text for kind in KIND_BY_PREFIX if (text := getattr(written, _field(kind))) is not None)
 
 
 def _field(kind: str) -> str:
@@ -340,14 +340,13 @@ def _absent(name: str, path: str) -> FileAbsent:
 
 
 _GLOB = frozenset({"glob"})
-_ROWS: tuple[ExpectationKind, ...] = (
+KINDS: tuple[ExpectationKind, ...] = (
     FileKind(),
     CommandKind(),
     PlainKind("diff", _changed, _unquoted_path, _GLOB),
     PlainKind("no-file", _absent, _unquoted_path, _GLOB),
 )
-KINDS = {kind.prefix: kind for kind in _ROWS}
-"""Kinds by their prefix."""
+KIND_BY_PREFIX = {kind.prefix: kind for kind in KINDS}
 
 if TYPE_CHECKING:
     ExpectationSection = ExpectationOptions
@@ -356,5 +355,5 @@ else:
         "ExpectationSection",
         __base__=ExpectationOptions,
         __doc__="An expectation as an object: one kind, and what goes with it. ``timeout`` is in seconds.",
-        **{_field(kind): (Text | None, Field(default=None, alias=kind)) for kind in KINDS},
+        **{_field(kind): (Text | None, Field(default=None, alias=kind)) for kind in KIND_BY_PREFIX},
     )
