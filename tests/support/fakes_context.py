@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.filesystem.globs import paths_matching
+from skillgym_action.formats.xbench_expectations import ExpectationSection, parse_object, parse_text
 from skillgym_action.javascript.regex import SearchBudget
 
 if TYPE_CHECKING:
@@ -105,6 +106,17 @@ def context_of(root: Path, before: dict[str, str], after: dict[str, str | None] 
     files.remember()
     _write(root, after or {})
     return FolderContext(files)
+
+
+def judged(written: str | dict[str, Any], context: FolderContext) -> Outcome:
+    """The outcome of an expectation of x-bench, as text or as an object."""
+    if isinstance(written, dict):
+        reading = parse_object(ExpectationSection.model_validate(written))
+    else:
+        reading = parse_text(written)
+    (outcome,) = reading.assertion.judge(context)
+    assert outcome.assertion == reading.assertion.name
+    return outcome
 
 
 def _write(root: Path, contents: dict[str, str | None] | dict[str, str]) -> None:
