@@ -17,7 +17,7 @@ from skillgym_action.agents import AGENTS
 from skillgym_action.agents.command import EVENTS, PLACEHOLDER
 from skillgym_action.cli.schema import SCHEMAS
 from skillgym_action.formats import FORMATS
-from skillgym_action.formats.xbench_expectations import ExpectationSection
+from skillgym_action.formats.xbench_expectations import KIND_BY_PREFIX, ExpectationSection
 from skillgym_action.model.exit_codes import EXIT_CODES, ExitCode
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 from skillgym_action.reporters import REPORTERS
@@ -226,6 +226,7 @@ def test_every_exit_code_has_a_meaning():
         pytest.param("command-line", {*FAIL_ON, "none"}, id="words of --fail-on"),
         pytest.param("command-line", FORMATS, id="formats"),
         pytest.param("command-line", SCHEMAS, id="schemas"),
+        pytest.param("x-bench", KIND_BY_PREFIX, id="kinds of expectations"),
         pytest.param("agents", AGENTS, id="agents"),
         pytest.param("agents", {key for agent in AGENTS.values() for key in agent.keys}, id="keys of agents"),
         pytest.param("agents", EVENTS, id="events of a command"),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentv_context import FakeContext, graded, session
-from fakes_subject import subject_of
+from fakes_context import context_of
 from measured import measured
 from scratch import case, config, repository, runner, skillgym, suite, written
 from skillgym_action.agentv.assertions import assertion_of
@@ -79,7 +79,7 @@ def test_all_patterns_of_a_session_have_a_time_of_their_own(proved: Proved):
 
 
 def test_a_pattern_in_very_many_files_has_one_time_for_all(tmp_path, proved: Proved):
-    context = subject_of(tmp_path, {f"{number}.txt": OUTPUT for number in range(40)})
+    context = context_of(tmp_path, {f"{number}.txt": OUTPUT for number in range(40)})
     context.budget = SearchBudget(0.2, 0.5)
     section = ExpectationSection.model_validate({"file": "*.txt", "glob": True, "matches": ".(a+)+!$(?!)"})
     assertion = Expectations().parsed(section, "cases[3].expect[1]").assertion

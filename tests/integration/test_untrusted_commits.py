@@ -97,7 +97,7 @@ def test_agents_do_not_follow_a_stranger_with_our_secrets_unless_that_is_allowed
     root = project(tmp_path / "r", log, {})
     found = step(root, None, QUIET | inputs, event=event)
     assert (found.code, log.exists()) == (code, code == 0), found.said
-    assert ("a stranger wrote" in found.said) == (code == 2)
+    assert ("agents would follow untrusted text" in found.said) == (code == 2)
     if code == 2:
         proved("strangers", "jobs with secrets on a stranger's commit, refused before anything started")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents import AGENTS as KNOWN
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -25,7 +27,7 @@ FAULTS = {
 OWN_CLASSES = {
     ("claude-code", "an answer breaks off"): "network",
 }
-AGENTS = ("claude-code", "codex", "copilot", "gemini", "opencode", "pi", "qwen")
+AGENTS = tuple(sorted(name for name, info in KNOWN.items() if info.package))
 # What one scripted session is for every agent, whatever its tools are called.
 AGREED = {
     "skill": "greeter",

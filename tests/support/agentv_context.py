@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fakes_subject import Folder
+from fakes_context import Folder
 from skillgym_action.agentv.assertions import assertion_of
 from skillgym_action.agentv.grader_context import EntryContext, Task
 from skillgym_action.cancellation import Cancellation

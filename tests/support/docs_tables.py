@@ -39,8 +39,8 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
     takers: dict[str, list[str]] = {}
     options: dict[str, click.Option] = {}
     for command in ("run", "list", "check", "rejudge", "report", "doctor", "explain"):
-        for option in cli.commands[command].params:
-            if isinstance(option, click.Option):
+        for option in cli.commands[command].get_params(click.Context(cli.commands[command])):
+            if isinstance(option, click.Option) and option.opts[0] != "--help":
                 options.setdefault(option.opts[0], option)
                 takers.setdefault(option.opts[0], []).append(command)
     yield "Option", "Environment", "Commands", "Meaning"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,9 @@ import click
 
 from skillgym_action import __version__
 from skillgym_action.model.exit_codes import EXIT_CODES
-from skillgym_action.settings.context import current_context
-from skillgym_action.settings.options import options_of, validated_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
@@ -40,23 +39,36 @@ class EnvironmentOption(click.Option):
         return _environment(ctx).get(str(self.envvar)) or None
 
 
-def settings_options(command: str) -> Callable[[Any], Any]:
-    """A decorator that adds the options which ``Settings`` declares for a command."""
+class SettingsCommand(click.Command):
+    """A command with the options that ``Settings`` declares for it, between its arguments and its own options.
 
-    def decorate(function: Any) -> Any:
-        for name, declared in reversed(options_of(command).items()):
-            function = click.option(
-                "--" + name.replace("_", "-"),
-                cls=EnvironmentOption,
-                metavar=declared.metavar,
-                is_flag=declared.metavar is None,
-                multiple=declared.repeatable,
-                help=declared.help,
-                envvar=PREFIX + name.upper(),
-            )(function)
-        return function
+    They are added when the command is parsed or shown: ``--version`` and ``--help`` of the tool do not need
+    ``Settings``, and pydantic is slow to import.
+    """
 
-    return decorate
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Arguments, options of ``Settings``, the command's own options, and ``--help``."""
+        arguments = [param for param in self.params if isinstance(param, click.Argument)]
+        own = [param for param in super().get_params(ctx) if not isinstance(param, click.Argument)]
+        return [*arguments, *_settings_options(str(self.name)), *own]
+
+
+@cache
+def _settings_options(command: str) -> tuple[click.Option, ...]:
+    """The options of a command that set a field of ``Settings``."""
+    from skillgym_action.settings.options import options_of
+
+    return tuple(
+        EnvironmentOption(
+            ["--" + name.replace("_", "-")],
+            metavar=declared.metavar,
+            is_flag=declared.metavar is None,
+            multiple=declared.repeatable,
+            help=declared.help,
+            envvar=PREFIX + name.upper(),
+        )
+        for name, declared in options_of(command).items()
+    )
 
 
 def _exit_codes() -> str:
@@ -73,9 +85,8 @@ def cli() -> None:
     """See ``help`` above: it lists the exit codes."""
 
 
-@cli.command()
+@cli.command(cls=SettingsCommand)
 @PATHS
-@settings_options("run")
 def run(**fields: Any) -> int:
     """Discover suites, run them on agents, judge, report and gate."""
     from skillgym_action.cli.run import run_suites
@@ -83,9 +94,8 @@ def run(**fields: Any) -> int:
     return run_suites(_settings(fields), _context())
 
 
-@cli.command(name="list")
+@cli.command(name="list", cls=SettingsCommand)
 @PATHS
-@settings_options("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--matrix", type=click.IntRange(1, 256), metavar="N", help="Print a workflow matrix of N shards, as JSON."
@@ -97,9 +107,8 @@ def list_(*, as_json: bool, matrix: int | None, **fields: Any) -> int:
     return list_executions(_settings(fields), _context(), as_json=as_json, matrix=matrix)
 
 
-@cli.command()
+@cli.command(cls=SettingsCommand)
 @PATHS
-@settings_options("check")
 def check(**fields: Any) -> int:
     """Load and validate configuration and suites; start nothing."""
     from skillgym_action.cli.check import check_suites
@@ -107,9 +116,8 @@ def check(**fields: Any) -> int:
     return check_suites(_settings(fields), _context())
 
 
-@cli.command()
+@cli.command(cls=SettingsCommand)
 @click.argument("run_directory", metavar="RUN", type=click.Path(exists=True, path_type=Path))
-@settings_options("rejudge")
 def rejudge(run_directory: Path, **fields: Any) -> int:
     """Judge the stored sessions of RUN again with today's assertions; start no agent, spend nothing."""
     from skillgym_action.cli.rejudge import rejudge_run
@@ -117,9 +125,8 @@ def rejudge(run_directory: Path, **fields: Any) -> int:
     return rejudge_run(run_directory, _settings(fields), _context())
 
 
-@cli.command()
+@cli.command(cls=SettingsCommand)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@settings_options("report")
 @click.option("--suites", "paths", metavar="PATH", multiple=True, help="Suites the runs must have; !PATH excludes.")
 def report(runs: tuple[str, ...], **fields: Any) -> int:
     """Merge stored runs, report them and decide again; start no agent.
@@ -131,8 +138,7 @@ def report(runs: tuple[str, ...], **fields: Any) -> int:
     return report_runs(runs, _settings(fields), _context())
 
 
-@cli.command()
-@settings_options("doctor")
+@cli.command(cls=SettingsCommand)
 @click.option("--install", metavar="AGENT[@VERSION]", multiple=True, help="Install an agent's CLI through npm first.")
 @click.option("--probe", is_flag=True, help="Run one short session on each runner; this costs a little.")
 def doctor(*, install: tuple[str, ...], probe: bool, **fields: Any) -> int:
@@ -142,9 +148,8 @@ def doctor(*, install: tuple[str, ...], probe: bool, **fields: Any) -> int:
     return diagnose(_settings(fields), _context(), install=install, probe=probe)
 
 
-@cli.command()
+@cli.command(cls=SettingsCommand)
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@settings_options("explain")
 @click.option("--rerun", is_flag=True, help="Ask again, even if there are answers.")
 def explain(directory: Path, *, rerun: bool, **fields: Any) -> int:
     """Ask the agent of a failed session the questions of the assertions that failed; this costs a little.
@@ -167,12 +172,16 @@ def schema(name: str | None) -> int:
 
 def _settings(fields: dict[str, Any]) -> Settings:
     """Validated settings; without colors where NO_COLOR is set or stderr is no terminal. Raises UsageError."""
+    from skillgym_action.settings.options import validated_settings
+
     colorless = _environment(click.get_current_context()).get("NO_COLOR") or not sys.stderr.isatty()
     fields["no_color"] = fields.get("no_color") or bool(colorless)
     return validated_settings(fields, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
 
 
 def _context() -> LaunchContext:
+    from skillgym_action.settings.context import current_context
+
     return current_context(Path.cwd(), _environment(click.get_current_context()))
 
 

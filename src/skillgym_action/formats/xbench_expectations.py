@@ -90,8 +90,13 @@ class ParsedExpectation:
 
 
 class ExpectationKind(Protocol):
-    """A kind of expectation. ``options``: the keys that may stand beside it in an object, besides ``failFast``."""
+    """A kind of expectation. ``prefix``: of the text form, and the key of the object form.
 
+    ``options``: the keys that may stand beside it in an object, besides ``failFast``.
+    """
+
+    @property
+    def prefix(self) -> str: ...
     @property
     def options(self) -> frozenset[str]: ...
 
@@ -129,23 +134,23 @@ def parse_text(text: str, patterns: Patterns | None = None) -> ParsedExpectation
     if len(text) > MAX_EXPECTATION_CHARACTERS:
         raise GrammarError(f"the expectation is longer than {MAX_EXPECTATION_CHARACTERS:,} characters")
     prefix, colon, rest = text.partition(":")
-    if not colon or prefix not in KINDS:
-        meant = closest_match(prefix.strip().lower(), KINDS)
-        known = ", ".join(f"{kind}:" for kind in KINDS)
+    if not colon or prefix not in KIND_BY_PREFIX:
+        meant = closest_match(prefix.strip().lower(), KIND_BY_PREFIX)
+        known = ", ".join(f"{kind}:" for kind in KIND_BY_PREFIX)
         remedy = f"did you mean {meant}:?" if meant else f"an expectation starts with one of {known}"
         raise GrammarError(f"unknown kind of expectation: {text[:60]!r}", remedy)
     if not (rest := rest.strip()):
         raise GrammarError(f"nothing follows {prefix}:", _RULES_REMEDY if prefix == "file" else None)
-    return KINDS[prefix].from_text(text, rest, patterns or Patterns())
+    return KIND_BY_PREFIX[prefix].from_text(text, rest, patterns or Patterns())
 
 
 def parse_object(section: ExpectationOptions, patterns: Patterns | None = None) -> ParsedExpectation:
     """The assertion of an expectation in its object form. Raises GrammarError."""
     keys = section.set_keys()
-    kinds = [kind for kind in KINDS if _field(kind) in keys]
+    kinds = [kind for kind in KIND_BY_PREFIX if _field(kind) in keys]
     if len(kinds) != 1:
-        raise GrammarError(f"must have exactly one of {', '.join(KINDS)}")
-    kind = KINDS[kinds[0]]
+        raise GrammarError(f"must have exactly one of {', '.join(KIND_BY_PREFIX)}")
+    kind = KIND_BY_PREFIX[kinds[0]]
     if surplus := sorted(keys - kind.options - {_field(kinds[0]), "fail_fast"}):
         raise GrammarError(f"{surplus[0]} does not go with {kinds[0]}")
     return ParsedExpectation(kind.from_object(getattr(section, _field(kinds[0])), section, patterns or Patterns()))
@@ -155,7 +160,7 @@ def texts_in(written: str | ExpectationOptions) -> tuple[str, ...]:
     """The texts of an expectation that name a path or a command."""
     if isinstance(written, str):
         return (written,)
-    return tuple(text for kind in KINDS if (text := getattr(written, _field(kind))) is not None)
+    return tuple(text for kind in KIND_BY_PREFIX if (text := getattr(written, _field(kind))) is not None)
 
 
 def _field(kind: str) -> str:
@@ -168,6 +173,7 @@ def _field(kind: str) -> str:
 class FileKind:
     """``file:PATH`` with one of the rules exists, contains and matches."""
 
+    prefix = "file"
     options = frozenset({*_RULES, "glob"})
 
     def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:
@@ -255,6 +261,7 @@ def _file_assertion(
 class CommandKind:
     """``test:COMMAND passes``; as an object also with another exit code, and a timeout."""
 
+    prefix = "test"
     options = frozenset({"timeout", "exits", "fails"})
 
     def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as ExpectationKind has it
@@ -284,12 +291,12 @@ class PlainKind:
     """An expectation that has one operand and no rules: ``PREFIX:OPERAND``.
 
     ``make(name, operand)`` makes the assertion, a dataclass with ``fail_fast`` and the fields ``options``; ``unquoted``
-    takes the operand of a text out of its quotes.
+    takes the operand of a text out of its quotes, as that of ``contains`` unless a kind has its own way.
     """
 
     prefix: str
     make: Callable[[str, str], Any]
-    unquoted: Callable[[str], str]
+    unquoted: Callable[[str], str] = _literal
     options: frozenset[str] = frozenset()
 
     def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as ExpectationKind has it
@@ -333,13 +340,13 @@ def _absent(name: str, path: str) -> FileAbsent:
 
 
 _GLOB = frozenset({"glob"})
-KINDS: dict[str, ExpectationKind] = {
-    "file": FileKind(),
-    "test": CommandKind(),
-    "diff": PlainKind("diff", _changed, _unquoted_path, _GLOB),
-    "no-file": PlainKind("no-file", _absent, _unquoted_path, _GLOB),
-}
-"""Kinds by the prefix of the text form, which is the key of the object form."""
+KINDS: tuple[ExpectationKind, ...] = (
+    FileKind(),
+    CommandKind(),
+    PlainKind("diff", _changed, _unquoted_path, _GLOB),
+    PlainKind("no-file", _absent, _unquoted_path, _GLOB),
+)
+KIND_BY_PREFIX = {kind.prefix: kind for kind in KINDS}
 
 if TYPE_CHECKING:
     ExpectationSection = ExpectationOptions
@@ -348,5 +355,5 @@ else:
         "ExpectationSection",
         __base__=ExpectationOptions,
         __doc__="An expectation as an object: one kind, and what goes with it. ``timeout`` is in seconds.",
-        **{_field(kind): (Text | None, Field(default=None, alias=kind)) for kind in KINDS},
+        **{_field(kind): (Text | None, Field(default=None, alias=kind)) for kind in KIND_BY_PREFIX},
     )

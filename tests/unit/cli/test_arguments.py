@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -16,7 +19,9 @@ DECLARED = {name: field.metadata for name, field in Settings.model_fields.items(
 
 def options(command: str) -> dict[str, click.Option]:
     """The options of a command by their names."""
-    return {option.opts[0]: option for option in cli.commands[command].params if isinstance(option, click.Option)}
+    found = cli.commands[command]
+    params = found.get_params(click.Context(found))
+    return {option.opts[0]: option for option in params if isinstance(option, click.Option)}
 
 
 def helped(*command: str) -> str:
@@ -29,6 +34,22 @@ def test_every_setting_can_be_set_by_an_option_or_an_input():
         for name, declared in DECLARED.items()
     }
     assert [name for name, found in kinds.items() if not found] == []
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_neither_version_nor_help_of_the_tool_wait_for_the_settings(option):
+    costly = {"pydantic", "skillgym_action.settings.options", "skillgym_action.repository.repository"}
+    program = f"""import sys
+from click.testing import CliRunner
+from skillgym_action.cli.arguments import cli
+assert CliRunner().invoke(cli, [{option!r}]).exit_code == 0
+print({costly!r} & set(sys.modules))"""
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "set()\n"
+
+
+def test_help_shows_options_of_settings_and_the_command_s_own_options():
+    first, *_, last_but_two, last_but_one, last = options("list")
+    assert (first, last_but_two, last_but_one, last) == ("--suites-from", "--json", "--matrix", "--help")
 
 
 def test_options_belong_to_commands_that_there_are():

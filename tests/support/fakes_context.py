@@ -1,4 +1,4 @@
-"""An assertion context with a real folder, without agents and workspaces."""
+"""An assertion context over a real folder: what assertions see, without agents and workspaces."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.filesystem.globs import paths_matching
+from skillgym_action.formats.xbench_expectations import ExpectationSection, parse_object, parse_text
 from skillgym_action.javascript.regex import SearchBudget
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from skillgym_action.model.result import Outcome
+    from skillgym_action.model.result import Judgement, Outcome
     from skillgym_action.model.verdicts import FailureClass
 
 
@@ -27,7 +28,7 @@ class Ran:
 
 
 class Folder:
-    """Implements ``model.assertion.Files`` by comparing whole contents."""
+    """Fulfils ``Files`` of model/assertion.py by comparing whole contents."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -69,7 +70,7 @@ class Folder:
 
 @dataclass
 class FolderContext:
-    """Implements ``model.assertion.AssertionContext``; ``limits``: the time limits of commands."""
+    """Fulfils ``AssertionContext`` without a report; ``limits`` are the time limits that commands were given."""
 
     files: Folder
     timeout: float = 60.0
@@ -94,17 +95,28 @@ class FolderContext:
     def check(self, case_id: str) -> tuple[Outcome, ...]:
         raise NotImplementedError(case_id)
 
-    def classify(self, case_id: str, status: str, failure: str, origin: str) -> FailureClass | None:
-        raise NotImplementedError(case_id, status, failure, origin)
+    def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
+        raise NotImplementedError(case_id, judgement)
 
 
-def subject_of(root: Path, before: dict[str, str], after: dict[str, str | None] | None = None) -> FolderContext:
-    """A subject whose folder had ``before`` in it; the agent then wrote ``after`` (None: deleted)."""
+def context_of(root: Path, before: dict[str, str], after: dict[str, str | None] | None = None) -> FolderContext:
+    """A context whose folder had ``before`` in it; the agent then wrote ``after`` (None: deleted)."""
     _write(root, before)
     files = Folder(root)
     files.remember()
     _write(root, after or {})
     return FolderContext(files)
+
+
+def judged(written: str | dict[str, Any], context: FolderContext) -> Outcome:
+    """The outcome of an expectation of x-bench, as text or as an object."""
+    if isinstance(written, dict):
+        reading = parse_object(ExpectationSection.model_validate(written))
+    else:
+        reading = parse_text(written)
+    (outcome,) = reading.assertion.judge(context)
+    assert outcome.assertion == reading.assertion.name
+    return outcome
 
 
 def _write(root: Path, contents: dict[str, str | None] | dict[str, str]) -> None:

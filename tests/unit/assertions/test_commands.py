@@ -1,0 +1,67 @@
+"""Assertions about commands, judged over a real folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakes_context import context_of, judged
+from skillgym_action.formats.xbench_expectations import parse_text
+
+
+@pytest.mark.parametrize(
+    ("written", "passed", "explanation"),
+    [
+        pytest.param("test:true passes", True, "exited 0 after 0.1 s", id="passes"),
+        pytest.param("test:test -f a && grep -q x a", True, "exited 0 after 0.1 s", id="shell-in-the-workspace"),
+        pytest.param("test:exit 3", False, "exited 3 after 0.1 s", id="fails"),
+        pytest.param("test:kill -9 $$", False, "was ended by a signal after 0.1 s", id="signal"),
+        pytest.param("test:cat", True, "exited 0 after 0.1 s", id="no-stdin"),
+        pytest.param({"test": "exit 3", "exits": 3}, True, "exited 3 after 0.1 s; wanted: exit 3", id="exits"),
+        pytest.param({"test": "true", "exits": 3}, False, "exited 0 after 0.1 s; wanted: exit 3", id="exits-otherwise"),
+        pytest.param({"test": "false", "fails": True}, True, "exited 1 after 0.1 s; wanted: anything but 0", id="fail"),
+        pytest.param({"test": "exit 127", "exits": 127}, True, "exited 127 after 0.1 s; wanted: exit 127", id="127"),
+        pytest.param({"test": "sleep 9", "timeout": 0.2}, False, "did not end within 0.2 s", id="timeout"),
+        pytest.param({"test": "sleep 9", "timeout": 0.2, "fails": True}, False,
+                     "did not end within 0.2 s; wanted: anything but 0", id="timeout-is-no-failure-that-was-asked-for"),
+    ],
+)  # fmt: skip
+def test_a_command_is_judged_by_how_it_ends(tmp_path, written, passed, explanation):
+    outcome = judged(written, context_of(tmp_path, {"a": "x"}))
+    assert (outcome.passed, outcome.explanation, outcome.trouble) == (passed, explanation, None)
+
+
+@pytest.mark.parametrize("written", ["test:no-such-command-anywhere passes", {"test": "exit 127", "fails": True}])
+def test_a_command_that_is_not_found_says_nothing_about_the_agent(tmp_path, written):
+    outcome = judged(written, context_of(tmp_path, {}))
+    assert (outcome.passed, outcome.trouble) == (None, "grader")
+    assert outcome.explanation == "exited 127: the shell did not find the command"
+
+
+@pytest.mark.parametrize(
+    ("written", "case_timeout", "limit"),
+    [
+        pytest.param("test:true", 60.0, 300.0, id="at-least-300"),
+        pytest.param("test:true", 900.0, 900.0, id="as-long-as-the-case"),
+        pytest.param({"test": "true", "timeout": 5}, 900.0, 5.0, id="its-own"),
+    ],
+)
+def test_a_command_has_a_time_limit(tmp_path, written, case_timeout, limit):
+    context = context_of(tmp_path, {})
+    context.timeout = case_timeout
+    judged(written, context)
+    assert context.limits == [limit]
+
+
+def test_the_evidence_is_the_end_of_the_output(tmp_path):
+    context = context_of(tmp_path, {"out": "é" * 5000 + "\nthe end\n"})
+    evidence = judged("test:cat out; exit 1", context).evidence
+    assert evidence.startswith("…é")
+    assert evidence.endswith("é\nthe end")
+    assert 4000 < len(evidence.encode()) <= 4100
+    assert judged("test:true", context).evidence is None
+
+
+def test_a_command_says_what_it_is():
+    assertion = parse_text("test:true passes").assertion
+    assert (assertion.name, assertion.type, assertion.diagnostic) == ("test:true passes", "command-passes", False)
+    assert assertion.fail_fast is False
