@@ -62,7 +62,7 @@ def _settings_options(command: str) -> tuple[click.Option, ...]:
         EnvironmentOption(
             ["--" + name.replace("_", "-")],
             metavar=declared.metavar,
-            is_flag=declared.metavar is None,
+            is_flag=True if declared.metavar is None else None,  # with False, click lets the value be omitted
             multiple=declared.repeatable,
             help=declared.help,
             envvar=PREFIX + name.upper(),

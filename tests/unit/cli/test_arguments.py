@@ -52,6 +52,16 @@ def test_help_shows_options_of_settings_and_the_command_s_own_options():
     assert (first, last_but_two, last_but_one, last) == ("--suites-from", "--json", "--matrix", "--help")
 
 
+@pytest.mark.parametrize("option", [name for name in options("run") if not options("run")[name].is_flag])
+def test_an_option_with_a_metavar_takes_a_value(option):
+    without = CliRunner().invoke(cli, ["run", "--dry-run", option])
+    assert without.exit_code == ExitCode.INVALID_INPUT
+    assert f"Option '{option}' requires an argument." in without.output
+    command = cli.commands["run"]
+    begun_with_a_dash = command.make_context("run", [option, "-1"], obj={}).params
+    assert begun_with_a_dash[option.removeprefix("--").replace("-", "_")] in ("-1", ("-1",))
+
+
 def test_options_belong_to_commands_that_there_are():
     named = {
         command
