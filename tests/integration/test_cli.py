@@ -339,7 +339,7 @@ def test_outside_of_git_and_where_git_is_broken(tmp_path):
     ran = run(broken)
     assert ran.code == 2
     assert "cannot be listed: fatal: not a git repository" in ran.err
-    assert "install git, and see what `git status` says there" in ran.err
+    assert "install git, and run `git status` there" in ran.err
 
 
 # --- cancellation -----------------------------------------------------------------------------------
