@@ -113,7 +113,6 @@ MAX_DIFF_FILE_BYTES = 512 * 1024  # bytes of a file whose changes are shown; a l
 MAX_DIFF_CHARACTERS = 4 * 1024 * 1024  # characters of a diff, after which further files are only counted
 MAX_DIFF_COMPARISONS = 4_000_000  # lines before times lines after, of a file; difflib takes seconds for more
 MAX_LISTED_CONFIGURATION_FILES = 5  # in the warning about hidden agent configuration
-RECORDS_LOCK_SECONDS = 10.0  # to wait for another run, which has the lock for milliseconds
 
 # --- suite_hosts ------------------------------------------------------------------------------------
 

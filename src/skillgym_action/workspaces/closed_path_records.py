@@ -20,14 +20,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from skillgym_action.limits import RECORDS_LOCK_SECONDS
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PARENTS = ("/run", "/var/lib")  # the first one that can be used has the folder of records
 BELOW = ("skillgym-action", "closures")
 LOCK = "lock"
+# Seconds to wait for another run, which has the lock for milliseconds. Not in limits.py: this file also runs as a
+# program that finds no package.
+LOCK_TIMEOUT = 10.0
 FINISHED = b"finished"
 PAUSE = 0.5  # seconds in which the programs of a killed run are ended, so that they cannot read what is reopened
 COMPARED_BITS = 0o1777  # of a mode; not setuid and setgid, which chown may clear
@@ -156,13 +157,13 @@ def _subfolder(parent: int, name: str) -> int:
 
 
 def _lock(file: int) -> None:
-    deadline = time.monotonic() + RECORDS_LOCK_SECONDS
+    deadline = time.monotonic() + LOCK_TIMEOUT
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise TimeoutError(None, f"another run has locked it for {RECORDS_LOCK_SECONDS:g} s", LOCK) from None
+                raise TimeoutError(None, f"another run has locked it for {LOCK_TIMEOUT:g} s", LOCK) from None
             time.sleep(0.01)
         else:
             return

@@ -131,7 +131,7 @@ ANSWERS = [
     ),
     pytest.param('done\n{"level": "info"}', 0, "", 1, '{"level": "info"}', id="logs in JSON are a text"),
     pytest.param("2 missing", 1, "", 0, "exited 1: 2 missing", id="no, with a text"),
-    pytest.param("", 3, "", 0, "exited 3: the grader says no", id="no, without a word"),
+    pytest.param("", 3, "", 0, "exited 3: the grader rejects the session", id="no, without a word"),
     pytest.param("", 1, "expected 1, got 2", 0, "exited 1: expected 1, got 2", id="no, as test runners say it"),
     pytest.param("", 1, UNITTEST, 0, "exited 1: FAILED (failures=1)", id="no, with tracebacks of tests"),
 ]
