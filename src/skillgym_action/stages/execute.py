@@ -52,7 +52,8 @@ def execute(services: Services, plan: Plan, options: ExecuteOptions, journal: Jo
             workers = [pool.submit(executor.run_lanes, lanes) for _ in range(min(options.jobs, len(lanes)))]
             finished, _ = wait(workers, return_when=FIRST_EXCEPTION)
             results |= {result.index: result for worker in finished for result in worker.result()}
-        except BaseException:  # an error of the tool itself: it is raised once the running sessions have ended
+        # An internal error, or Ctrl-C: it is raised again once the running sessions have ended.
+        except BaseException:
             services.cancelled.set()
             raise
     for execution in {(execution.suite.path, execution.runner.id): execution for execution in plan.executions}.values():
