@@ -20,7 +20,7 @@ from skillgym_action.model.result import Attempt, Failure, Judgement, Outcome, R
 from skillgym_action.model.run_report import RunReport
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
-from skillgym_action.model.suite import Suite
+from skillgym_action.model.suite import BenchmarkSuite
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 from skillgym_action.reporters import REPORTERS, reporter_named
 from skillgym_action.settings.options import GateOptions, PublishOptions
@@ -50,7 +50,7 @@ RULES = ("file:src/total.ts contains 'roundHalfUp'", "diff:src/total.ts", "test:
 def report_of(number: int) -> RunReport:
     """A run of that many executions, with texts as long as they are in practice."""
     suites = tuple(
-        Suite(path=f"bench/area-{index}.bench.json", file=Path("x"), name=f"area-{index}", format="x-bench")
+        BenchmarkSuite(path=f"bench/area-{index}.bench.json", file=Path("x"), name=f"area-{index}", format="x-bench")
         for index in range(SUITES)
     )
     results = tuple(result_of(index, suites[index * SUITES // number]) for index in range(number))
@@ -62,7 +62,7 @@ def report_of(number: int) -> RunReport:
     return replace(report, decision=gate(report, GateOptions()))
 
 
-def result_of(index: int, suite: Suite) -> Result:
+def result_of(index: int, suite: BenchmarkSuite) -> Result:
     status = STATUSES[index % 100]
     runner = RUNNERS[index % len(RUNNERS)]
     case = f"case-{index // len(RUNNERS)}"

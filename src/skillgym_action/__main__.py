@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -61,6 +62,7 @@ def exit_code(program: Callable[[Mapping[str, str]], int]) -> int:
     This process is executed again first: ``os.environ`` has no secret from then on, and only ``program`` gets any.
     """
     environment: dict[str, str] = {}  # filled as soon as it is read, so that its secrets are redacted in messages
+    gc.disable()  # imports create many objects and hardly any garbage; `wiring.open_services` enables it
     try:
         read_environment = hardening.begin()
 

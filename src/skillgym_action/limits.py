@@ -112,6 +112,10 @@ MAX_SAVED_CHANGES_FILES = 2000  # files and links
 MAX_DIFF_FILE_BYTES = 512 * 1024  # bytes of a file whose changes are shown; a larger one is named only
 MAX_DIFF_CHARACTERS = 4 * 1024 * 1024  # characters of a diff, after which further files are only counted
 MAX_DIFF_COMPARISONS = 4_000_000  # lines before times lines after, of a file; difflib takes seconds for more
+# A workspace that is at most this large may stay until the end of the run; so many of them at most.
+SMALL_WORKSPACE_BYTES = 64 * 1024
+SMALL_WORKSPACE_ENTRIES = 32
+MAX_RETIRED_WORKSPACES = 10_000
 MAX_LISTED_CONFIGURATION_FILES = 5  # in the warning about hidden agent configuration
 
 # --- suite_hosts ------------------------------------------------------------------------------------

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.model.suite import FoundSuite, Suite
+    from skillgym_action.model.suite import BenchmarkSuite, FoundSuite
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
     from skillgym_action.storage.merge import StoredReports
 
 
-def load_suites(services: Services, options: Options) -> tuple[Suite, ...]:
+def load_suites(services: Services, options: Options) -> tuple[BenchmarkSuite, ...]:
     """Discover and load suites. Raises UsageError if the folder of ``--suites-from`` has none."""
     source = services.suite_source
     wanted = options.discover
@@ -117,7 +117,7 @@ def run(
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
 
 
-def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ...]:
+def _suites_of_checkout(services: Services, options: Options) -> tuple[BenchmarkSuite, ...]:
     """The suites in the checkout, if those of another folder are run: found and hashed, never executed."""
     wanted = options.discover
     without = (
@@ -136,7 +136,7 @@ def _suites_of_checkout(services: Services, options: Options) -> tuple[Suite, ..
 
 
 def _suites_from(
-    services: Services, suites: Sequence[Suite], of_checkout: Sequence[Suite], options: Options
+    services: Services, suites: Sequence[BenchmarkSuite], of_checkout: Sequence[BenchmarkSuite], options: Options
 ) -> SuitesFrom:
     """Where ``suites`` were read from, and how the suites of the checkout differ from them."""
     base = {suite.path: suite.digest for suite in suites if not suite.path.startswith("/")}

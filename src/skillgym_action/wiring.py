@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from contextlib import ExitStack, closing, contextmanager
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 
 CANCELLING = (signal.SIGINT, signal.SIGTERM)
+GARBAGE_COLLECTION_THRESHOLD = 10_000  # new objects between collections; sessions make hardly any cycles
 
 
 @contextmanager
@@ -171,6 +173,9 @@ def open_services(
 
     Without ``options`` nothing is published, and agents run as ``user_name``; None: as the caller.
     """
+    gc.freeze()  # what is there now stays; without this each collection visits it again
+    gc.set_threshold(GARBAGE_COLLECTION_THRESHOLD)
+    gc.enable()
     with ExitStack() as stack:
         cancelled = stack.enter_context(_cancellation())
         user = _user(context, options.execute.agent_user if options else user_name, stack)

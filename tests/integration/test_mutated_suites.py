@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from builders import run_report
 from scratch import case, written
 from skillgym_action.model.errors import SkillgymError
-from skillgym_action.model.suite import FoundSuite, Suite
+from skillgym_action.model.suite import BenchmarkSuite, FoundSuite
 from skillgym_action.reporters import reporter_named
 from skillgym_action.settings.configuration_file import Config, read_config
 from skillgym_action.settings.options import LoadOptions
@@ -240,7 +240,7 @@ def is_read(folder: Path, name: str, kind: str) -> None:
     """A suite with cases, or with words about what is wrong."""
     found = FoundSuite(path=name, file=folder / name, format=kind)
     (suite,) = load([found], NoHosts(), LoadOptions(environment=ENVIRONMENT))
-    assert isinstance(suite, Suite)
+    assert isinstance(suite, BenchmarkSuite)
     assert suite.cases or suite.invalid
     for problem in (*suite.warnings, *(one.problem for one in suite.invalid)):
         assert problem.location

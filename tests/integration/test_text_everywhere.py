@@ -41,7 +41,7 @@ from skillgym_action.model.links import Links
 from skillgym_action.model.result import Finding, SessionResult
 from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.model.session_report import Cost
-from skillgym_action.model.suite import Case
+from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.reporters.terminal import finished_line, render
 from skillgym_action.settings.options import PublishOptions
@@ -159,7 +159,9 @@ def plan_of(report: RunReport) -> Plan:
     executions = tuple(
         Execution(
             index=one.index, suite=one.suite, runner=one.runner, directory="", timeout=1, budget=1, model=one.model,
-            case=Case(id=one.case_id, prompt=one.prompt or "", location=one.location, assertions=(), tags=one.tags),
+            case=BenchmarkCase(
+                id=one.case_id, prompt=one.prompt or "", location=one.location, assertions=(), tags=one.tags
+            ),
         )
         for one in report.results
     )  # fmt: skip

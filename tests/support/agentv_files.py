@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from skillgym_action.model.suite import Case, Suite
+    from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite
 
 CONTAINS = [{"type": "contains", "value": "ok"}]
 
@@ -52,19 +52,19 @@ def suite_text(*cases: Any, **keys: Any) -> str:
     return json.dumps({"tests": list(cases or (case(),))} | keys)
 
 
-def read(root: Path, files: dict[str, Any], path: str = "evals/EVAL.yaml", **environment: str) -> Suite:
+def read(root: Path, files: dict[str, Any], path: str = "evals/EVAL.yaml", **environment: str) -> BenchmarkSuite:
     """The suite of a repository at ``root``; files that are no texts are written as JSON."""
     texts = {name: text if isinstance(text, str | bytes) else json.dumps(text) for name, text in files.items()}
     written(root, texts)
     return agentv.suite(Source(path=path, file=root / path, environment=environment))
 
 
-def read_tests(root: Path, *cases: Any, **keys: Any) -> Suite:
+def read_tests(root: Path, *cases: Any, **keys: Any) -> BenchmarkSuite:
     """A suite of those tests."""
     return read(root, {"evals/EVAL.yaml": suite_text(*cases, **keys)})
 
 
-def one_case(root: Path, **keys: Any) -> Case:
+def one_case(root: Path, **keys: Any) -> BenchmarkCase:
     """The case that a test becomes; ``suite`` are keys of its suite, ``files`` are written beside it."""
     shared, files = keys.pop("suite", {}), keys.pop("files", {})
     suite = read(root, {"evals/EVAL.yaml": suite_text(case(**keys), **shared), **files})
@@ -72,11 +72,11 @@ def one_case(root: Path, **keys: Any) -> Case:
     return suite.cases[0]
 
 
-def problems(suite: Suite) -> list[str]:
+def problems(suite: BenchmarkSuite) -> list[str]:
     """What is wrong with its cases."""
     return [str(invalid.problem) for invalid in suite.invalid]
 
 
-def warnings(suite: Suite) -> list[str]:
+def warnings(suite: BenchmarkSuite) -> list[str]:
     """What is dubious."""
     return [str(problem) for problem in suite.warnings]

@@ -28,7 +28,7 @@ from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, O
 from skillgym_action.model.run_report import Decision, RunReport
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
-from skillgym_action.model.suite import Suite
+from skillgym_action.model.suite import BenchmarkSuite
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 
 FORMATS = {".json": "x-bench", ".py": "python", ".ts": "typescript", ".yaml": "agentv"}
@@ -36,9 +36,11 @@ AGENTS = {"claude": "claude-code", "codex": "codex"}
 ASSERTION = "file:out.txt exists"
 
 
-def suite_at(path: str = "bench/core.json") -> Suite:
+def suite_at(path: str = "bench/core.json") -> BenchmarkSuite:
     file = Path(path)
-    return Suite(path=path, file=Path("/repo") / path, name=file.stem, format=FORMATS.get(file.suffix, "x-bench"))
+    return BenchmarkSuite(
+        path=path, file=Path("/repo") / path, name=file.stem, format=FORMATS.get(file.suffix, "x-bench")
+    )
 
 
 def runner_named(name: str = "claude") -> Runner:
@@ -85,7 +87,7 @@ class _Words:
 
 def run_report(text: str, **changes: Any) -> RunReport:
     """The report that ``text`` describes; ``changes`` replace fields of it."""
-    suites: dict[str, Suite] = {}
+    suites: dict[str, BenchmarkSuite] = {}
     runners: dict[str, Runner] = {}
     results: list[Result] = []
     warnings: list[Problem] = []
@@ -125,7 +127,7 @@ def run_report(text: str, **changes: Any) -> RunReport:
     )
 
 
-def result_of(case_id: str, status: Status, words: _Words, where: tuple[Suite, Runner, int]) -> Result:
+def result_of(case_id: str, status: Status, words: _Words, where: tuple[BenchmarkSuite, Runner, int]) -> Result:
     suite, runner, index = where
     location = Location(path=suite.path, line=10 * (index + 1))
     ran = status is not Status.SKIPPED

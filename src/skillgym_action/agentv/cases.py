@@ -24,7 +24,7 @@ from skillgym_action.limits import (
     MAX_VARIABLE_CHARACTERS,
 )
 from skillgym_action.model.errors import Problem, SuiteError
-from skillgym_action.model.suite import Case, Invalid
+from skillgym_action.model.suite import BenchmarkCase, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -80,7 +80,7 @@ class SharedSettings:
 class LoadedCases:
     """The cases of a suite so far, and how large they are together."""
 
-    cases: list[Case] = field(default_factory=list)
+    cases: list[BenchmarkCase] = field(default_factory=list)
     invalid: list[Invalid] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     characters: int = 0
@@ -96,7 +96,7 @@ class LoadedCases:
             too_many = Problem(message=f"more than {MAX_REPORTED_PROBLEMS:,} tests cannot be used; these are the first")
             raise SuiteError.of(too_many, *(one.problem for one in self.invalid[:_SHOWN_UNUSABLE]))
 
-    def add(self, case: Case, parts: int) -> None:
+    def add(self, case: BenchmarkCase, parts: int) -> None:
         """Add a case. ``parts``: of how many messages and blocks its input consists.
 
         Raises SuiteError if the cases together are too large: what a suite defines for all cases is repeated in
@@ -164,7 +164,9 @@ def _id(test: WrittenTest, warnings: list[Problem]) -> str | None:
 # --- a case -----------------------------------------------------------------------------------------
 
 
-def _case(case_id: str, test: WrittenTest, shared: SharedSettings, warnings: list[Problem]) -> tuple[Case, int]:
+def _case(
+    case_id: str, test: WrittenTest, shared: SharedSettings, warnings: list[Problem]
+) -> tuple[BenchmarkCase, int]:
     """The case, and of how many parts its input consists. Raises SuiteError."""
     value = _with_variables(test.value, shared.files.budget)
     if (mode := value.text("mode")) == "conversation" or value.get("turns"):
@@ -182,7 +184,7 @@ def _case(case_id: str, test: WrittenTest, shared: SharedSettings, warnings: lis
     warnings.extend(islice(value.unknown_keys(KNOWN_KEYS), max(0, MAX_AGENTV_WARNINGS - len(warnings))))
     warnings.extend(own.warnings if own else ())
     tags = (*shared.tags, *_tags(value), *_tags(value.get("metadata")))
-    case = Case(
+    case = BenchmarkCase(
         id=case_id,
         prompt=prompt.text,
         location=value.location,
@@ -319,7 +321,7 @@ def _on_dependency_failure(value: SuiteValue) -> Literal["skip", "fail", "run"]:
 Graph = dict[str, list[str]]
 
 
-def unrunnable_cases(cases: Iterable[Case], known: Collection[str]) -> dict[str, str]:
+def unrunnable_cases(cases: Iterable[BenchmarkCase], known: Collection[str]) -> dict[str, str]:
     """The ids of cases whose dependencies can never be met, and the reasons. Takes linear time.
 
     A case may depend on an unknown case, on itself, or on a case that cannot be used. ``known``: the ids of all

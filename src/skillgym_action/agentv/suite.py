@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agentv.suite_files import SuiteFiles
 from skillgym_action.agentv.variables import dotenv, merged, references
 from skillgym_action.limits import MAX_AGENTV_WARNINGS, MAX_CASE_ID_CHARACTERS
-from skillgym_action.model.suite import Invalid, Suite, WorkspaceSpec
+from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
 from skillgym_action.text.redaction import is_secret_name
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from skillgym_action.formats import SuiteFile
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Runner
-    from skillgym_action.model.suite import Case
+    from skillgym_action.model.suite import BenchmarkCase
 
 SUITE_NAME = re.compile(r"(^|/)(eval\.ya?ml|[^/]*\.eval\.ya?ml)$", re.IGNORECASE)
 SKILL_NAME = re.compile(r"(^|/)([^/]*\.)?evals\.json$", re.IGNORECASE)
@@ -82,7 +82,7 @@ class _Content:
     name: str
 
 
-def suite(source: SuiteFile) -> Suite:
+def suite(source: SuiteFile) -> BenchmarkSuite:
     """The suite. A test that cannot be used becomes an Invalid. Raises SuiteError for problems of the whole file."""
     from skillgym_action.agentv.cases import cases_of
     from skillgym_action.agentv.targets import STAND_INS, runners_of
@@ -101,7 +101,7 @@ def suite(source: SuiteFile) -> Suite:
     cases, workspace = tuple(loaded.cases), shared.workspace
     if files.compat:
         cases, workspace = _in_one_workspace(cases, workspace)
-    return Suite(
+    return BenchmarkSuite(
         path=source.path,
         file=source.file,
         name=read.name,
@@ -117,8 +117,8 @@ def suite(source: SuiteFile) -> Suite:
 
 
 def _in_one_workspace(
-    cases: tuple[Case, ...], shared: WorkspaceSpec | None
-) -> tuple[tuple[Case, ...], WorkspaceSpec | None]:
+    cases: tuple[BenchmarkCase, ...], shared: WorkspaceSpec | None
+) -> tuple[tuple[BenchmarkCase, ...], WorkspaceSpec | None]:
     """As AgentV: all cases work in the workspace of the first one; if it has none, each has its own."""
     first = (cases[0].workspace if cases else None) or shared
     if first is None:

@@ -17,7 +17,7 @@ from skillgym_action.text.escaping import terminal_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
@@ -43,7 +43,7 @@ def _check(settings: Settings, context: LaunchContext) -> int:
     return ExitCode.PASSED
 
 
-def _summary(suites: Sequence[Suite], configured: int) -> str:
+def _summary(suites: Sequence[BenchmarkSuite], configured: int) -> str:
     """How much there is to run; suites can bring runners of their own."""
     cases = sum(len(suite.cases) for suite in suites)
     runners = configured + sum(len(suite.runners) for suite in suites)
@@ -53,7 +53,7 @@ def _summary(suites: Sequence[Suite], configured: int) -> str:
     return f"{found}, {counted(runners, 'runner')}"
 
 
-def print_problems(suites: Iterable[Suite], context: LaunchContext) -> int:
+def print_problems(suites: Iterable[BenchmarkSuite], context: LaunchContext) -> int:
     """Print warnings and problems of suites on stderr; the exit code, 0 if there is no problem."""
     code, redacted = ExitCode.PASSED, context.redactor.text
     for suite in suites:

@@ -18,7 +18,7 @@ from skillgym_action.limits import MAX_DOCTOR_TEXT_CHARACTERS, MAX_PROBE_SECONDS
 from skillgym_action.model.errors import Location, SkillgymError, UsageError, did_you_mean
 from skillgym_action.model.execution import Execution
 from skillgym_action.model.exit_codes import ExitCode
-from skillgym_action.model.suite import Case, Suite, WorkspaceSpec
+from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.processes.users import SESSION_UIDS
 from skillgym_action.sessions.run_session import run_session
@@ -331,8 +331,8 @@ def _program_without_version(services: Services, runner: Runner) -> DoctorCheck:
 
 def _probed(services: Services, runner: Runner) -> DoctorCheck:
     """Run one real session in an empty workspace."""
-    case = Case(id="probe", prompt=PROBE, location=Location(path="doctor"), assertions=())
-    suite = Suite(
+    case = BenchmarkCase(id="probe", prompt=PROBE, location=Location(path="doctor"), assertions=())
+    suite = BenchmarkSuite(
         path="doctor", file=Path(), name="doctor", format="", cases=(case,), workspace=WorkspaceSpec(source="empty")
     )
     execution = Execution(

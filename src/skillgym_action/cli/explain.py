@@ -21,7 +21,7 @@ from skillgym_action.model.execution import Execution, Plan
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.json_codec import camel_case, to_json
 from skillgym_action.model.session import Session
-from skillgym_action.model.suite import Case, Suite
+from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite
 from skillgym_action.processes.outputs import OutputFile
 from skillgym_action.sessions.assertion_context import runner_ref
 from skillgym_action.sessions.follow_up import EXPLAIN, HOME
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
-    from skillgym_action.workspaces.workspace import Workspace
+    from skillgym_action.workspaces.workspace import SessionWorkspace
 
 EXPLANATIONS = "explanations.json"
 
@@ -168,7 +168,7 @@ def explanations(services: Services, file: QuestionsFile, runner: Runner, direct
 class _Conversation:
     services: Services
     execution: Execution
-    workspace: Workspace
+    workspace: SessionWorkspace
     directory: Path
 
     def ask(self, question: ExplainQuestion, session_id: str, name: str) -> ExplainAnswer:
@@ -225,8 +225,10 @@ def _archived_workspace(directory: Path, file: QuestionsFile) -> Path | None:
 
 
 def _execution(file: QuestionsFile, runner: Runner) -> Execution:
-    case = Case(id=file.case_id, prompt="", location=Location(path=file.suite_path), assertions=())
-    suite = Suite(path=file.suite_path, file=Path(file.suite_path), name=file.suite_path, format="", cases=(case,))
+    case = BenchmarkCase(id=file.case_id, prompt="", location=Location(path=file.suite_path), assertions=())
+    suite = BenchmarkSuite(
+        path=file.suite_path, file=Path(file.suite_path), name=file.suite_path, format="", cases=(case,)
+    )
     return Execution(
         index=0,
         suite=suite,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.documents.user_files import Opener
-    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.suite import BenchmarkSuite
 
 FORMATS = {
     "x-bench": "skillgym_action.formats.xbench",
@@ -79,7 +79,7 @@ class Format(Protocol):
         """Whether the file looks like a suite of this format. ``path`` is relative, ``head`` its first 64 KiB."""
         ...
 
-    def suite(self, source: SuiteFile) -> Suite:
+    def suite(self, source: SuiteFile) -> BenchmarkSuite:
         """The suite. Raises SuiteError."""
         ...
 

@@ -14,7 +14,7 @@ from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
 from skillgym_action.limits import MAX_CASE_ID_CHARACTERS, MAX_REPLY_PATH_CHARACTERS
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
-from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
+from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Bootstrap, Invalid, WorkspaceSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +91,7 @@ class HostSuite(HostReply):
     workspace: HostWorkspace | None = None
 
 
-def loaded_suite(source: SuiteFile, format_name: str) -> Suite:
+def loaded_suite(source: SuiteFile, format_name: str) -> BenchmarkSuite:
     """The suite that the suite host of ``source`` has loaded. Raises SuiteError."""
     try:
         loaded = HostSuite.model_validate(source.program())
@@ -112,7 +112,7 @@ def loaded_suite(source: SuiteFile, format_name: str) -> Suite:
         location = Location(path=source.path)
         nothing = Problem(message="has no cases", location=location, remedy="a suite without cases judges nothing")
         invalid.append(Invalid(problem=nothing))
-    return Suite(
+    return BenchmarkSuite(
         path=source.path,
         file=source.file,
         name=loaded.name or _name(source.file),
@@ -129,8 +129,8 @@ def _name(file: Path) -> str:
     return name or file.parent.name
 
 
-def _case(case: HostCase) -> Case:
-    return Case(
+def _case(case: HostCase) -> BenchmarkCase:
+    return BenchmarkCase(
         id=case.id,
         prompt=case.prompt,
         location=_location(case.location),

@@ -9,7 +9,7 @@ from skillgym_action.formats.program_suite import loaded_suite
 
 if TYPE_CHECKING:
     from skillgym_action.formats import SuiteFile
-    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.suite import BenchmarkSuite
 
 NAME = re.compile(r"(^|[/_.-])suite\.py$", re.IGNORECASE)
 
@@ -24,6 +24,6 @@ def accepts(path: str, head: str) -> bool:
     return named(path) and "skillgym_action" in head
 
 
-def suite(source: SuiteFile) -> Suite:
+def suite(source: SuiteFile) -> BenchmarkSuite:
     """The suite. Raises SuiteError."""
     return loaded_suite(source, "python")

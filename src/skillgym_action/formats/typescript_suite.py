@@ -10,7 +10,7 @@ from skillgym_action.formats.program_suite import loaded_suite
 
 if TYPE_CHECKING:
     from skillgym_action.formats import SuiteFile
-    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.suite import BenchmarkSuite
 
 TYPES = Path(__file__).parent.parent / "suite_programs" / "skillgym" / "index.d.ts"
 NAME = re.compile(r"(^|[/_.-])suite\.(ts|mts|cts|js|mjs|cjs)$", re.IGNORECASE)
@@ -26,7 +26,7 @@ def accepts(path: str, head: str) -> bool:
     return named(path) and "skillgym" in head
 
 
-def suite(source: SuiteFile) -> Suite:
+def suite(source: SuiteFile) -> BenchmarkSuite:
     """The suite. Raises SuiteError."""
     return loaded_suite(source, "typescript")
 

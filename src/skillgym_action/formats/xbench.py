@@ -23,7 +23,7 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.errors import Problem, SuiteError, closest_match
 from skillgym_action.model.resource_limits import parse_workspace_limits
-from skillgym_action.model.suite import Bootstrap, Case, Invalid, Suite, WorkspaceSpec
+from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Bootstrap, Invalid, WorkspaceSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,13 +91,13 @@ def _has_expectations(case: dict[str, object]) -> bool:
 # --- the suite --------------------------------------------------------------------------------------
 
 
-def suite(source: SuiteFile) -> Suite:
+def suite(source: SuiteFile) -> BenchmarkSuite:
     """The suite. Raises SuiteError for what concerns the whole file; a case that cannot be used becomes an Invalid."""
     document = read_document(source.text(), path=source.path, kind="json", error=SuiteError)
     section, indexes, wrong = _sections(document)
     workspace = _workspace(document, section.workspace, source)
     expectations = Expectations()
-    cases: list[Case] = []
+    cases: list[BenchmarkCase] = []
     warnings: list[Problem] = []
     for index, case in zip(indexes, section.cases, strict=True):
         parsed, problems = _parsed(document, index, case, expectations)
@@ -107,7 +107,7 @@ def suite(source: SuiteFile) -> Suite:
         cases.append(_case(document, index, case, section, tuple(one.assertion for one in parsed)))
         warnings.extend(islice(_warnings(document, index, parsed), MAX_REPORTED_PROBLEMS - len(warnings)))
     _refuse_many(document, wrong)
-    return Suite(
+    return BenchmarkSuite(
         path=source.path,
         file=source.file,
         name=section.name or PurePosixPath(source.path).name.removesuffix(".json").removesuffix(".bench"),
@@ -181,8 +181,8 @@ def _doubles(document: Document, cases: list[object]) -> dict[int, list[Problem]
 
 def _case(
     document: Document, index: int, case: CaseSection, suite: SuiteSection, assertions: tuple[Assertion, ...]
-) -> Case:
-    return Case(
+) -> BenchmarkCase:
+    return BenchmarkCase(
         id=case.id,
         prompt=case.prompt,
         location=document.locate(("cases", index)),

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
-    from skillgym_action.model.suite import Case
+    from skillgym_action.model.suite import BenchmarkCase
 
 
-def dependency_groups(cases: Iterable[Case]) -> dict[str, str]:
+def dependency_groups(cases: Iterable[BenchmarkCase]) -> dict[str, str]:
     """Case id -> id of the first case of its group: cases that depend on each other, directly or not, are one group."""
     cases = tuple(cases)
     leaders = {case.id: case.id for case in cases}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.resource_limits import ResourceLimits
     from skillgym_action.model.session import AgentConfig
     from skillgym_action.model.session_report import Trouble
-    from skillgym_action.model.suite import Case, Invalid, Suite
+    from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,8 +40,8 @@ class Execution:
     """
 
     index: int
-    suite: Suite
-    case: Case
+    suite: BenchmarkSuite
+    case: BenchmarkCase
     runner: Runner
     directory: str
     timeout: float
@@ -55,7 +55,7 @@ class Unrunnable:
     """An entry of the plan for an invalid case or suite: it becomes an errored result, without an agent."""
 
     index: int
-    suite: Suite
+    suite: BenchmarkSuite
     invalid: Invalid
 
 
@@ -63,7 +63,7 @@ class Unrunnable:
 class Plan:
     """What will run, and what cannot. Entries are numbered by ``index`` in the order in which reports show them."""
 
-    suites: tuple[Suite, ...]
+    suites: tuple[BenchmarkSuite, ...]
     runners: tuple[Runner, ...]
     executions: tuple[Execution, ...]
     unrunnable: tuple[Unrunnable, ...]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.errors import Location
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.session_report import Trouble
-    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.verdicts import FailureClass, Status
 
 
@@ -120,7 +120,7 @@ class Result:
     """
 
     index: int
-    suite: Suite
+    suite: BenchmarkSuite
     case_id: str
     judgement: Judgement
     runner: Runner | None = None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.links import Links
     from skillgym_action.model.result import Result
-    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.totals import Totals
 
 
@@ -52,7 +52,7 @@ class RunReport:
     ended_at: str
     duration_ms: int
     results: tuple[Result, ...]
-    suites: tuple[Suite, ...]
+    suites: tuple[BenchmarkSuite, ...]
     runners: tuple[Runner, ...]
     warnings: tuple[Problem, ...] = ()
     cancelled: bool = False

@@ -46,7 +46,7 @@ class WorkspaceSpec:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Case:
+class BenchmarkCase:
     """A prompt, its assertions, and its own settings. None: not set.
 
     ``timeout``: seconds per session; ``budget``: US dollars per session. ``classify``: the suite program classifies
@@ -90,7 +90,7 @@ results, or no base commit to compare with."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Suite:
+class BenchmarkSuite:
     """Cases, and what they share. ``path`` is relative to the repository root; ``file`` is absolute.
 
     ``invalid``: cases that cannot be used. ``runners``: its own, instead of the configured ones. ``budget``: US dollars
@@ -103,7 +103,7 @@ class Suite:
     file: Path
     name: str
     format: str
-    cases: tuple[Case, ...] = ()
+    cases: tuple[BenchmarkCase, ...] = ()
     invalid: tuple[Invalid, ...] = ()
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
     warnings: tuple[Problem, ...] = ()

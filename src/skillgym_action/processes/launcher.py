@@ -31,6 +31,7 @@ from skillgym_action.processes.outputs import OutputFile, OutputTail, is_too_lar
 from skillgym_action.processes.resource_usage import ResourceMonitor
 from skillgym_action.processes.running import PipedProgram
 from skillgym_action.processes.supervisor_client import SupervisorClient
+from skillgym_action.processes.work_slots import WorkSlots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -89,6 +90,7 @@ class ProcessLauncher:
         self.result_linger = RESULT_LINGER_SECONDS
         self.environment = {name: value for name, value in environment.items() if name in ALLOWED_VARIABLES}
         self.cancelled = cancelled
+        self.work_slots = WorkSlots()
         self.reserve: DiskReserve | None = None  # of the file system that sessions are on
 
     def __enter__(self) -> Self:
@@ -180,9 +182,10 @@ class ProcessLauncher:
             return Capture(ending=ending, exit_code=None, stdout=out, stderr=err, seconds=0.0, error=reason)
         ending, trouble = Ending.CANCELLED, None
         try:
-            tail = OutputTail(stdout, watch) if watch else None
-            monitor = LimitMonitor((stdout, stderr), self._resource_monitor(running, invocation))
-            ending, trouble = self._wait(running, began + invocation.timeout, tail, monitor)
+            with self.work_slots.released():
+                tail = OutputTail(stdout, watch) if watch else None
+                monitor = LimitMonitor((stdout, stderr), self._resource_monitor(running, invocation))
+                ending, trouble = self._wait(running, began + invocation.timeout, tail, monitor)
         finally:
             if ending is not Ending.EXITED:
                 running.end(CANCELLED_GRACE_SECONDS if self.cancelled else TERMINATION_GRACE_SECONDS)

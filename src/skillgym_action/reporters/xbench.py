@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.suite import BenchmarkSuite
 
 
 def render(report: RunReport) -> Iterator[str]:
@@ -32,7 +32,7 @@ def render(report: RunReport) -> Iterator[str]:
     yield "\n]\n" if several else "\n"
 
 
-def _suite(suite: Suite, results: list[Result]) -> Iterator[str]:
+def _suite(suite: BenchmarkSuite, results: list[Result]) -> Iterator[str]:
     sums = totals(results)
     before = {
         "suite": visible(suite.name),

@@ -12,11 +12,11 @@ from skillgym_action.repository.walk import REGULAR_FILE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.repository.repository import Repository
 
 
-def suite_digest(suite: Suite, repository: Repository) -> str | None:
+def suite_digest(suite: BenchmarkSuite, repository: Repository) -> str | None:
     """SHA-256 of the suite's file, or of the list of its files if ``suite.hidden`` names others; None if unreadable.
 
     A folder in ``suite.hidden`` means the files below it that git does not ignore.

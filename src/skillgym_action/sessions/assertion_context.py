@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Capture
     from skillgym_action.model.verdicts import FailureClass
     from skillgym_action.services import Services
-    from skillgym_action.workspaces.workspace import Workspace, WorkspaceFiles
+    from skillgym_action.workspaces.workspace import SessionWorkspace, WorkspaceFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class SessionAssertionContext(SuiteClassifier):
         self,
         services: Services,
         execution: Execution,
-        workspace: Workspace,
+        workspace: SessionWorkspace,
         folder: Path,
         before_judging: Callable[[], None],
     ) -> None:
@@ -154,7 +154,8 @@ class SessionAssertionContext(SuiteClassifier):
         if judge is None:
             return None
         self._begin()
-        answer = judge.ask(question)
+        with self._services.processes.work_slots.released():
+            answer = judge.ask(question)
         both = (self.cost_usd, answer.cost_usd)
         self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
         path = self._folder / f"judge-{next(self._questions)}.json"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import FollowUp, Judgement
     from skillgym_action.model.session_report import SessionReport
     from skillgym_action.services import Services
-    from skillgym_action.workspaces.workspace import Workspace
+    from skillgym_action.workspaces.workspace import SessionWorkspace
 
 EXPLAIN = "explain.json"
 HOME = "session-home"
@@ -42,7 +42,7 @@ def follow_ups(judgement: Judgement) -> tuple[FollowUp, ...]:
 
 
 def store_follow_up(
-    services: Services, execution: Execution, workspace: Workspace, folder: Path, record: FollowUpRecord
+    services: Services, execution: Execution, workspace: SessionWorkspace, folder: Path, record: FollowUpRecord
 ) -> None:
     """Write the questions, and the agent's records of the session.
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from skillgym_action.model.hooks import Hook, Hooks
     from skillgym_action.model.session import Capture
     from skillgym_action.services import Services
-    from skillgym_action.workspaces.workspace import Workspace
+    from skillgym_action.workspaces.workspace import SessionWorkspace
 
 
 class NotPreparedError(Exception):
     """A workspace could not be prepared. ``workspace``: as far as it was created, to be removed; None: it was not."""
 
-    def __init__(self, kind: str, message: str, workspace: Workspace | None = None) -> None:
+    def __init__(self, kind: str, message: str, workspace: SessionWorkspace | None = None) -> None:
         super().__init__(message)
         self.trouble = Trouble(kind=kind, message=message)
         self.workspace = workspace
@@ -72,7 +72,7 @@ def _shared_name(execution: Execution) -> str:
     return f"{execution.suite.path}{own}"
 
 
-def prepare_workspace(services: Services, execution: Execution, folder: Path) -> Workspace:
+def prepare_workspace(services: Services, execution: Execution, folder: Path) -> SessionWorkspace:
     """Create a workspace and prepare it for the agent; ``folder`` is for logs. Raises NotPreparedError."""
     commands = _SessionCommands(services, execution, folder)
     try:
@@ -96,14 +96,16 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
     return workspace
 
 
-def run_hooks_after_agent(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
+def run_hooks_after_agent(services: Services, execution: Execution, workspace: SessionWorkspace, folder: Path) -> None:
     """Run ``after_each`` after the agent and before the judgement, if the suite wants it to be judged."""
     commands = _SessionCommands(services, execution, folder)
     if commands.spec.judge_after_hooks:
         commands.run_optional("after_each", commands.hooks.after_each, workspace)
 
 
-def run_hooks_after_session(services: Services, execution: Execution, workspace: Workspace, folder: Path) -> None:
+def run_hooks_after_session(
+    services: Services, execution: Execution, workspace: SessionWorkspace, folder: Path
+) -> None:
     """Run ``after_each`` after the judgement, unless it ran before; ``after_all``, unless the workspace is shared."""
     commands = _SessionCommands(services, execution, folder)
     if not commands.spec.judge_after_hooks:
@@ -140,7 +142,7 @@ class _SessionCommands:
         """Whether other sessions use the directory, too."""
         return shared_workspace_name(self.execution, one_user=False) is not None
 
-    def check_access(self, workspace: Workspace) -> None:
+    def check_access(self, workspace: SessionWorkspace) -> None:
         """Check that the agent's user can work in a directory of the user's. Raises NotPreparedError.
 
         Read-only access is logged, once per directory. Replayed recordings need no access.
@@ -155,12 +157,12 @@ class _SessionCommands:
         if not changes and self.services.workspaces.is_first_read_only_use(workspace.path):
             self.services.observer.progress(f"the user {user} can read {path}, but not change it")
 
-    def prepare_shared(self, workspace: Workspace) -> None:
+    def prepare_shared(self, workspace: SessionWorkspace) -> None:
         """Prepare a shared workspace, before its first session."""
         self.check_access(workspace)
         self.run_before_all(workspace)
 
-    def prepare_own(self, workspace: Workspace) -> None:
+    def prepare_own(self, workspace: SessionWorkspace) -> None:
         """Prepare a workspace that is not shared. Its state is recorded then: changes count from there."""
         self.check_access(workspace)
         if self.spec.bootstrap is None and not self.hooks.before_all and not self.hooks.before_each:
@@ -172,12 +174,12 @@ class _SessionCommands:
             self.run_before_each(workspace)
             self.remove_untrusted_configuration(workspace)
 
-    def remove_untrusted_configuration(self, workspace: Workspace) -> None:
+    def remove_untrusted_configuration(self, workspace: SessionWorkspace) -> None:
         """Remove untrusted agent configuration. Last of all, since templates and bootstraps may contain some, too."""
         if self.services.untrusted_configuration and self.spec.mode != "none":
             self.services.untrusted_configuration.remove_from(workspace)
 
-    def run_before_all(self, workspace: Workspace) -> None:
+    def run_before_all(self, workspace: SessionWorkspace) -> None:
         """Run the bootstrap command and the ``before_all`` hooks."""
         if bootstrap := self.spec.bootstrap:
             env = {**self._env(workspace), **dict(bootstrap.env)}
@@ -193,12 +195,12 @@ class _SessionCommands:
         for hook in self.hooks.before_all:
             self._run_required(self._invocation(hook, workspace, "__before_all__"), "before_all", workspace)
 
-    def run_before_each(self, workspace: Workspace) -> None:
+    def run_before_each(self, workspace: SessionWorkspace) -> None:
         """Run the ``before_each`` hooks."""
         for hook in self.hooks.before_each:
             self._run_required(self._invocation(hook, workspace, self.execution.case.id), "before_each", workspace)
 
-    def run_optional(self, stage: str, hooks: tuple[Hook, ...], workspace: Workspace) -> None:
+    def run_optional(self, stage: str, hooks: tuple[Hook, ...], workspace: SessionWorkspace) -> None:
         """Run hooks after the agent; a failure is only logged. Nothing runs once the run is cancelled."""
         test_id = "__after_all__" if stage == "after_all" else self.execution.case.id
         for hook in () if self.services.cancelled else hooks:
@@ -210,7 +212,7 @@ class _SessionCommands:
                 where = f"{self.execution.suite.path}: {self.execution.case.id} [{self.execution.runner.id}]"
                 self.services.observer.progress(f"{where}: {stage}: {failure}")
 
-    def _run_required(self, invocation: Invocation, stage: str, workspace: Workspace) -> None:
+    def _run_required(self, invocation: Invocation, stage: str, workspace: SessionWorkspace) -> None:
         if failure := self._run(invocation, stage):
             message = failure if stage == "bootstrap" else f"{stage}: {failure}"
             raise NotPreparedError("workspace-bootstrap", message, workspace)
@@ -223,7 +225,7 @@ class _SessionCommands:
         self.services.directory.redact(*logs)
         return _failure(invocation, capture)
 
-    def _invocation(self, hook: Hook, workspace: Workspace, test_id: str) -> Invocation:
+    def _invocation(self, hook: Hook, workspace: SessionWorkspace, test_id: str) -> Invocation:
         case = self.execution.case
         values = {
             "workspace_path": str(workspace.path),
@@ -242,7 +244,7 @@ class _SessionCommands:
             folders=workspace.folders,
         )
 
-    def _env(self, workspace: Workspace) -> dict[str, str]:
+    def _env(self, workspace: SessionWorkspace) -> dict[str, str]:
         env = {
             **workspace.grader_env(),
             "SKILLGYM_WORKSPACE": str(workspace.path),

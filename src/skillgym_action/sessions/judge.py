@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.model.assertion import AssertionContext, Classifier
-    from skillgym_action.model.suite import Case
+    from skillgym_action.model.suite import BenchmarkCase
 
 CANCELLED_JUDGEMENT = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
 
 
-def judge(case: Case, context: AssertionContext, trouble: Trouble | None) -> Judgement:
+def judge(case: BenchmarkCase, context: AssertionContext, trouble: Trouble | None) -> Judgement:
     """Judge a session. After trouble only diagnostic assertions are evaluated, and do not change the status."""
     outcomes = tuple(_outcomes(case, context, diagnosis=trouble is not None))
     trouble = trouble or _undecided(case, outcomes)
@@ -31,7 +31,9 @@ def judge(case: Case, context: AssertionContext, trouble: Trouble | None) -> Jud
     return replace(_decided(case, context, outcomes, score), score=score, threshold=case.threshold)
 
 
-def _decided(case: Case, context: AssertionContext, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
+def _decided(
+    case: BenchmarkCase, context: AssertionContext, outcomes: tuple[Outcome, ...], score: float | None
+) -> Judgement:
     """The judgement if every assertion that matters was evaluated. ``score`` None: the case has no threshold."""
     if _has_failed(case, outcomes):
         judgement = with_suite_failure_class(case, context, _failed(case, outcomes))
@@ -56,7 +58,7 @@ def trouble_judgement(trouble: Trouble, outcomes: tuple[Outcome, ...] = ()) -> J
     )
 
 
-def _outcomes(case: Case, context: AssertionContext, *, diagnosis: bool) -> Iterator[Outcome]:
+def _outcomes(case: BenchmarkCase, context: AssertionContext, *, diagnosis: bool) -> Iterator[Outcome]:
     for assertion in case.assertions:
         if diagnosis and not assertion.diagnostic:
             continue
@@ -66,14 +68,14 @@ def _outcomes(case: Case, context: AssertionContext, *, diagnosis: bool) -> Iter
             return
 
 
-def _has_failed(case: Case, outcomes: tuple[Outcome, ...]) -> bool:
+def _has_failed(case: BenchmarkCase, outcomes: tuple[Outcome, ...]) -> bool:
     """Whether the case has failed even if all undecided assertions had passed."""
     if case.threshold is None:
         return any(outcome.passed is False for outcome in outcomes)
     return not reaches_threshold(case_score(outcomes, case.threshold, undecided=1.0), case.threshold)
 
 
-def _undecided(case: Case, outcomes: tuple[Outcome, ...]) -> Trouble | None:
+def _undecided(case: BenchmarkCase, outcomes: tuple[Outcome, ...]) -> Trouble | None:
     """The trouble with an undecided assertion. An undecided grader is ignored if the case has failed anyway."""
     failed = _has_failed(case, outcomes)
     for outcome in outcomes:
@@ -82,7 +84,7 @@ def _undecided(case: Case, outcomes: tuple[Outcome, ...]) -> Trouble | None:
     return None
 
 
-def _failed(case: Case, outcomes: tuple[Outcome, ...]) -> Judgement:
+def _failed(case: BenchmarkCase, outcomes: tuple[Outcome, ...]) -> Judgement:
     blamed = next((outcome for outcome in outcomes if outcome.passed is False), None)
     message = blamed.explanation if blamed else ""
     if case.threshold is not None:
@@ -97,7 +99,7 @@ def _failed(case: Case, outcomes: tuple[Outcome, ...]) -> Judgement:
     )
 
 
-def _unexpectedly_passed(case: Case, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
+def _unexpectedly_passed(case: BenchmarkCase, outcomes: tuple[Outcome, ...], score: float | None) -> Judgement:
     passed = "every assertion passed" if score is None else f"the score is {format_score(score)}"
     message = f"{passed}, but the case expects a failure: the expectation is outdated, or the agent has improved"
     return Judgement(
@@ -108,7 +110,7 @@ def _unexpectedly_passed(case: Case, outcomes: tuple[Outcome, ...], score: float
     )
 
 
-def with_suite_failure_class(case: Case, context: Classifier, judgement: Judgement) -> Judgement:
+def with_suite_failure_class(case: BenchmarkCase, context: Classifier, judgement: Judgement) -> Judgement:
     """The judgement with the failure class of the suite's classifier, if it has one. The status never changes."""
     if not case.classify or judgement.failure is None:
         return judgement

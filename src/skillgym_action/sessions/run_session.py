@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.workspaces.changes import Changes
-    from skillgym_action.workspaces.workspace import Workspace
+    from skillgym_action.workspaces.workspace import SessionWorkspace
 
 NEVER_RAN = frozenset({Ending.NOT_STARTED, Ending.REFUSED})
 SUPERVISOR_LOST = "the supervisor of the session's programs was killed, so it is unknown how they ended"
@@ -137,7 +137,7 @@ class _SessionRun:
         judgement = with_suite_failure_class(self._execution.case, classifier, trouble_judgement(error.trouble))
         return CANCELLED_JUDGEMENT if self._services.cancelled else judgement
 
-    def _run_in(self, workspace: Workspace) -> tuple[_AgentRun, Judgement]:
+    def _run_in(self, workspace: SessionWorkspace) -> tuple[_AgentRun, Judgement]:
         """Everything that happens in a prepared workspace, which is removed at the end."""
         home = self._services.workspaces.new_records_folder()
         agent_run = self._run_agent(workspace, home)
@@ -154,7 +154,7 @@ class _SessionRun:
 
     # --- the agent ----------------------------------------------------------------------------------
 
-    def _run_agent(self, workspace: Workspace, home: Path) -> _AgentRun:
+    def _run_agent(self, workspace: SessionWorkspace, home: Path) -> _AgentRun:
         """Run the agent and read its output. ``home``: where copies of its records are stored."""
         session, agent_type = self._session(workspace), self._execution.runner.agent.type
         agent = agent_named(agent_type)
@@ -195,7 +195,7 @@ class _SessionRun:
         report = replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(self._folder))
         return _AgentRun(report=report, trouble=trouble, records=records)
 
-    def _session(self, workspace: Workspace) -> Session:
+    def _session(self, workspace: SessionWorkspace) -> Session:
         execution = self._execution
         suite, case, runner = execution.directory.split("/")
         agent = execution.runner.agent
@@ -214,7 +214,7 @@ class _SessionRun:
             prices=self._services.prices,
         )
 
-    def _confined(self, invocation: Invocation, workspace: Workspace) -> Invocation:
+    def _confined(self, invocation: Invocation, workspace: SessionWorkspace) -> Invocation:
         """The adapter's invocation, with the environment, user and limits of the session."""
         agent = self._execution.runner.agent
         return replace(
@@ -227,7 +227,7 @@ class _SessionRun:
 
     # --- the judgement ------------------------------------------------------------------------------
 
-    def _judge(self, workspace: Workspace, agent_run: _AgentRun) -> Judgement:
+    def _judge(self, workspace: SessionWorkspace, agent_run: _AgentRun) -> Judgement:
         """Store what the agent changed and did, then evaluate the assertions."""
         if self._services.cancelled:
             return CANCELLED_JUDGEMENT
@@ -252,7 +252,7 @@ class _SessionRun:
         judgement = CANCELLED_JUDGEMENT if self._services.cancelled else judgement
         return judgement if judgement.cost_usd == context.cost_usd else replace(judgement, cost_usd=context.cost_usd)
 
-    def _store_changes(self, workspace: Workspace, changes: Changes) -> None:
+    def _store_changes(self, workspace: SessionWorkspace, changes: Changes) -> None:
         """Copy changed files to the artifacts, and list them in ``workspace.json``."""
         saved = SavedChanges(complete=False)
         if self._options.keep != "none":
@@ -264,7 +264,7 @@ class _SessionRun:
 
     # --- cleanup ------------------------------------------------------------------------------------
 
-    def _clean_up(self, workspace: Workspace, *, archived: bool) -> None:
+    def _clean_up(self, workspace: SessionWorkspace, *, archived: bool) -> None:
         """Remove the workspace, unless it is a folder of the user's; if ``archived``, copy it to the artifacts first.
 
         Once the run is cancelled nothing is done: workspaces are removed after everything has been reported.

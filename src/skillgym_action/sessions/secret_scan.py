@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from skillgym_action.storage.run_directory import RunDirectory
     from skillgym_action.text.redaction import Leak
     from skillgym_action.workspaces.changes import Changes
-    from skillgym_action.workspaces.workspace import Workspace
+    from skillgym_action.workspaces.workspace import SessionWorkspace
 
 CHANGES_FOLDER = "changes"
 
@@ -58,7 +58,7 @@ class SecretScan:
         self._report(self._directory.redact(*output), self._in_prompt)
         self._report(self._directory.take(records, self.folder), self._in_prompt)
 
-    def scan_changes(self, changes: Changes, workspace: Workspace) -> bool:
+    def scan_changes(self, changes: Changes, workspace: SessionWorkspace) -> bool:
         """Redact the stored changes of the workspace. Whether all files are still there: some cannot be redacted."""
         folder = self.folder / CHANGES_FOLDER
         found = self._directory.clean(folder, (*changes.created, *changes.modified))

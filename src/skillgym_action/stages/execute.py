@@ -134,7 +134,8 @@ class _Executor:
             if unstarted:
                 result = _redacted(self.services, unstarted)
             else:
-                result = self._run_sessions(execution, list(earlier))
+                with self.services.processes.work_slots.occupied():
+                    result = self._run_sessions(execution, list(earlier))
                 if earlier:  # they were redacted with the secrets that the run had before it was resumed
                     result = _redacted(self.services, result)
             before[execution.case.id] = result
@@ -196,7 +197,9 @@ class _Executor:
         if not self.services.cancelled and (refusal := self._refusal(execution)):
             return last.judgement if is_retry else refusal
         if last.trouble and is_retry and len(sessions) > before:
-            self.services.clock.pause(_retry_wait(last.trouble, count_troubled(sessions)), self.services.cancelled)
+            wait = _retry_wait(last.trouble, count_troubled(sessions))
+            with self.services.processes.work_slots.released():
+                self.services.clock.pause(wait, self.services.cancelled)
         return CANCELLED_JUDGEMENT if self.services.cancelled else None
 
     def _run_session(self, execution: Execution, position: tuple[int, int]) -> SessionResult:

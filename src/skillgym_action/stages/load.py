@@ -12,7 +12,7 @@ from skillgym_action.documents.user_files import decoded, read_bytes, resolved
 from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
 from skillgym_action.model.errors import Location, SuiteError
-from skillgym_action.model.suite import Invalid, Suite, WorkspaceSpec
+from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
 from skillgym_action.settings.runners import usable
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def load(
     checkout: Checkout | None = None,
     *,
     directory: Callable[[Path], Path] = resolved,
-) -> tuple[Suite, ...]:
+) -> tuple[BenchmarkSuite, ...]:
     """One suite per file, in the same order. Suites with the same name are renamed to their paths.
 
     ``checkout`` None: paths are not checked. ``directory``: maps a configured working directory to the one to use.
@@ -101,7 +101,7 @@ def load(
     """
     environment, compat = options.environment, options.agentv_compat
 
-    def loaded(found_suite: FoundSuite) -> Suite | None:
+    def loaded(found_suite: FoundSuite) -> BenchmarkSuite | None:
         if hosts.cancelled:
             return None
         source = SuiteFileAccess(found_suite.path, found_suite.file, hosts, environment, compat, checkout)
@@ -115,7 +115,7 @@ def load(
 
 def load_digests(
     found: Iterable[FoundSuite], hosts: SuiteHosts, options: LoadOptions, checkout: Checkout | None = None
-) -> tuple[Suite, ...]:
+) -> tuple[BenchmarkSuite, ...]:
     """Suites for computing digests. Suite programs are not run, so their suites have no cases."""
     found = tuple(found)
     read = (file for file in found if file.format not in PROGRAM_FORMATS)
@@ -126,12 +126,14 @@ def load_digests(
     )
     return tuple(
         loaded.get(source.path)
-        or Suite(path=source.path, file=source.file, name=source.path, format="", digest=source.digest())
+        or BenchmarkSuite(path=source.path, file=source.file, name=source.path, format="", digest=source.digest())
         for source in sources
     )
 
 
-def _load_each(loaded: Callable[[FoundSuite], Suite | None], found: tuple[FoundSuite, ...]) -> Iterator[Suite | None]:
+def _load_each(
+    loaded: Callable[[FoundSuite], BenchmarkSuite | None], found: tuple[FoundSuite, ...]
+) -> Iterator[BenchmarkSuite | None]:
     """Load each file; the suites in order. Suite programs run in parallel, since one may hang until its timeout."""
     if sum(file.format in PROGRAM_FORMATS for file in found) <= 1:
         yield from map(loaded, found)
@@ -142,14 +144,14 @@ def _load_each(loaded: Callable[[FoundSuite], Suite | None], found: tuple[FoundS
         yield from pool.map(loaded, found)
 
 
-def _suite(found: FoundSuite, source: SuiteFileAccess) -> Suite:
+def _suite(found: FoundSuite, source: SuiteFileAccess) -> BenchmarkSuite:
     try:
         suite = format_named(found.format).suite(source)
         invalid = tuple(replace(entry, problem=_located(entry.problem, found)) for entry in suite.invalid)
         return replace(suite, invalid=invalid, digest=source.digest())
     except SuiteError as error:
         invalid = tuple(Invalid(problem=_located(problem, found)) for problem in error.problems)
-        return Suite(
+        return BenchmarkSuite(
             path=found.path,
             file=found.file,
             name=found.path,
@@ -163,7 +165,7 @@ def _located(problem: Problem, found: FoundSuite) -> Problem:
     return problem if problem.location else replace(problem, location=Location(path=found.path))
 
 
-def _with_directories(suite: Suite, options: LoadOptions, directory: Callable[[Path], Path]) -> Suite:
+def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Callable[[Path], Path]) -> BenchmarkSuite:
     """The suite with resolved working directories. Links are followed now only, not when agents start."""
 
     def resolved_spec(spec: WorkspaceSpec) -> WorkspaceSpec:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.filesystem.globs import matches
 from skillgym_action.model.dependencies import dependency_groups
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
-from skillgym_action.model.suite import Case, Invalid
+from skillgym_action.model.suite import BenchmarkCase, Invalid
 from skillgym_action.settings.runners import no_runner, unknown_runner
 from skillgym_action.text.escaping import path_key
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from skillgym_action.model.execution import Runner
-    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.settings.options import PlanOptions
 
 
-def plan(suites: tuple[Suite, ...], runners: tuple[Runner, ...], options: PlanOptions) -> Plan:
+def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], options: PlanOptions) -> Plan:
     """Every selected case on every selected runner; invalid cases and suites once. A shard gets every N-th entry.
 
     Raises UsageError if no runner is configured, or a selector matches none.
@@ -63,7 +63,7 @@ def check_runner_selectors(runners: Iterable[Runner], options: PlanOptions) -> N
             raise unknown_runner(selector, dict.fromkeys((*options.configured, *ids)))
 
 
-def _runners(suite: Suite, runners: tuple[Runner, ...], options: PlanOptions) -> tuple[Runner, ...]:
+def _runners(suite: BenchmarkSuite, runners: tuple[Runner, ...], options: PlanOptions) -> tuple[Runner, ...]:
     """The runners of a suite: its own ones that are selected; if there are none, the selected ones of the run."""
     ids = {runner.id for runner in suite.runners}
     if options.only is not None:
@@ -74,7 +74,9 @@ def _runners(suite: Suite, runners: tuple[Runner, ...], options: PlanOptions) ->
     )
 
 
-def _pairs(suite: Suite, runners: tuple[Runner, ...], options: PlanOptions) -> Iterator[tuple[Case, Runner]]:
+def _pairs(
+    suite: BenchmarkSuite, runners: tuple[Runner, ...], options: PlanOptions
+) -> Iterator[tuple[BenchmarkCase, Runner]]:
     fit = [runner for runner in runners if not runner.problem]
     for case in suite.cases:
         if _selected(case.id, case.tags, options) and (options.only is None or (suite.path, case.id) in options.only):
@@ -93,7 +95,9 @@ def _matches_any(name: str, patterns: tuple[str, ...]) -> bool:
     return any(name == pattern or matches(name, pattern) for pattern in patterns)
 
 
-def _execution(index: int, suite: Suite, case: Case, runner: Runner, options: PlanOptions) -> Execution:
+def _execution(
+    index: int, suite: BenchmarkSuite, case: BenchmarkCase, runner: Runner, options: PlanOptions
+) -> Execution:
     return Execution(
         index=index,
         suite=suite,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.model.suite import Suite, SuiteChange
+    from skillgym_action.model.suite import BenchmarkSuite, SuiteChange
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +33,7 @@ def marked(report: RunReport, base: Mapping[str, str | None] | None) -> RunRepor
     return replace(report, suites=tuple(suites.values()), results=results)
 
 
-def _change(suite: Suite, base: Mapping[str, str | None] | None) -> SuiteChange | None:
+def _change(suite: BenchmarkSuite, base: Mapping[str, str | None] | None) -> SuiteChange | None:
     if base is None:
         return "not-compared"
     if suite.path not in base:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import SuitesFrom
-    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.suite import BenchmarkSuite
 
     StoredReports = Sequence[tuple[Path, RunReport]]
 
@@ -88,9 +88,9 @@ def _runners(parts: StoredReports) -> dict[str, Runner]:
     return {name: runner for name, (_, runner) in first.items()}
 
 
-def _suites(reports: list[RunReport]) -> dict[str, Suite]:
+def _suites(reports: list[RunReport]) -> dict[str, BenchmarkSuite]:
     """By path, in the order they first appear. One that is changed in any of the runs is changed."""
-    found: dict[str, Suite] = {}
+    found: dict[str, BenchmarkSuite] = {}
     for report in reports:
         for suite in report.suites:
             if not found.setdefault(suite.path, suite).changed and suite.changed:
@@ -98,7 +98,7 @@ def _suites(reports: list[RunReport]) -> dict[str, Suite]:
     return found
 
 
-def _results(parts: StoredReports, runners: dict[str, Runner], suites: dict[str, Suite]) -> tuple[Result, ...]:
+def _results(parts: StoredReports, runners: dict[str, Runner], suites: dict[str, BenchmarkSuite]) -> tuple[Result, ...]:
     """Suite by suite, in each as planned. A case that cannot be used is in it once, even if several runs have it."""
     order = {path: number for number, path in enumerate(suites)}
     files: dict[tuple[object, ...], Path] = {}

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.session import AgentConfig
-    from skillgym_action.model.suite import Suite
+    from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.totals import Totals
     from skillgym_action.storage.results_schema import Results
 
@@ -85,7 +85,7 @@ def _lines(rows: Iterable[dict[str, object]]) -> Iterator[str]:
     yield "]"
 
 
-def _by_suite(report: RunReport) -> Iterator[tuple[Suite, list[Result]]]:
+def _by_suite(report: RunReport) -> Iterator[tuple[BenchmarkSuite, list[Result]]]:
     suites = {suite.path: suite for suite in report.suites}
     results: dict[str, list[Result]] = {path: [] for path in suites}
     for result in report.results:
@@ -127,7 +127,7 @@ def restored(results: Results, file: Path) -> RunReport:
     Raises UsageError for contradictions, and for paths that lead out of the repository.
     """
     refuse(file, _contradictions(results))
-    suites: dict[str, Suite] = {
+    suites: dict[str, BenchmarkSuite] = {
         # ``file`` is the path of the suite when it ran; it is not read again
         suite.path: read(SuiteHead, suite, file=Path(suite.path))
         for suite in results.suites
@@ -155,7 +155,7 @@ def restored(results: Results, file: Path) -> RunReport:
     return report
 
 
-def restored_result(row: ResultEntry, index: int, suite: Suite, runner: Runner | None) -> Result:
+def restored_result(row: ResultEntry, index: int, suite: BenchmarkSuite, runner: Runner | None) -> Result:
     """Return the result that a row was written from."""
     result: Result = read(ResultEntry, row, index=index, suite=suite, runner=runner)
     return result

@@ -22,7 +22,7 @@ from skillgym_action.model.run_report import RunReport, SuitesFrom
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
-from skillgym_action.model.suite import Suite, SuiteChange
+from skillgym_action.model.suite import BenchmarkSuite, SuiteChange
 from skillgym_action.model.verdicts import GREEN, FailureClass, Status
 from skillgym_action.storage.mapping import FieldSource, MappedModel, read
 from skillgym_action.text.escaping import tail
@@ -364,7 +364,7 @@ class ResultEntry(MappedModel):
 class SuiteHead(MappedModel):
     """A suite. ``digest`` and ``changed``: see ``SuiteEntry``."""
 
-    noun: ClassVar = Suite
+    noun: ClassVar = BenchmarkSuite
 
     path: Path
     name: Id

@@ -227,7 +227,8 @@ class SuiteHosts:
     def _call(self, host: HostProcess, request: dict[str, Any]) -> dict[str, Any]:
         """Call the host; it is ended if it gives no reply. Raises HostLostError."""
         try:
-            return host.call(request, self._limit, self._processes.cancelled)
+            with self._processes.work_slots.released():
+                return host.call(request, self._limit, self._processes.cancelled)
         except BaseException:  # also KeyboardInterrupt: no host may be left running
             self._end(host)
             raise
@@ -237,7 +238,7 @@ class SuiteHosts:
 
         Waits a moment for a busy host first: most checks are quick, and another host costs start time and memory.
         """
-        with self._freed:
+        with self._processes.work_slots.released(), self._freed:
             self._freed.wait_for(lambda: self._idle_host(file) or not self._busy[file], SUITE_HOST_WAIT_SECONDS)
             host = self._idle_host(file)
             if host:

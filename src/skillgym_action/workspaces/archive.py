@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.storage.run_directory import RunDirectory
     from skillgym_action.workspaces.changes import Changes
-    from skillgym_action.workspaces.workspace import Workspace
+    from skillgym_action.workspaces.workspace import SessionWorkspace
 
 HISTORY = ".git"
 
@@ -39,7 +39,7 @@ class SavedChanges:
     links: Mapping[str, str] = field(default_factory=dict)
 
 
-def save_changes(workspace: Workspace, changes: Changes, target: Path) -> SavedChanges:
+def save_changes(workspace: SessionWorkspace, changes: Changes, target: Path) -> SavedChanges:
     """Copy the changed files to ``target``, so that the session can be replayed.
 
     Nothing is copied if they are too many, too large or unreadable.
@@ -57,7 +57,7 @@ def save_changes(workspace: Workspace, changes: Changes, target: Path) -> SavedC
     return SavedChanges(complete=True, links=links)
 
 
-def save_workspace(workspace: Workspace, changes: Changes, directory: RunDirectory, kept: str) -> None:
+def save_workspace(workspace: SessionWorkspace, changes: Changes, directory: RunDirectory, kept: str) -> None:
     """Copy the whole workspace to ``kept`` in the run directory, with secrets redacted, for people to look at.
 
     ``.git`` is copied from the template: objects that an agent commits are compressed, so they cannot be searched for
@@ -77,7 +77,7 @@ def save_workspace(workspace: Workspace, changes: Changes, directory: RunDirecto
         raise
 
 
-def _copy_history(workspace: Workspace, target: Path) -> None:
+def _copy_history(workspace: SessionWorkspace, target: Path) -> None:
     template = workspace.history_template()
     if not template or not template.folder:
         return
@@ -94,7 +94,7 @@ def _copy_history(workspace: Workspace, target: Path) -> None:
             os.close(history)
 
 
-def _changed_paths(workspace: Workspace, changes: Changes, copy: Path) -> list[str]:
+def _changed_paths(workspace: SessionWorkspace, changes: Changes, copy: Path) -> list[str]:
     """All paths in the copy except those known to be unchanged; also folders, whose names may be secrets.
 
     The copy is listed, not the workspace: packing opened folders that the agent had closed, so the copy may have more.

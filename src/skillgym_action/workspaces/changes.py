@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.filesystem.folder import Folder, SnapshotEntry
     from skillgym_action.workspaces.session_files import SessionFiles
-    from skillgym_action.workspaces.workspace import Workspace
+    from skillgym_action.workspaces.workspace import SessionWorkspace
 
 _CONTEXT_LINES = 3
 _HUNK_POSITION = re.compile(r"([-+])(\d+)")
@@ -71,7 +71,7 @@ def differs(
 # --- as a unified diff ------------------------------------------------------------------------------
 
 
-def changes_as_diff(workspace: Workspace) -> str:
+def changes_as_diff(workspace: SessionWorkspace) -> str:
     """A unified diff, as ``git diff`` prints it, of all files that differ from the state before the agent.
 
     Files over ``MAX_DIFF_FILE_BYTES`` are named only; the diff stops after about ``MAX_DIFF_CHARACTERS``.
@@ -90,7 +90,7 @@ def changes_as_diff(workspace: Workspace) -> str:
     return "".join(pieces)
 
 
-def _diff(path: str, workspace: Workspace, *, existed: bool, exists: bool) -> Iterator[str]:
+def _diff(path: str, workspace: SessionWorkspace, *, existed: bool, exists: bool) -> Iterator[str]:
     template = workspace.template_of(path)
     # What the bootstrap wrote is in no template: it is known to have changed, but not from what.
     original = template.folder if template else None

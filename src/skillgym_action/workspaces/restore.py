@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.model.errors import UsageError
 from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
-from skillgym_action.workspaces.workspace import Workspace
+from skillgym_action.workspaces.workspace import SessionWorkspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ HOME_PATH = re.compile(rf"skillgym-\w+/[0-9a-f]+/{HOME}")
 @contextmanager
 def restored_session(
     processes: ProcessLauncher, home: Path, cwd: Path, *, records: Path, kept: Path | None
-) -> Iterator[Workspace]:
+) -> Iterator[SessionWorkspace]:
     """A workspace at ``cwd`` with a home at ``home``, removed afterwards. Raises UsageError.
 
     ``records`` is copied to the home, ``kept`` to the workspace. Existing files are not changed, except in a ``cwd``
@@ -61,7 +61,7 @@ def restored_session(
             session.adopt(WORKSPACE, os.open(cwd, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), cwd)
         else:
             raise UsageError(f"the session's working directory is not there: {cwd}")
-        yield Workspace(session, cwd, None)
+        yield SessionWorkspace(session, cwd, None)
         session.close()
     finally:
         remove_path(root)

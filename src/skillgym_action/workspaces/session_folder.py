@@ -141,6 +141,11 @@ class SessionFolder:
         if self.identity:
             self._supervisor.drop_worker(self.identity)
 
+    def move(self, name: str, target: str) -> None:
+        """Move one of its folders elsewhere in the file system, and stop using it. Raises OSError."""
+        os.rename(name, target, src_dir_fd=self._fd)
+        self.release(name)
+
     def remove(self, name: str) -> None:
         """Empty and remove one of its folders; what cannot be removed stays until the whole folder is discarded."""
         with suppress(OSError):

@@ -13,7 +13,7 @@ from skillgym_action.model.errors import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from skillgym_action.workspaces.workspace import Workspace
+    from skillgym_action.workspaces.workspace import SessionWorkspace
 
 NAMES = tuple(sorted({name for listing in AGENTS.values() for name in listing.configuration}))
 
@@ -46,7 +46,7 @@ class UntrustedConfiguration:
                 self._found.add(path)
                 yield path
 
-    def remove_from(self, workspace: Workspace) -> None:
+    def remove_from(self, workspace: SessionWorkspace) -> None:
         """Remove agent configuration from a workspace, wherever it came from. Raises OSError."""
         found = sorted(filter(is_configuration, workspace.inside.snapshot()))
         workspace.inside.remove(found)

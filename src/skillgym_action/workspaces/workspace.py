@@ -9,6 +9,7 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import SMALL_WORKSPACE_BYTES, SMALL_WORKSPACE_ENTRIES
 from skillgym_action.workspaces.changes import Changes, changes_as_diff, changes_between, differs
 from skillgym_action.workspaces.session_folder import HOME, PRIVATE, SCRATCH, WORKSPACE
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.template import Template
 
 
-class Workspace:
+class SessionWorkspace:
     """The directories of one session: the agent works in ``path``; ``home`` and ``scratch`` are private to it.
 
     ``inside`` accesses the files in ``path``.
@@ -194,6 +195,15 @@ class Workspace:
         found = {path: self._after[path] for path in (*changes.created, *changes.modified)}
         return {path: entry[1] for path, entry in found.items() if entry[0] in {"file", "symlink"} and len(entry) > 1}
 
+    def is_small(self) -> bool:
+        """Whether hardly anything was in the workspace when ``changes`` was called; False if it was not."""
+        sizes = (entry[1] for entry in self._after.values() if len(entry) > 1)
+        return (
+            0 < len(self._after) <= SMALL_WORKSPACE_ENTRIES
+            and sum(sizes) <= SMALL_WORKSPACE_BYTES
+            and self.inside.entry(".git") is None  # which snapshots leave out
+        )
+
     def history_template(self) -> Template | None:
         """The template that the workspace's ``.git`` was copied from."""
         return self._template
@@ -205,7 +215,7 @@ class WorkspaceFiles:
     Links are followed inside the workspace, never out of it: an agent can make any link.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: SessionWorkspace) -> None:
         self._workspace = workspace
 
     def kind(self, path: str) -> str | None:

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS, with_path
+from skillgym_action.limits import MAX_RETIRED_WORKSPACES
 from skillgym_action.model.errors import OutputError
 from skillgym_action.processes.disk_usage import DiskReserve
 from skillgym_action.repository.walk import PathRefusedError
 from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
 from skillgym_action.workspaces.template import Template
-from skillgym_action.workspaces.workspace import Workspace
+from skillgym_action.workspaces.workspace import SessionWorkspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,7 +55,7 @@ class Workspaces:
         self._sharing = threading.Lock()
         self._copying = threading.Lock()
         self._templates: dict[Path | tuple[str, Path | None], Template] = {}
-        self._shared: dict[str, Workspace] = {}
+        self._shared: dict[str, SessionWorkspace] = {}
         self._read_only: dict[Path, object] = {}
 
     def __enter__(self) -> Self:
@@ -67,7 +68,7 @@ class Workspaces:
         """Leave paths of the repository out of its copies: an agent must not read the checks that judge it."""
         self._hidden += paths
 
-    def create(self, spec: WorkspaceSpec) -> Workspace:
+    def create(self, spec: WorkspaceSpec) -> SessionWorkspace:
         """A new workspace for one session according to ``spec``, before its bootstrap. Raises OSError."""
         if spec.mode == "none":
             return self._in_directory(spec.cwd or self.repository.root, self._user.in_place if self._user else None)
@@ -75,7 +76,7 @@ class Workspaces:
         folder = self._folder()
         try:
             folder.make(WORKSPACE)
-            workspace = Workspace(folder, folder.path / WORKSPACE, template, user=self._user)
+            workspace = SessionWorkspace(folder, folder.path / WORKSPACE, template, user=self._user)
             workspace.inside.fill(template, self.cancelled)
         # Also on cancellation: no session will use, or remove, half a workspace.
         except BaseException:
@@ -83,7 +84,7 @@ class Workspaces:
             raise
         return workspace
 
-    def _in_directory(self, path: Path, identity: Identity | None, *, own: bool = False) -> Workspace:
+    def _in_directory(self, path: Path, identity: Identity | None, *, own: bool = False) -> SessionWorkspace:
         """A workspace in an existing directory. ``own``: it was made for sessions, which share it.
 
         In the checkout, no component of ``path`` may be a link: links were resolved when suites were loaded.
@@ -96,7 +97,7 @@ class Workspaces:
             raise
         relative = [os.path.relpath(changing, path) for changing in self._changed_by_others]
         without = [name for name in relative if not name.startswith("..")]
-        return Workspace(folder, path, None, user=self._user, without=without)
+        return SessionWorkspace(folder, path, None, user=self._user, without=without)
 
     def _open(self, path: Path) -> int:
         checkout = self.repository.checkout
@@ -114,16 +115,20 @@ class Workspaces:
         """Paths that change while sessions run, but not by the session that is looked at."""
         return (self.root, *(self.repository.root / path for path in self._hidden))
 
-    def shared(self, name: str, spec: WorkspaceSpec, prepare: Callable[[Workspace], None]) -> Workspace:
+    def shared(self, name: str, spec: WorkspaceSpec, prepare: Callable[[SessionWorkspace], None]) -> SessionWorkspace:
         """A workspace in the directory of that name, with a home of its own.
 
         The first session to ask creates the directory and calls ``prepare`` for it. Raises OSError.
         """
-        with self._sharing:
+        with self._processes.work_slots.released():
+            self._sharing.acquire()
+        try:
             if name not in self._shared:
                 first = self.create(spec)
                 prepare(first)
                 self._shared[name] = first
+        finally:
+            self._sharing.release()
         first = self._shared[name]
         return self._in_directory(first.path, first.identity, own=first.is_own)
 
@@ -136,8 +141,11 @@ class Workspaces:
         mine = object()
         return self._read_only.setdefault(path, mine) is mine
 
-    def discard(self, workspace: Workspace) -> None:
+    def discard(self, workspace: SessionWorkspace) -> None:
         """Remove a session's folders; an untouched home and scratch folder are kept for another session.
+
+        Small workspaces are only moved away and removed after the run: a file system that has just freed inodes takes
+        twice as long to create new ones, which costs a tenth of the time of trivial sessions.
 
         If the session has a user of its own, that user removes its files. The user id is used again only with an
         untouched home, and if the user has left nothing elsewhere.
@@ -145,6 +153,8 @@ class Workspaces:
         folder = workspace.folder
         if not workspace.is_own:
             folder.release(WORKSPACE)
+        elif folder.identity is None and workspace.is_small():
+            self._keep_until_end(folder)
         untouched = not folder.shares_user and folder.is_untouched(HOME, SCRATCH)
         clean = folder.discard(*(name for name in folder.names if not untouched or name not in {HOME, SCRATCH}))
         # Checked again: only now has everything that the user ran been ended.
@@ -153,6 +163,13 @@ class Workspaces:
             self._unused.append(folder)
         else:
             self._retire(folder, clean=clean)
+
+    def _keep_until_end(self, folder: SessionFolder) -> None:
+        """Move a session's workspace to where no session is, if there are not too many yet."""
+        number = next(self._numbers)
+        if number <= MAX_RETIRED_WORKSPACES:
+            with suppress(OSError):
+                folder.move(WORKSPACE, f"{self._retired}/{number}")
 
     def _retire(self, folder: SessionFolder, *, clean: bool = True) -> None:
         """Remove a folder; one that cannot be emptied is moved to where no session is, until the end of the run."""

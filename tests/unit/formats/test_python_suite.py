@@ -11,7 +11,7 @@ from skillgym_action.formats import python_suite, typescript_suite
 from skillgym_action.model import execution, result, run_report
 from skillgym_action.model import suite as suites
 from skillgym_action.model.errors import Location, SuiteError
-from skillgym_action.model.suite import Bootstrap, Case, WorkspaceSpec
+from skillgym_action.model.suite import BenchmarkCase, Bootstrap, WorkspaceSpec
 from skillgym_action.stages.load import SuiteFileAccess
 from suite_programs import suite_hosts, written
 
@@ -77,8 +77,8 @@ def test_a_list_of_cases(tmp_path):
     )
     assert (suite.path, suite.name, suite.format, suite.invalid) == ("bench/demo_suite.py", "demo", "python", ())
     assert suite.cases == (
-        Case(id="a", prompt="Say ä", location=at(3, 5), assertions=(SuiteCheck("a"),)),
-        Case(
+        BenchmarkCase(id="a", prompt="Say ä", location=at(3, 5), assertions=(SuiteCheck("a"),)),
+        BenchmarkCase(
             id="b",
             prompt="p",
             location=at(4, 5),

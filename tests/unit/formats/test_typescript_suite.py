@@ -14,7 +14,7 @@ from scratch import repository, skillgym, written
 from skillgym_action.assertions.check import SuiteCheck
 from skillgym_action.formats import typescript_suite
 from skillgym_action.model.errors import Location
-from skillgym_action.model.suite import Bootstrap, Case
+from skillgym_action.model.suite import BenchmarkCase, Bootstrap
 from skillgym_action.stages.load import SuiteFileAccess
 from skillgym_action.suite_hosts.node import MIN_VERSION
 from suite_programs import suite_hosts
@@ -133,8 +133,8 @@ export default [
     )
     assert (suite.path, suite.name, suite.format, suite.invalid) == (NAME, "demo", "typescript", ())
     assert suite.cases == (
-        Case(id="a", prompt="Say ä", location=at(2, 5), assertions=(SuiteCheck("a"),)),
-        Case(
+        BenchmarkCase(id="a", prompt="Say ä", location=at(2, 5), assertions=(SuiteCheck("a"),)),
+        BenchmarkCase(
             id="b",
             prompt="p",
             location=at(6, 5),

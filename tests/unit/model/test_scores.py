@@ -14,7 +14,7 @@ from skillgym_action.model.errors import Location
 from skillgym_action.model.result import Outcome
 from skillgym_action.model.scores import case_score, format_score
 from skillgym_action.model.session_report import Trouble
-from skillgym_action.model.suite import Case
+from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.reporters import junit
 from skillgym_action.sessions.judge import judge
 from skillgym_action.storage import results_file
@@ -53,7 +53,7 @@ class Says:
 
 def judged(*outcomes, threshold=0.8, trouble=None, expected_fail=False):
     assertions = tuple(map(Says, outcomes))
-    case = Case(
+    case = BenchmarkCase(
         id="a", prompt="p", location=CASE, assertions=assertions, threshold=threshold, expected_fail=expected_fail
     )
     return judge(case, None, trouble)

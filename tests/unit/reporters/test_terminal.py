@@ -11,7 +11,7 @@ from builders import run_report
 from hostile import any_text
 from runner_parsers import commands
 from skillgym_action.model.execution import Execution
-from skillgym_action.model.suite import Case
+from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.reporters.live import LiveTable
 from skillgym_action.reporters.terminal import finished_line, render
 
@@ -124,7 +124,7 @@ class Screen(io.StringIO):
 
 
 def execution_of(result):
-    case = Case(id=result.case_id, prompt="", location=result.location, assertions=())
+    case = BenchmarkCase(id=result.case_id, prompt="", location=result.location, assertions=())
     return Execution(
         index=result.index,
         suite=result.suite,

@@ -9,7 +9,7 @@ import pytest
 from skillgym_action.model.errors import Location
 from skillgym_action.model.result import Outcome
 from skillgym_action.model.session_report import Trouble
-from skillgym_action.model.suite import Case
+from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.model.verdicts import TROUBLES, FailureClass
 from skillgym_action.sessions.judge import judge, trouble_judgement
 
@@ -67,7 +67,7 @@ CRASHED = Says("cannot tell", trouble="assert-hook", location=THERE)
 
 
 def judged(*assertions: Says, trouble: Trouble | None = None, context: Asked | None = None, **settings):
-    case = Case(id="a", prompt="p", location=HERE, assertions=assertions, **settings)
+    case = BenchmarkCase(id="a", prompt="p", location=HERE, assertions=assertions, **settings)
     return judge(case, context or Asked(), trouble)
 
 

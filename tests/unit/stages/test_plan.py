@@ -10,21 +10,25 @@ import pytest
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
-from skillgym_action.model.suite import Case, Invalid, Suite
+from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid
 from skillgym_action.settings.options import PlanOptions
 from skillgym_action.stages.plan import plan
 from skillgym_action.text.escaping import path_key
 
 
-def case(case_id: str, *tags: str, **settings) -> Case:
+def case(case_id: str, *tags: str, **settings) -> BenchmarkCase:
     location = Location(path="bench/core.json", line=1)
-    return Case(id=case_id, prompt="p", location=location, assertions=(), tags=tags, **settings)
+    return BenchmarkCase(id=case_id, prompt="p", location=location, assertions=(), tags=tags, **settings)
 
 
-def suite(*cases: Case, name: str = "core", invalid: tuple[str | None, ...] = (), **settings) -> Suite:
+def suite(
+    *cases: BenchmarkCase, name: str = "core", invalid: tuple[str | None, ...] = (), **settings
+) -> BenchmarkSuite:
     bad = tuple(Invalid(problem=Problem(message="bad"), case_id=case_id) for case_id in invalid)
     path = f"bench/{name}.json"
-    return Suite(path=path, file=Path("/repo", path), name=name, format="x-bench", cases=cases, invalid=bad, **settings)
+    return BenchmarkSuite(
+        path=path, file=Path("/repo", path), name=name, format="x-bench", cases=cases, invalid=bad, **settings
+    )
 
 
 def runner(name: str, model: str | None = None) -> Runner:
