@@ -160,6 +160,13 @@ def _run_configuration(settings: Settings, context: LaunchContext, file: Path) -
             raise
 
 
+def _collect_garbage_rarely() -> None:
+    """Modules and classes stay until the end: without ``freeze`` each full collection visits them again."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE_COLLECTION_THRESHOLD)
+    gc.enable()
+
+
 @contextmanager
 def open_services(
     context: LaunchContext,
@@ -173,15 +180,12 @@ def open_services(
 
     Without ``options`` nothing is published, and agents run as ``user_name``; None: as the caller.
     """
-    gc.freeze()  # what is there now stays; without this each collection visits it again
-    gc.set_threshold(GARBAGE_COLLECTION_THRESHOLD)
-    gc.enable()
+    _collect_garbage_rarely()
     with ExitStack() as stack:
         cancelled = stack.enter_context(_cancellation())
         user = _user(context, options.execute.agent_user if options else user_name, stack)
-        processes = stack.enter_context(
-            ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
-        )
+        launcher = ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
+        processes = stack.enter_context(launcher)
         repository, source = Repository(context.root, processes, context.checkout), context.suite_source
         workspaces = stack.enter_context(Workspaces(repository, processes))
         own = {directory, source.root} - {context.root}
