@@ -8,6 +8,7 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Self
 
 from skillgym_action.limits import MAX_OUTPUT_BYTES, MAX_OUTPUT_LINE_BYTES, MAX_OUTPUT_LINES
+from skillgym_action.model.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,9 +68,13 @@ class OutputTail:
     """Reads what was added to a growing file and passes whole lines to a watcher. A context manager."""
 
     def __init__(self, path: Path, watch: Watcher) -> None:
-        """The file exists."""
+        """Raises OutputError if the file is gone, which the tool has made: something removed the run directory."""
         self.watch = watch
-        self._file: IO[bytes] = path.open("rb", buffering=0)
+        try:
+            self._file: IO[bytes] = path.open("rb", buffering=0)
+        except OSError as error:
+            remedy = "let nothing change the run directory meanwhile"
+            raise OutputError(f"cannot write {path}: {error.strerror or error}", remedy=remedy) from error
         self._incomplete = b""  # the last line, whose end is not there yet
 
     def __enter__(self) -> Self:
