@@ -58,9 +58,9 @@ def render(report: RunReport) -> Iterator[str]:
     yield f'"tool": {json_line({"name": "skillgym-action", "version": report.version})},\n'
     yield f'"run": {json_line(write(RunEntry, report))},\n'
     yield f'"totals": {json_line(write(TotalsEntry, report.totals()))},\n'
-    by_runner = _by_runner(report)
+    by_runner, repetitions = _by_runner(report), report.sampled_repetitions
     yield '"runners": '
-    yield from _lines(_runner_row(runner, by_runner.get(runner.id, [])) for runner in report.runners)
+    yield from _lines(_runner_row(runner, by_runner.get(runner.id, []), repetitions) for runner in report.runners)
     yield ',\n"suites": ['
     for number, (suite, results) in enumerate(_by_suite(report)):
         head = json_line(write(SuiteHead, suite))
@@ -111,11 +111,11 @@ class _SeenRunner(NamedTuple):
     version: str | None
 
 
-def _runner_row(runner: Runner, results: list[Result]) -> dict[str, object]:
+def _runner_row(runner: Runner, results: list[Result], repetitions: int | None) -> dict[str, object]:
     model = runner.agent.model or next((result.model for result in results if result.model), None)
     version = next((result.version for result in results if result.version), None)
     seen = _SeenRunner(runner.id, replace(runner.agent, model=model), version)
-    return write(RunnerHead, seen) | write(TotalsEntry, totals(results))
+    return write(RunnerHead, seen) | write(TotalsEntry, totals(results, repetitions))
 
 
 # --- reading -----------------------------------------------------------------------------------------
@@ -241,9 +241,9 @@ def _is_shard(text: str) -> bool:
 def _wrong_totals(results: Results, report: RunReport) -> Iterator[tuple[KeyPath, str]]:
     """Totals in the file that differ from the totals of its results."""
     yield from _differences(("totals",), results.totals, report.totals())
-    by_runner = _by_runner(report)
+    by_runner, repetitions = _by_runner(report), report.sampled_repetitions
     for number, runner in enumerate(results.runners):
-        yield from _differences(("runners", number), runner, totals(by_runner.get(runner.id, [])))
+        yield from _differences(("runners", number), runner, totals(by_runner.get(runner.id, []), repetitions))
 
 
 def _differences(at: KeyPath, stored: TotalsEntry, counted: Totals) -> Iterator[tuple[KeyPath, str]]:

@@ -162,7 +162,8 @@ class SuitesFromEntry(MappedModel):
 class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
-    ``incomplete``: parts of the run that are missing in the file.
+    ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
+    status was certain, so rates are those of their first sessions.
     """
 
     noun: ClassVar = RunReport
@@ -180,6 +181,7 @@ class RunEntry(MappedModel):
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     incomplete: Several[Text] = ()
     suites_from: SuitesFromEntry | None = None
+    stopped_early: bool = False
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
     def attributes(self) -> dict[str, object]:
