@@ -9,8 +9,8 @@
     ''')
 
 A line is a case: its id, its status and, in any order, ``@runner``, ``$cost`` (``$?`` unknown), seconds (``12s``),
-tokens (``900t``), sessions of its only repetition (``2x``: one was retried), passed repetitions of all (``4of5``), score and threshold (``0.5/0.8``), leaked keys (``!github:stdout.log``), a failure
-class, and after a colon the message.
+tokens (``900t``), sessions of its only repetition (``2x``: one was retried), passed repetitions of all (``4of5``),
+score and threshold (``0.5/0.8``), leaked keys (``!github:stdout.log``), a failure class, and after a colon the message.
 ``suite PATH`` begins a suite, ``warning: TEXT`` is a warning.
 """
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.comparison.differences import differences
 from skillgym_action.comparison.exact_tests import SampledPair
-from skillgym_action.comparison.verdict import has_dropped, named, rate_change, verdict_on
+from skillgym_action.comparison.verdict import has_dropped, is_significant, named, rate_change, verdict_on
 from skillgym_action.model.comparison import Comparison, Coverage, ResultPair
 from skillgym_action.model.samples import samples_of
 from skillgym_action.model.verdicts import Status
@@ -55,6 +55,7 @@ def compare(base: RunReport, head: RunReport) -> Comparison:
         removed=tuple(sorted_pairs.removed),
         rate=rate_change(sampled) if sampled else None,
         repetitions=repetitions,
+        runners=len({pair.after.runner.id for pair in judged if pair.after.runner}),
         differences=tuple(differences(base, head)),
     )
 
@@ -63,14 +64,13 @@ def _key(result: Result) -> Key:
     return result.suite.path, result.case_id, result.runner.id if result.runner else None
 
 
-def _planned(head: RunReport, repetitions: int | None) -> dict[str, int]:
-    """The number of sessions planned for each execution, by runner: what the most complete one has."""
-    planned: dict[str, int] = {}
-    for result in head.results:
-        runner = result.runner.id if result.runner else ""
-        most = max((attempt.repetition for attempt in result.attempts), default=1)
-        planned[runner] = max(planned.get(runner, 1), most if repetitions is None else min(most, repetitions))
-    return planned
+def _planned(head: RunReport, repetitions: int | None) -> int:
+    """The number of sessions planned for each execution: what the most complete one of the run has.
+
+    Not the most complete one of its runner: a runner that could not start has none.
+    """
+    most = max((attempt.repetition for result in head.results for attempt in result.attempts), default=1)
+    return most if repetitions is None else min(most, repetitions)
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class _Pairs:
     """The baseline's executions, by what became of them."""
 
     repetitions: int | None
-    planned: dict[str, int]
+    planned: int
     judged: list[ResultPair] = field(default_factory=list)
     no_longer_judged: list[Result] = field(default_factory=list)
     redefined: list[Result] = field(default_factory=list)
@@ -99,13 +99,11 @@ class _Pairs:
         self._base_pairs += 1
         if after is not None and not _is_same_case(before, after):
             return
-        runner = before.runner.id if before.runner else ""
-        planned = self.planned.get(runner, max(self.planned.values(), default=1))
-        self._planned_sessions += planned
+        self._planned_sessions += self.planned
         if after is None:
             return
         samples_after = samples_of(after, self.repetitions)
-        self._judged_sessions += min(samples_after.judged, planned)
+        self._judged_sessions += min(samples_after.judged, self.planned)
         if samples_after.judged:
             self.judged.append(
                 ResultPair(before=before, after=after, samples_before=samples_before, samples_after=samples_after)
@@ -148,12 +146,11 @@ def regressions(comparison: Comparison) -> Iterator[str]:
     rate = comparison.rate
     if comparison.verdict != "regression" or rate is None:
         return
-    drop = f"by {format_points(rate.drop)} " if rate.drop > 0 else ""
-    if comparison.newly_failing:
-        number = len(comparison.newly_failing)
-        yield f"{number} {'case fails' if number == 1 else 'cases fail'} more often than in the baseline"
-    if drop:
-        yield f"the pass rate dropped {drop}since the baseline ({format_probability(rate.p)})"
+    if number := len(comparison.newly_failing):
+        cases = "1 case passes" if number == 1 else f"{number:,} cases pass"
+        yield f"{cases} less often than in the baseline, not by chance"
+    if is_significant(rate):
+        yield f"the pass rate dropped by {format_points(rate.drop)} since the baseline ({format_probability(rate.p)})"
 
 
 def largest_drop(comparison: Comparison) -> str:

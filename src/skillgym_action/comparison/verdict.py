@@ -38,6 +38,11 @@ def has_dropped(pairs: Sequence[SampledPair]) -> bool:
     return (dropped and suite_p(pairs) <= LEVEL) or min(adjusted_p(pairs)) <= LEVEL
 
 
+def is_significant(rate: RateChange) -> bool:
+    """Whether the drop over all pairs together is beyond chance, and large enough to be relevant."""
+    return rate.p <= LEVEL and rate.drop >= MIN_RELEVANT_DROP - _ROUNDING
+
+
 def named(pairs: Sequence[SampledPair]) -> frozenset[int]:
     """Indexes of the pairs that are worse for sure enough to be named. Meant for pairs that ``has_dropped``."""
     alone = {index for index, p in enumerate(adjusted_p(pairs)) if p <= LEVEL}

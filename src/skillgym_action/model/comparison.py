@@ -86,7 +86,8 @@ class Comparison:
     ``redefined`` have another prompt, other assertions or another expectation, so their results are not compared; nor
     are those of ``added`` and ``removed`` executions. ``rate`` is None when no execution was judged both times.
     ``repetitions``: if not None, only the first so many of each execution were compared, since later ones took place
-    or not depending on their results. ``differences``: what else could explain a change.
+    or not depending on their results. ``runners``: the number of runners compared. ``differences``: what else could
+    explain a change.
     """
 
     base_id: str
@@ -103,6 +104,7 @@ class Comparison:
     removed: tuple[Result, ...] = ()
     rate: RateChange | None = None
     repetitions: int | None = None
+    runners: int = 1
     differences: tuple[Difference, ...] = ()
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.comparison.comparison import format_points, format_probability, largest_drop
+from skillgym_action.comparison.comparison import largest_drop, regressions
 from skillgym_action.comparison.rates import (
     MIN_CASES,
     MIN_CASES_OF_K,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.samples import Samples
     from skillgym_action.model.totals import Totals
 
-OTHER_CASES_NOTE = f"* the same cases again: fewer than {MIN_CASES} cases are too few to speak of others"
+OTHER_CASES_NOTE = f"† the same cases again: fewer than {MIN_CASES} cases are too few to speak of others"
 STOPPED_EARLY = "Executions ended as soon as their status was certain, so only their first sessions count in rates"
 
 
@@ -41,12 +41,12 @@ def format_interval(interval: Interval) -> str:
 
 
 def rate_cell(totals: Totals) -> str:
-    """``72 % [58, 83]``; with an asterisk, see ``OTHER_CASES_NOTE``, for few cases; a dash if nothing was judged."""
+    """``72 % [58, 83]``; with a dagger, see ``OTHER_CASES_NOTE``, for few cases; a dash if nothing was judged."""
     if not totals.cases:
         return "—"
     few = len(totals.cases) < MIN_CASES
     found = same_cases_rate(totals.cases) if few else population_rate(totals.cases)
-    return f"{percent(found.rate)} {format_interval(found.interval)}{'*' if few else ''}"
+    return f"{percent(found.rate)} {format_interval(found.interval)}{'†' if few else ''}"
 
 
 def rate_sentences(totals: Totals, *, stopped_early: bool = False) -> Iterator[str]:
@@ -141,15 +141,16 @@ def comparison_fact(comparison: Comparison) -> str:
 
 
 def comparison_verdict(comparison: Comparison) -> str:
-    """What the comparison proves: ``a drop by 12 points (p < 0.001)``, or what is not excluded, without the verdict."""
-    rate, parts = comparison.rate, []
-    if comparison.reason:
-        parts.append(comparison.reason)
-    if rate is not None:
-        if comparison.verdict == "regression" and rate.drop > 0:
-            parts.append(f"the pass rate dropped by {format_points(rate.drop)} ({format_probability(rate.p)})")
-        parts.append(largest_drop(comparison))
-    return "; ".join(parts)
+    """What the comparison proves, without the verdict: the drop, what is not excluded, or why it proves nothing.
+
+    Where evidence was lost there is no bound: it would not be one of what was lost.
+    """
+    rate = comparison.rate
+    if comparison.reason or rate is None:
+        return comparison.reason
+    if comparison.verdict == "no-regression-shown":
+        return largest_drop(comparison)
+    return "; ".join(regressions(comparison))
 
 
 def rates_compared(comparison: Comparison) -> tuple[str, str]:
@@ -158,7 +159,9 @@ def rates_compared(comparison: Comparison) -> tuple[str, str]:
     if rate is None:
         return "No session was judged both in ", " and now."
     sessions = "first sessions" if comparison.repetitions == 1 else "sessions"
-    unit = counted(rate.pairs, "execution (a case on a runner)", "executions (a case on a runner)")
+    unit = counted(rate.pairs, "case")
+    if comparison.runners > 1:
+        unit = f"{counted(rate.pairs, 'execution')} (a case on a runner)"
     after = f" and now, {percent(rate.before)} of {sessions} passed then and {percent(rate.after)} now."
     if comparison.repetitions is not None:
         after += " Later sessions are not compared, since executions ended as soon as their status was certain."

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.limits import MAX_SHOWN_RESULTS_PROBLEMS
 from skillgym_action.model.errors import Location, Problem, UsageError
+from skillgym_action.model.samples import is_flaky
 from skillgym_action.model.totals import totals
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.storage.mapping import read, write, writer
@@ -65,11 +66,20 @@ def render(report: RunReport) -> Iterator[str]:
     for number, (suite, results) in enumerate(_by_suite(report)):
         head = json_line(write(SuiteHead, suite))
         yield f'{"," if number else ""}\n{head[:-1]}, "results": '
-        yield from _lines(map(result_row, results))
+        yield from _lines(_row(result, report) for result in results)
         yield "}"
     yield '],\n"warnings": '
     yield from _lines(write(WarningEntry, problem) for problem in report.warnings)
     yield "}\n"
+
+
+def _row(result: Result, report: RunReport) -> dict[str, object]:
+    row = result_row(result)
+    if report.stopped_early:  # how many passed of how many then depends on when one failed
+        row.pop("samples", None)
+        if not is_flaky(result, report.sampled_repetitions):
+            row.pop("flaky", None)
+    return row
 
 
 def json_line(value: dict[str, object]) -> str:
@@ -249,6 +259,8 @@ def _wrong_totals(results: Results, report: RunReport) -> Iterator[tuple[KeyPath
 def _differences(at: KeyPath, stored: TotalsEntry, counted: Totals) -> Iterator[tuple[KeyPath, str]]:
     stored_values = dict(_values(stored.model_dump(by_alias=True)))
     for key_path, value in _values(write(TotalsEntry, counted)):
+        if key_path not in stored_values:  # a file without intervals
+            continue
         stored_value = stored_values[key_path]
         if stored_value != value and (
             stored_value is None or value is None or not isclose(stored_value, value, rel_tol=_ROUNDING)

@@ -200,6 +200,16 @@ def test_a_removed_runner_is_lost_evidence():
     assert compared(both, cases(8, 5, 5)).coverage.share == 0.5
 
 
+def test_a_runner_that_cannot_start_had_as_many_sessions_planned_as_the_others():
+    runners = ("a", "b", "c")
+    base = "\n".join(cases(8, 5, 5).replace(" passed", f" @{runner} passed") for runner in runners)
+    head = base.replace("@c passed 5of5", "@c errored agent-missing")
+    report = run_report(head)
+    unstarted = (replace(one, attempts=()) if one.status is Status.ERRORED else one for one in report.results)
+    found = compare(run_report(base), replace(report, results=tuple(unstarted)))
+    assert (found.verdict, found.coverage.judged, found.coverage.planned) == ("inconclusive", 80, 120)
+
+
 def test_sessions_that_hang_are_lost_evidence():
     hanging = "\n".join(f"case-{number} errored timeout" for number in range(7))
     rest = "\n".join(f"case-{number} passed" for number in range(7, 10))
@@ -241,12 +251,12 @@ def test_the_verdict_has_a_bound_in_words():
 def test_a_regression_is_described_in_words():
     base = run_report(cases(12, 5, 5))
     assert list(regressions(compare(base, run_report(cases(12, 0, 5))))) == [
-        "12 cases fail more often than in the baseline",
+        "12 cases pass less often than in the baseline, not by chance",
         "the pass rate dropped by 100 points since the baseline (p < 0.001)",
     ]
     one = f"{cases(1, 0, 5)}\n{cases(12, 5, 5).split(chr(10), 1)[1]}"
     assert list(regressions(compare(base, run_report(one)))) == [
-        "1 case fails more often than in the baseline",
+        "1 case passes less often than in the baseline, not by chance",
         "the pass rate dropped by 8.3 points since the baseline (p = 0.004)",
     ]
     assert list(regressions(compare(base, base))) == []

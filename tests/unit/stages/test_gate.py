@@ -162,7 +162,7 @@ def against(before, after, options=REGRESSION):
                 "failed",
                 1,
                 [
-                    "1 case fails more often than in the baseline",
+                    "1 case passes less often than in the baseline, not by chance",
                     "the pass rate dropped by 25 points since the baseline (p = 0.004)",
                 ],
             ),
