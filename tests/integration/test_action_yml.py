@@ -37,6 +37,8 @@ def test_it_has_the_outputs_that_workflows_read():
         "errored",
         "skipped",
         "pass-rate",
+        "flaky",
+        "comparison",
         "cost-usd",
         "tokens",
         "duration-seconds",

@@ -9,8 +9,8 @@
     ''')
 
 A line is a case: its id, its status and, in any order, ``@runner``, ``$cost`` (``$?`` unknown), seconds (``12s``),
-tokens (``900t``), sessions (``2x``), score and threshold (``0.5/0.8``), leaked keys (``!github:stdout.log``), a failure
-class, and after a colon the message.
+tokens (``900t``), sessions of its only repetition (``2x``: one was retried), passed repetitions of all (``4of5``),
+score and threshold (``0.5/0.8``), leaked keys (``!github:stdout.log``), a failure class, and after a colon the message.
 ``suite PATH`` begins a suite, ``warning: TEXT`` is a warning.
 """
 
@@ -56,6 +56,7 @@ class _Words:
     seconds: float = 1.0
     tokens: int | None = 120
     sessions: int = 1
+    passed_of: tuple[int, int] | None = None
     score: float | None = None
     threshold: float | None = None
     findings: tuple[Finding, ...] = ()
@@ -79,6 +80,8 @@ class _Words:
                 self.tokens = int(number)
             else:
                 self.sessions = int(number)
+        elif match := re.fullmatch(r"(\d+)of(\d+)", word):
+            self.passed_of = int(match[1]), int(match[2])
         elif match := re.fullmatch(r"([\d.]+)/([\d.]+)", word):
             self.score, self.threshold = map(float, match.groups())
         else:
@@ -190,6 +193,8 @@ def judgement_of(status: Status, words: _Words, location: Location) -> Judgement
 
 
 def attempts_of(status: Status, words: _Words, directory: str) -> list[Attempt]:
+    if words.passed_of:
+        return repetitions_of(status, *words.passed_of, directory)
     retried = FailureClass(id="rate-limit", label="Rate limit")
     return [
         Attempt(
@@ -202,6 +207,22 @@ def attempts_of(status: Status, words: _Words, directory: str) -> list[Attempt]:
             message=None if session == words.sessions else "429 too many requests",
         )
         for session in range(1, words.sessions + 1)
+    ]
+
+
+def repetitions_of(status: Status, passed: int, number: int, directory: str) -> list[Attempt]:
+    """The repetitions that passed come first."""
+    expected = status in (Status.EXPECTED_FAILED, Status.UNEXPECTED_PASSED)
+    held, broken = (Status.UNEXPECTED_PASSED, Status.EXPECTED_FAILED) if expected else (Status.PASSED, Status.FAILED)
+    return [
+        Attempt(
+            repetition=repetition,
+            session=1,
+            status=held if repetition <= passed else broken,
+            duration_ms=1000,
+            directory=f"{directory}/repeat-{repetition}",
+        )
+        for repetition in range(1, number + 1)
     ]
 
 

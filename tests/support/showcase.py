@@ -16,11 +16,11 @@ HOSTILE = "@octocat|#1,<img/src=x>,**bold**,![](http://e.x/y.png)"
 
 BEFORE = f"""
 suite bench/core-refactors.json
-extract-auth passed
-add-tests passed
+extract-auth passed 5of5
+add-tests passed 5of5
 fix-race expected-failed
 update-docs passed
-split-checkout-into-payment-and-delivery-without-changing-its-public-interface failed
+split-checkout-into-payment-and-delivery-without-changing-its-public-interface failed 0of5
 extract-auth @codex passed
 add-tests @codex failed
 update-docs @codex passed
@@ -32,12 +32,12 @@ find-skill passed
 """
 AFTER = f"""
 suite bench/core-refactors.json
-extract-auth passed $1.87 45s 15600t
-add-tests failed $0.92 61s 22100t: test/budget.test.ts does not exist
+extract-auth failed 3of5 $1.87 45s 15600t: the session has no user
+add-tests failed 0of5 $0.92 61s 22100t: test/budget.test.ts does not exist
 fix-race unexpected-passed $1.10 88s 31000t
 slow-query errored timeout $0.77 120s 18000t: no result within 120 s
 update-docs passed $0.12 12s 3200t 2x
-split-checkout-into-payment-and-delivery-without-changing-its-public-interface passed $2.41 171s 61800t
+split-checkout-into-payment-and-delivery-without-changing-its-public-interface passed 5of5 $2.41 171s 61800t
 extract-auth @codex passed $? 52s 17600t
 add-tests @codex failed $? 40s 20100t: npm test ended with exit code 1
 rename-module @codex errored rate-limit 3x $? 3s: 429 Too Many Requests
@@ -53,7 +53,7 @@ warning: the second expectation holds even before the agent starts
 
 def showcase() -> RunReport:
     links = Links(repository="https://github.com/octo/skills", commit=COMMIT, run=RUN)
-    reasons = ("3 failed", "1 unexpected-passed", "2 of 14 could not be judged")
+    reasons = ("4 failed", "1 unexpected-passed", "2 of 14 could not be judged")
     report = run_report(
         AFTER,
         commit=COMMIT,

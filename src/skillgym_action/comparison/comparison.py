@@ -1,125 +1,163 @@
-"""Compares a run with a baseline: pairs of results of the same case on the same runner, and the rates over them."""
+"""Compares a run with a baseline: pairs of results of the same case on the same runner, and the verdict over them."""
 
 from __future__ import annotations
 
-from statistics import fmean
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skillgym_action.comparison.statistics import largest_drop, mcnemar_p, sign_flip_p
-from skillgym_action.model.comparison import Comparison, RateChange, ResultPair
-from skillgym_action.model.verdicts import JUDGED, Status
+from skillgym_action.comparison.differences import differences
+from skillgym_action.comparison.exact_tests import SampledPair
+from skillgym_action.comparison.verdict import has_dropped, is_significant, named, rate_change, verdict_on
+from skillgym_action.model.comparison import Comparison, Coverage, ResultPair
+from skillgym_action.model.samples import samples_of
+from skillgym_action.model.verdicts import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
 
-MIN_SESSIONS = 2  # of a case, for "always passed" and "never passed"
+Key = tuple[str, str, str | None]
 
 
 def compare(base: RunReport, head: RunReport) -> Comparison:
     """The comparison of ``head`` with the baseline ``base``."""
+    counts = [report.sampled_repetitions for report in (base, head) if report.sampled_repetitions is not None]
+    repetitions = min(counts) if counts else None
     earlier = {_key(result): result for result in base.results}
     later = {_key(result): result for result in head.results}
-    common = [ResultPair(before=earlier[key], after=result) for key, result in later.items() if key in earlier]
-    pairs = [pair for pair in common if _same_case(pair)]
-    judged = [pair for pair in pairs if pair.before.status in JUDGED and pair.after.status in JUDGED]
-    newly_failing = tuple(pair for pair in judged if _failed(pair.after) and not _failed(pair.before))
+    sorted_pairs = _Pairs(repetitions=repetitions, planned=_planned(head, repetitions))
+    for key, result in earlier.items():
+        sorted_pairs.take(result, later.get(key))
+    judged = sorted_pairs.judged
+    sampled = [SampledPair(pair.samples_before, pair.samples_after) for pair in judged]
+    verdict, reason = verdict_on(sampled, sorted_pairs.coverage)
+    exchanged = [pair.exchanged for pair in sampled]
+    failing = named(sampled) if verdict == "regression" else frozenset[int]()
+    fixed = named(exchanged) if has_dropped(exchanged) else frozenset[int]()
     return Comparison(
         base_id=base.id,
         base_commit=base.commit,
-        paired=len(pairs),
-        newly_failing=newly_failing,
-        fixed=tuple(pair for pair in judged if _failed(pair.before) and not _failed(pair.after)),
-        no_longer_judged=tuple(
-            pair for pair in pairs if pair.before.status in JUDGED and pair.after.status is Status.ERRORED
+        verdict=verdict,
+        reason=reason,
+        coverage=sorted_pairs.coverage,
+        newly_failing=tuple(judged[index] for index in sorted(failing)),
+        fixed=tuple(judged[index] for index in sorted(fixed)),
+        changed=tuple(
+            pair
+            for index, pair in enumerate(judged)
+            if index not in failing | fixed and pair.samples_before.rate != pair.samples_after.rate
         ),
-        redefined=tuple(pair for pair in common if not _same_case(pair)),
+        no_longer_judged=tuple(sorted_pairs.no_longer_judged),
+        redefined=tuple(sorted_pairs.redefined),
         added=tuple(result for key, result in later.items() if key not in earlier),
-        removed=tuple(result for key, result in earlier.items() if key not in later),
-        collapsed=tuple(pair for pair in newly_failing if _always(pair.before) and _never(pair.after)),
-        rate=_rate_change(judged),
+        removed=tuple(sorted_pairs.removed),
+        rate=rate_change(sampled) if sampled else None,
+        repetitions=repetitions,
+        runners=len({pair.after.runner.id for pair in judged if pair.after.runner}),
+        differences=tuple(differences(base, head)),
     )
 
 
-# --- pairs ------------------------------------------------------------------------------------------
-
-
-def _key(result: Result) -> tuple[str, str, str | None]:
+def _key(result: Result) -> Key:
     return result.suite.path, result.case_id, result.runner.id if result.runner else None
 
 
-def _same_case(pair: ResultPair) -> bool:
-    """Whether prompt and assertions are equal, as far as evaluated: those after a failed one may be skipped."""
-    before, after = (
-        [outcome.assertion for outcome in result.judgement.outcomes] for result in (pair.before, pair.after)
-    )
-    evaluated = min(len(before), len(after))
-    return pair.before.prompt == pair.after.prompt and before[:evaluated] == after[:evaluated]
+def _planned(head: RunReport, repetitions: int | None) -> int:
+    """The number of sessions planned for each execution: what the most complete one of the run has.
 
-
-def _failed(result: Result) -> bool:
-    return result.status is Status.FAILED
-
-
-def _sessions(result: Result) -> list[bool]:
-    """For each judged session, whether it did not fail."""
-    return [attempt.status is not Status.FAILED for attempt in result.attempts if attempt.status in JUDGED]
-
-
-def _always(result: Result) -> bool:
-    sessions = _sessions(result)
-    return len(sessions) >= MIN_SESSIONS and all(sessions)
-
-
-def _never(result: Result) -> bool:
-    sessions = _sessions(result)
-    return len(sessions) >= MIN_SESSIONS and not any(sessions)
-
-
-# --- rates ------------------------------------------------------------------------------------------
-
-
-def _rate_change(judged: Iterable[ResultPair]) -> RateChange | None:
-    """The change of the rate over judged pairs; None: there are none.
-
-    The sampling unit is the case: its rates on several runners are averaged, since they are not independent.
+    Not the most complete one of its runner: a runner that could not start has none.
     """
-    cases: dict[tuple[str, str], list[ResultPair]] = {}
-    for pair in judged:
-        cases.setdefault((pair.after.suite.path, pair.after.case_id), []).append(pair)
-    if not cases:
-        return None
-    before = [fmean(_rate(pair.before) for pair in pairs) for pairs in cases.values()]
-    after = [fmean(_rate(pair.after) for pair in pairs) for pairs in cases.values()]
-    drops = [then - now for then, now in zip(before, after, strict=True)]
-    fallen, risen = sum(drop for drop in drops if drop > 0), -sum(drop for drop in drops if drop < 0)
-    whole = all(drop in (-1, 0, 1) for drop in drops)
-    return RateChange(
-        cases=len(cases),
-        before=fmean(before),
-        after=fmean(after),
-        p=mcnemar_p(round(fallen), round(risen)) if whole else sign_flip_p(drops),
-        drop_at_most=largest_drop(fallen, risen, len(cases)),
-    )
+    most = max((attempt.repetition for result in head.results for attempt in result.attempts), default=1)
+    return most if repetitions is None else min(most, repetitions)
 
 
-def _rate(result: Result) -> float:
-    """The share of judged repetitions that did not fail; the status of a repetition is that of its last session."""
-    ends = {attempt.repetition: attempt.status for attempt in result.attempts}
-    judged = [status is not Status.FAILED for status in ends.values() if status in JUDGED]
-    return fmean(judged) if judged else float(not _failed(result))
+@dataclass(slots=True)
+class _Pairs:
+    """The baseline's executions, by what became of them."""
+
+    repetitions: int | None
+    planned: int
+    judged: list[ResultPair] = field(default_factory=list)
+    no_longer_judged: list[Result] = field(default_factory=list)
+    redefined: list[Result] = field(default_factory=list)
+    removed: list[Result] = field(default_factory=list)
+    _base_pairs: int = 0
+    _judged_sessions: int = 0
+    _planned_sessions: int = 0
+
+    def take(self, before: Result, after: Result | None) -> None:
+        """Sort an execution of the baseline by its result in this run; None: it is not there."""
+        if after is None:
+            self.removed.append(before)
+        elif not _is_same_case(before, after):
+            self.redefined.append(after)
+        samples_before = samples_of(before, self.repetitions)
+        if not samples_before.judged or (before.expected_fail and (after is None or after.expected_fail)):
+            return
+        self._base_pairs += 1
+        if after is not None and not _is_same_case(before, after):
+            return
+        self._planned_sessions += self.planned
+        if after is None:
+            return
+        samples_after = samples_of(after, self.repetitions)
+        self._judged_sessions += min(samples_after.judged, self.planned)
+        if samples_after.judged:
+            self.judged.append(
+                ResultPair(before=before, after=after, samples_before=samples_before, samples_after=samples_after)
+            )
+        elif after.status is not Status.SKIPPED:
+            self.no_longer_judged.append(after)
+
+    @property
+    def coverage(self) -> Coverage:
+        return Coverage(
+            judged=self._judged_sessions,
+            planned=self._planned_sessions,
+            compared=len(self.judged),
+            base_pairs=self._base_pairs,
+        )
+
+
+def _is_same_case(before: Result, after: Result) -> bool:
+    """Whether prompt, expectation and assertions are equal, the latter as far as they were evaluated.
+
+    After a failure or trouble some assertions may be skipped, so those of one side may be missing on the other.
+    """
+    if before.expected_fail != after.expected_fail:
+        return False
+    if before.prompt is not None and after.prompt is not None and before.prompt != after.prompt:
+        return False
+    earlier, later = ([outcome.assertion for outcome in result.judgement.outcomes] for result in (before, after))
+    if before.status is after.status is Status.PASSED:
+        return earlier == later
+    fewer, more = sorted((earlier, later), key=len)
+    rest = iter(more)
+    return all(assertion in rest for assertion in fewer)  # in this order
+
+
+# --- words --------------------------------------------------------------------------------------------
 
 
 def regressions(comparison: Comparison) -> Iterator[str]:
-    """Sentences on what became worse, beyond what chance explains."""
-    if number := len(comparison.collapsed):
-        always, never = ("case", "does") if number == 1 else ("cases", "do")
-        yield f"{number} {always} that always passed in the baseline never {never} now"
+    """Sentences on what became worse, beyond what chance explains; none unless the verdict is a regression."""
     rate = comparison.rate
-    if rate and rate.significant:
+    if comparison.verdict != "regression" or rate is None:
+        return
+    if number := len(comparison.newly_failing):
+        cases = "1 case passes" if number == 1 else f"{number:,} cases pass"
+        yield f"{cases} less often than in the baseline, not by chance"
+    if is_significant(rate):
         yield f"the pass rate dropped by {format_points(rate.drop)} since the baseline ({format_probability(rate.p)})"
+
+
+def largest_drop(comparison: Comparison) -> str:
+    """``a drop of up to 12 points is not excluded``; empty when nothing was compared."""
+    if comparison.rate is None:
+        return ""
+    return f"a drop of up to {format_points(comparison.rate.drop_at_most)} is not excluded"
 
 
 def format_points(share: float) -> str:

@@ -134,7 +134,7 @@ class Publisher:
             return True
         red = any(result.status in RED for result in report.results) or not (report.decision and report.decision.passed)
         if self._options.comment_when == "changes" and report.comparison:
-            return report.comparison.changed
+            return report.comparison.has_news
         return red
 
     # --- what is written to, and what could not be ------------------------------------------------------

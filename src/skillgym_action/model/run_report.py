@@ -42,7 +42,8 @@ class RunReport:
     """A whole run; ``results`` are in the order of the plan.
 
     ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``. Times are ISO 8601 in UTC. ``incomplete``:
-    why results are missing, a sentence per reason. ``decision`` is None until the gate has decided.
+    why results are missing, a sentence per reason. ``stopped_early``: executions ended as soon as their status was
+    certain, so only their first sessions are a sample. ``decision`` is None until the gate has decided.
     """
 
     id: str
@@ -60,13 +61,19 @@ class RunReport:
     shard: str | None = None
     incomplete: tuple[str, ...] = ()
     suites_from: SuitesFrom | None = None
+    stopped_early: bool = False
     links: Links | None = None
     comparison: Comparison | None = None
     decision: Decision | None = None
 
+    @property
+    def sampled_repetitions(self) -> int | None:
+        """How many repetitions of each execution count in rates; None: all."""
+        return 1 if self.stopped_early else None
+
     def totals(self, where: Callable[[Result], bool] = lambda _: True) -> Totals:
         """Sums over the results that ``where`` accepts."""
-        return totals(result for result in self.results if where(result))
+        return totals((result for result in self.results if where(result)), self.sampled_repetitions)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.samples import is_flaky, samples_by_case
 from skillgym_action.model.session_report import Usage
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from skillgym_action.model.result import Result
+    from skillgym_action.model.samples import Samples
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,7 +22,9 @@ class Totals:
     """Sums over results.
 
     ``cost_usd``: sum of the known costs, None if none is known; ``cost_complete``: whether all costs are known.
-    ``retries``: sessions beyond the first of a repetition.
+    ``retries``: sessions beyond the first of a repetition. ``cases``: the samples of each case, those of all runners
+    together, at least one each; ``unjudged_cases`` is the number of those without any. Cases that are expected to fail
+    are in neither, and counted in ``expected_to_fail``. ``flaky``: executions whose sessions differ, see ``is_flaky``.
     """
 
     executions: int
@@ -30,10 +34,14 @@ class Totals:
     tokens: Usage
     retries: int
     duration_ms: int
+    cases: tuple[Samples, ...] = ()
+    unjudged_cases: int = 0
+    expected_to_fail: int = 0
+    flaky: int = 0
 
     @property
     def judged(self) -> int:
-        """The number of executions with a verdict; errored and skipped ones do not count in rates."""
+        """The number of executions with a verdict, which errored and skipped ones have not."""
         return sum(self.counts[status] for status in JUDGED)
 
     @property
@@ -43,12 +51,13 @@ class Totals:
 
     @property
     def pass_rate(self) -> float | None:
-        """The green share of the judged executions, from 0 to 1; None when nothing was judged."""
-        return self.green / self.judged if self.judged else None
+        """The mean over cases of the share of their sessions that passed, from 0 to 1; None when nothing was judged."""
+        return sum(case.rate for case in self.cases) / len(self.cases) if self.cases else None
 
 
-def totals(results: Iterable[Result]) -> Totals:
-    """The totals of ``results``."""
+def totals(results: Iterable[Result], repetitions: int | None = None) -> Totals:
+    """The totals of ``results``; rates of their first ``repetitions`` only, unless that is None."""
+    results = tuple(results)
     counts: Counter[Status] = Counter()
     sums: Counter[str] = Counter()
     known: list[float] = []
@@ -64,6 +73,8 @@ def totals(results: Iterable[Result]) -> Totals:
         for name in ("input_tokens", "output_tokens", "reasoning_tokens", "cache_tokens", "total_tokens"):
             if (value := getattr(result.usage, name)) is not None:
                 sums[name] += value
+    samples = samples_by_case(results, repetitions).values()
+    judged = tuple(case for case in samples if case.judged)
     return Totals(
         executions=counts.total(),
         counts=counts,
@@ -72,4 +83,8 @@ def totals(results: Iterable[Result]) -> Totals:
         tokens=Usage(**sums),
         retries=retries,
         duration_ms=duration,
+        cases=judged,
+        unjudged_cases=len(samples) - len(judged),
+        expected_to_fail=sum(result.expected_fail for result in results),
+        flaky=sum(is_flaky(result, repetitions) for result in results),
     )

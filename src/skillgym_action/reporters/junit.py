@@ -17,6 +17,7 @@ from skillgym_action.limits import (
     MAX_REPORTED_MESSAGE_CHARACTERS,
     MAX_REPORTED_OUTPUT_CHARACTERS,
 )
+from skillgym_action.model.samples import is_flaky, samples_of
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import GREEN, LIMIT, Status
 from skillgym_action.reporters.wording import cause, explanation, leaked, score
@@ -40,7 +41,7 @@ def render(report: RunReport) -> Iterator[str]:
     for (path, runner_id), results in groups.items():
         suite = results[0].suite
         label = suite.name if names[suite.name] <= 1 else path
-        tree = _suite(xml_text(f"{label}.{runner_id}" if runner_id else label), results, report.started_at)
+        tree = _suite(xml_text(f"{label}.{runner_id}" if runner_id else label), results, report)
         yield tostring(tree, "unicode") + "\n"
     yield "</testsuites>\n"
 
@@ -55,15 +56,15 @@ def _sums(results: tuple[Result, ...] | list[Result]) -> dict[str, str]:
     }
 
 
-def _suite(name: str, results: list[Result], timestamp: str) -> Element:
+def _suite(name: str, results: list[Result], report: RunReport) -> Element:
     cases = [_case(name, result) for result in results]
     path = xml_text(results[0].suite.path)
-    suite = TestSuite(name, cases, timestamp=xml_text(timestamp), file=path)
+    suite = TestSuite(name, cases, timestamp=xml_text(report.started_at), file=path)
     tree = cast("Element", suite.build_xml_doc())
     del tree.attrib["disabled"]
     tree.set("time", _seconds(sum(result.duration_ms for result in results)))
     for element, result in zip(tree.iter("testcase"), results, strict=True):
-        _complete(element, result)
+        _complete(element, result, report.sampled_repetitions)
     return tree
 
 
@@ -106,13 +107,13 @@ def _type(result: Result) -> str:
     return f"skillgym.{result.status}"
 
 
-def _complete(element: Element, result: Result) -> None:
+def _complete(element: Element, result: Result, repetitions: int | None) -> None:
     """Add what junit-xml has no parameters for."""
     element.set("time", _seconds(result.duration_ms))
     for skipped in element.iter("skipped"):
         skipped.set("type", _type(result))
     properties = Element("properties")
-    for name, value in _properties(result):
+    for name, value in _properties(result, repetitions):
         if value is not None:
             SubElement(properties, "property", {"name": f"skillgym.{name}", "value": xml_text(str(value))})
     element.insert(0, properties)
@@ -128,7 +129,7 @@ def _complete(element: Element, result: Result) -> None:
         )
 
 
-def _properties(result: Result) -> Iterator[tuple[str, object]]:
+def _properties(result: Result, repetitions: int | None) -> Iterator[tuple[str, object]]:
     yield "status", result.status
     yield "score", None if result.score is None else format_score(result.score)
     threshold = result.judgement.threshold
@@ -143,6 +144,11 @@ def _properties(result: Result) -> Iterator[tuple[str, object]]:
     yield "model", result.model
     yield "agent", result.runner.agent.type if result.runner else None
     yield "attempts", len(result.attempts)
+    samples = samples_of(result, repetitions)
+    if samples.judged > 1:
+        yield "sessions.passed", samples.passed
+        yield "sessions.judged", samples.judged
+    yield "flaky", "true" if is_flaky(result, repetitions) else None
     yield "session", result.session_id
     yield "leaks", leaked(result) or None
 

@@ -13,8 +13,10 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from skillgym_action.limits import MAX_LEAK_LOCATIONS, MAX_LISTED_NAMES
+from skillgym_action.model.samples import is_flaky, samples_of
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import TROUBLES
+from skillgym_action.reporters.rate_wording import sessions_passed
 from skillgym_action.reporters.wording import (
     CHANGES,
     amount,
@@ -68,15 +70,20 @@ class Row:
     tokens: Markup = NOTHING
     score: Markup = NOTHING
     retries: Markup = NOTHING
+    sessions: Markup = NOTHING
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rows:
-    """Makes rows. ``several``: rows name their suite; ``newly_failing``: indexes of those results."""
+    """Makes rows. ``several``: rows name their suite; ``newly_failing``: indexes of those results.
+
+    ``repetitions``: how many of an execution count; None: all.
+    """
 
     several: bool = False
     links: Links | None = None
     newly_failing: frozenset[int] = frozenset()
+    repetitions: int | None = None
 
     @classmethod
     def of(cls, report: RunReport) -> Rows:
@@ -86,6 +93,7 @@ class Rows:
             several=len(report.suites) > 1,
             links=report.links,
             newly_failing=frozenset(pair.after.index for pair in newly_failing),
+            repetitions=report.sampled_repetitions,
         )
 
     def passed(self, result: Result) -> Row:
@@ -98,6 +106,7 @@ class Rows:
             tokens=markup(amount(result.usage.total_tokens)),
             score=markup("" if result.score is None else format_score(result.score)),
             retries=_retries(result),
+            sessions=self._sessions(result),
         )
 
     def brief(self, result: Result) -> Row:
@@ -110,6 +119,7 @@ class Rows:
             label=inline(reason.label, NAME),
             news=markup("new") if result.index in self.newly_failing else NOTHING,
             retries=_retries(result),
+            sessions=markup(sessions_passed(result, self.repetitions)),
         )
 
     def reasoned(self, result: Result) -> Row:
@@ -152,6 +162,12 @@ class Rows:
         """The case's name; with several suites, also the suite's."""
         case = code(result.case_id)
         return markup(f"{inline(result.suite.name, NAME)} › {case}") if self.several else case  # noqa: RUF001
+
+    def _sessions(self, result: Result) -> Markup:
+        """Of what passed: whether it is flaky, and how many sessions passed unless all did."""
+        words = ["flaky"] if is_flaky(result, self.repetitions) else []
+        words += [sessions_passed(result, self.repetitions)] if samples_of(result, self.repetitions).is_mixed else []
+        return markup(", ".join(words))
 
     def place(self, location: Location) -> Markup:
         """A location, as a link if the file is in the commit."""

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skillgym_action.comparison.statistics import wilson_interval
-from skillgym_action.limits import MAX_COMPARED_CASES
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import GREEN, Status
+from skillgym_action.reporters.markdown_comparison import NO_CHANGES, BaselineChanges, changes_of, mixed_of
 from skillgym_action.reporters.markdown_rows import (
     COMMIT,
     NAME,
@@ -41,6 +40,7 @@ from skillgym_action.reporters.markdown_rows import (
     warnings_of,
     while_it_fits,
 )
+from skillgym_action.reporters.rate_wording import OTHER_CASES_NOTE, comparison_fact, rate_cell, rate_sentences
 from skillgym_action.reporters.wording import (
     NOUNS,
     amount,
@@ -48,19 +48,16 @@ from skillgym_action.reporters.wording import (
     counted,
     duration,
     money,
-    percent,
-    runner_id,
     tallied,
     verdict,
 )
 from skillgym_action.text.escaping import clipped, markdown_inline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from markupsafe import Markup
 
-    from skillgym_action.model.comparison import Comparison, RateChange
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
@@ -79,8 +76,8 @@ SIGNS = {
 }
 _SECTION_NOUNS = NOUNS | {Status.FAILED: ("failure", "failures")}
 _TITLES = {"passed": "✅ Passed", "failed": "❌ Failed", "inconclusive": "⚠️ Inconclusive"}
-# Characters that a template adds to a reason, a cell, a word of the last line, a title, a list item and a name.
-_REASON, _CELLS, _SEPARATOR, _HEAD, _BULLET, _COMMA = 10, 30, 3, 40, 12, 2
+# Characters that a template adds to a reason, a cell, a word of the last line and a list item.
+_REASON, _CELLS, _SEPARATOR, _BULLET = 10, 30, 3, 12
 
 
 # --- totals -------------------------------------------------------------------------------------------
@@ -105,6 +102,7 @@ class ReportTotals:
             if not result.suite.changed:  # those have a section of their own
                 by_status[result.status].append(result)
             by_runner.setdefault(result.runner.id if result.runner else "", []).append(result)
+        repetitions = report.sampled_repetitions
         by_status[Status.ERRORED].sort(key=lambda result: cause(result).label)
         by_status[Status.UNEXPECTED_PASSED].sort(key=lambda result: result.suite.format)
         return cls(
@@ -112,7 +110,7 @@ class ReportTotals:
             totals=report.totals(),
             by_status=by_status,
             by_runner=by_runner,
-            runner_totals={runner: totals_of(results) for runner, results in by_runner.items()},
+            runner_totals={runner: totals_of(results, repetitions) for runner, results in by_runner.items()},
         )
 
     # --- the head -----------------------------------------------------------------------------------
@@ -125,7 +123,8 @@ class ReportTotals:
 
     def tally(self) -> Markup:
         """How many of each status."""
-        return _listed(f"{SIGNS[status]} {words}" for status, words in tallied(self.totals))
+        words = [f"{SIGNS[status]} {words}" for status, words in tallied(self.totals)]
+        return _listed(iter([*words, f"🔀 {self.totals.flaky:,} flaky"] if self.totals.flaky else words))
 
     def facts(self) -> Markup:
         """Size, time, cost, and what changed."""
@@ -143,8 +142,7 @@ class ReportTotals:
         if totals.retries:
             yield counted(totals.retries, "retry", "retries")
         if comparison:
-            counts = ((len(comparison.newly_failing), "newly failing"), (len(comparison.fixed), "fixed"))
-            yield f"{', '.join(f'{n:,} {word}' for n, word in counts if n) or 'none newly failing'} since the baseline"
+            yield comparison_fact(comparison)
 
     def reasons(self) -> Iterator[Markup]:
         """Reasons of the decision that do not repeat the counts."""
@@ -184,6 +182,14 @@ class ReportTotals:
         """The sum of all runners."""
         return tuple(markup(f"**{cell}**") for cell in _sums(markup("All"), self.totals, self.columns()))
 
+    def rates(self) -> Iterator[Markup]:
+        """The rate over all runners in words; by case, so that runners are no independent samples."""
+        notes = [OTHER_CASES_NOTE] if any("†" in rate_cell(totals) for totals in self.runner_totals.values()) else []
+        sentences = rate_sentences(self.totals, stopped_early=self.report.stopped_early)
+        for sentence in (*sentences, *notes) if self.totals.executions else ():
+            text = sentence[:1].upper() + sentence[1:] + "."
+            yield inline(text) if "@" in text else markup(text)  # pass@5 must not mention a user named 5
+
     # --- provenance ---------------------------------------------------------------------------------
 
     def versions(self) -> Iterator[Markup]:
@@ -221,16 +227,8 @@ def _sums(name: Markup, totals: Totals, columns: list[Status]) -> tuple[Markup, 
     counts = (f"{totals.counts[status]:,}" for status in columns)
     cost = money(totals.cost_usd, complete=totals.cost_complete).replace(" ", NO_BREAK)
     time = re.sub(r"(\d) ", rf"\1{NO_BREAK}", duration(totals.duration_ms))  # may break between its units
-    return (name, *map(markup, (*counts, _pass_rate(totals), cost, amount(totals.tokens.total_tokens), time)))
-
-
-def _pass_rate(totals: Totals) -> str:
-    """The rate of the judged with its 95 % interval: ``90 % [77, 96]``."""
-    interval = wilson_interval(totals.green, totals.judged)
-    if interval is None or totals.pass_rate is None:
-        return "—"
-    low, high = (round(100 * bound) for bound in interval)
-    return f"{percent(totals.pass_rate).replace(' ', NO_BREAK)} [{low},{NO_BREAK}{high}]"
+    rate, tokens = rate_cell(totals).replace(" ", NO_BREAK), amount(totals.tokens.total_tokens)
+    return (name, *map(markup, (*counts, rate, cost, tokens, time)))
 
 
 def _digest(report: RunReport) -> str | None:
@@ -239,97 +237,6 @@ def _digest(report: RunReport) -> str | None:
     if not lines or len(lines) < len(report.suites):
         return None
     return hashlib.sha256("\n".join(lines).encode(errors="replace")).hexdigest()[:DIGEST]
-
-
-# --- the comparison with the baseline -----------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ChangeKind:
-    """Executions that changed in the same way. ``names`` is one line."""
-
-    title: Markup
-    names: Markup = NOTHING
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BaselineChanges:
-    """Everything that changed. ``rate`` is a sentence; empty when there is no baseline, or no room."""
-
-    rate: Markup = NOTHING
-    kinds: tuple[ChangeKind, ...] = ()
-
-
-NO_CHANGES = BaselineChanges()
-
-
-def changes_of(comparison: Comparison | None, rows: Rows, budget: RowBudget) -> BaselineChanges:
-    """The changes, each kind with as many names as there is room for."""
-    if comparison is None:
-        return NO_CHANGES
-    rate = _rate(comparison, rows)
-    return (
-        BaselineChanges(rate=rate, kinds=tuple(_kinds(comparison, rows, budget)))
-        if budget.take((rate,), _HEAD)
-        else NO_CHANGES
-    )
-
-
-def _kinds(comparison: Comparison, rows: Rows, budget: RowBudget) -> Iterator[ChangeKind]:
-    kinds = (
-        ("newly failing", [pair.after for pair in comparison.newly_failing]),
-        ("fixed", [pair.after for pair in comparison.fixed]),
-        ("judged in the baseline, not now", [pair.after for pair in comparison.no_longer_judged]),
-        ("with a different prompt or different assertions", [pair.after for pair in comparison.redefined]),
-        ("added", comparison.added),
-        ("not in this run", comparison.removed),
-    )
-    for words, results in kinds:
-        title = markup(f"{len(results):,} {words}")
-        if results and budget.take((title,), _BULLET):
-            yield ChangeKind(title=title, names=_names(results, rows, budget))
-
-
-def _names(results: Sequence[Result], rows: Rows, budget: RowBudget) -> Markup:
-    names: list[Markup] = []
-    for result in results[:MAX_COMPARED_CASES]:
-        name = rows.case(result) + markup(" on ") + code(runner_id(result)) if result.runner else rows.case(result)
-        if not budget.take((name,), _COMMA):
-            break
-        names.append(name)
-    more = len(results) - len(names)
-    listed = markup(", ").join(names)
-    if not names:
-        return NOTHING
-    return listed + markup(f" and {more:,} more") if more else listed
-
-
-def _rate(comparison: Comparison, rows: Rows) -> Markup:
-    base, links = comparison.base_commit, rows.links
-    commit = (
-        linked(code(base[:COMMIT]), links.commit_address(base) if links else None) if base else code(comparison.base_id)
-    )
-    change = comparison.rate
-    if change is None:
-        return markup("No case was judged both at ") + commit + markup(" and now.")
-    rates = f"{percent(change.before)} did not fail then and {percent(change.after)} now"
-    cases = markup(f"Of {counted(change.cases, 'case')} judged both at ")
-    return cases + commit + markup(f" and now, {rates}; {_drop(change)}.")
-
-
-def _drop(change: RateChange) -> str:
-    """What that proves."""
-    from skillgym_action.comparison.comparison import format_points, format_probability  # most runs have no baseline
-    from skillgym_action.model.comparison import MIN_RELEVANT_DROP, SIGNIFICANCE_LEVEL  # most runs have no baseline
-
-    if change.significant:
-        return f"the pass rate dropped by {format_points(change.drop)} ({format_probability(change.p)})"
-    if change.p < SIGNIFICANCE_LEVEL:
-        margin = format_points(MIN_RELEVANT_DROP)
-        return f"a drop of {format_points(change.drop)} ({format_probability(change.p)}), which is within {margin}"
-    if change.drop_at_most == 0:
-        return f"the pass rate rose by {format_points(-change.drop)}"
-    return f"cannot exclude a drop of up to {format_points(change.drop_at_most)}"
 
 
 # --- the view -----------------------------------------------------------------------------------------
@@ -358,10 +265,12 @@ class View:
     facts: Markup = NOTHING
     reasons: tuple[Markup, ...] = ()
     runners: Table = Table()
+    rates: tuple[Markup, ...] = ()
     leaks: Block = NO_LINES
     suites_from: Block = NO_LINES
     changed_suites: ChangedSuites = NO_SUITES
     failed: Section = NO_ROWS
+    mixed: Block = NO_LINES
     unexpected: Section = NO_ROWS
     edits: tuple[Edit, ...] = ()
     errored: Section = NO_ROWS
@@ -386,6 +295,7 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
     with budget.part(1 / 2) as some:
         reasons = while_it_fits(figures.reasons(), some, _REASON, lambda reason: (reason,))
         runners = _runners(figures, some)
+        rates = while_it_fits(figures.rates(), some, _BULLET, lambda line: (line,))
     with budget.part(1 / 4) as some:
         leaks = leaks_of(report.results, rows, some)
     with budget.part(1 / 4) as some:
@@ -394,6 +304,8 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
         changed = changed_suites_of(report, partial(_in_changed_suite, rows), some)
     with budget.part(1 / 4) as some:
         changes = changes_of(report.comparison, rows, some)
+    with budget.part(1 / 4) as some:
+        mixed = mixed_of(report, rows, some)
     failed, unexpected = section(Status.FAILED, rows.brief), section(Status.UNEXPECTED_PASSED, rows.unexpected)
     errored = section(Status.ERRORED, rows.brief)
     failed = lengthened(failed, results[Status.FAILED], rows.reasoned, budget)
@@ -409,6 +321,8 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
         facts=figures.facts(),
         reasons=reasons,
         runners=runners,
+        rates=rates,
+        mixed=mixed,
         leaks=leaks,
         suites_from=suites_from,
         changed_suites=changed,
@@ -438,7 +352,7 @@ def _section(
 def _left_out(view: View, details: str) -> Markup:
     sections = (view.failed, view.unexpected, view.errored, view.skipped, view.expected, view.passed)
     absent = [section.title for section in sections if not section.rows]
-    absent += [NOTHING if some.lines else some.title for some in (view.leaks, view.warnings)]
+    absent += [NOTHING if some.lines else some.title for some in (view.leaks, view.mixed, view.warnings)]
     absent += [NOTHING if view.changed_suites.suites else view.changed_suites.title]
     absent += [markup(details)]
     return markup(", ").join(filter(None, absent))

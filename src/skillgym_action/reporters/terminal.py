@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_TERMINAL_MESSAGE_CHARACTERS
+from skillgym_action.limits import MAX_LISTED_NAMES, MAX_TERMINAL_MESSAGE_CHARACTERS
+from skillgym_action.model.samples import passed_after_failure
 from skillgym_action.model.verdicts import Status
+from skillgym_action.reporters.rate_wording import (
+    VERDICTS,
+    comparison_verdict,
+    difference,
+    mixed_results,
+    pair_change,
+    rate_sentences,
+    rates_compared,
+)
 from skillgym_action.reporters.wording import (
     RED,
     cause,
@@ -26,6 +36,7 @@ from skillgym_action.text.escaping import clipped, terminal_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from skillgym_action.model.comparison import Comparison
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport, SuitesFrom
 
@@ -43,7 +54,10 @@ _VERDICTS = {"passed": "32", "failed": "31", "inconclusive": "33"}
 def finished_line(result: Result, done: int, total: int, *, color: bool = False) -> str:
     """`` 3/40 ✓ edit [claude] passed  12 s  $0.20``."""
     sign, shade = SIGNS[result.status]
-    facts = [f"{terminal_line(result.case_id)} [{terminal_line(runner_id(result))}]", str(result.status)]
+    facts = [
+        f"{terminal_line(result.case_id)} [{terminal_line(runner_id(result))}]",
+        "passed, flaky" if passed_after_failure(result) else str(result.status),
+    ]
     if result.attempts:
         facts += [duration(result.duration_ms), cost(result)]
     if result.status not in (Status.PASSED, Status.EXPECTED_FAILED):
@@ -67,7 +81,37 @@ def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
         yield f"{_styled('warning', '33', color=color)} {terminal_line(str(problem))}\n"
     if warnings:
         yield "\n"
+    yield from _rates(report)
     yield _verdict_line(report, color=color)
+
+
+def _rates(report: RunReport) -> Iterator[str]:
+    """The pass rate, executions whose sessions differ, and the comparison with the baseline, a line each."""
+    lines = [f"rate {sentence}" for sentence in rate_sentences(report.totals(), stopped_early=report.stopped_early)]
+    mixed = mixed_results(report)
+    lines += [f"mixed {_name(result)} {words}" for result, words in mixed[:MAX_LISTED_NAMES]]
+    lines += [f"mixed {more:,} more"] if (more := len(mixed) - MAX_LISTED_NAMES) > 0 else []
+    if report.comparison:
+        lines += [f"baseline {line}" for line in _comparison(report.comparison)]
+    yield from (f"{line}\n" for line in lines)
+    yield "\n" if lines else ""
+
+
+def _comparison(comparison: Comparison) -> Iterator[str]:
+    """What else differs, the rates, the executions that the tests name, the verdict."""
+    for found in comparison.differences[:MAX_LISTED_NAMES]:
+        yield f"differs: {terminal_line(difference(found))}"
+    before, after = rates_compared(comparison)
+    yield f"{before[:1].lower()}{before[1:]}{terminal_line(comparison.base_id)}{after}"
+    for word, pairs in (("newly failing", comparison.newly_failing), ("fixed", comparison.fixed)):
+        for pair in pairs[:MAX_LISTED_NAMES]:
+            yield f"{word}: {_name(pair.after)} {pair_change(pair)}"
+    words = comparison_verdict(comparison)
+    yield VERDICTS[comparison.verdict].lower() + (f": {words}" if words else "")
+
+
+def _name(result: Result) -> str:
+    return f"{terminal_line(result.case_id)} [{terminal_line(runner_id(result))}]"
 
 
 def _suites_from(origin: SuitesFrom) -> Iterator[str]:

@@ -70,8 +70,9 @@ def _failures(report: RunReport, totals: Totals, options: GateOptions) -> Iterat
 
 
 def _low_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
-    if options.min_pass_rate is not None and (totals.pass_rate or 0.0) < options.min_pass_rate and totals.judged:
-        yield f"pass rate {totals.pass_rate:.1%} is below {options.min_pass_rate:.1%}"
+    rate = totals.pass_rate
+    if options.min_pass_rate is not None and rate is not None and rate < options.min_pass_rate:
+        yield f"pass rate {rate:.1%} is below {options.min_pass_rate:.1%}"
 
 
 def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
@@ -79,6 +80,8 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
     if options.fail_on:
         yield from report.incomplete
         yield from _unknown_cost(report)
+    if "regression" in options.fail_on:
+        yield from _unknown_regression(report)
     if not totals.executions:
         if "no-cases" in options.fail_on and not silent:
             yield "no case to run: no suite was found, or no case matches the filters"
@@ -88,12 +91,18 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
         yield f"{errored} of {totals.executions} could not be judged"
     elif not totals.judged and "no-cases" in options.fail_on:
         yield "nothing was judged"
-    if "regression" in options.fail_on and report.comparison is None:
-        yield "no baseline to compare with, so regressions cannot be detected"
     if skipped and "skipped" in options.fail_on:
         yield f"{skipped} skipped"
     elif "budget" in options.fail_on:
         yield from _over_budget(report)
+
+
+def _unknown_regression(report: RunReport) -> Iterator[str]:
+    """Why it is unknown whether the run is worse than the baseline."""
+    if report.comparison is None:
+        yield "no baseline to compare with, so regressions cannot be detected"
+    elif report.comparison.verdict == "inconclusive":
+        yield f"comparison with the baseline: {report.comparison.reason}"
 
 
 def _over_budget(report: RunReport) -> Iterator[str]:

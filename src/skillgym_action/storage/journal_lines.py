@@ -11,9 +11,10 @@ from pydantic import Field, ValidationError
 from skillgym_action.limits import MAX_SHOWN_JOURNAL_PROBLEMS
 from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
+from skillgym_action.storage.field_types import COMMIT, DIGEST, Id, Path, Text, Time, Usd
 from skillgym_action.storage.journal_file import JOURNAL
 from skillgym_action.storage.mapping import MappedModel
-from skillgym_action.storage.results_schema import COMMIT, DIGEST, Id, Path, ResultEntry, Text, Time, ToolEntry, Usd
+from skillgym_action.storage.results_schema import ResultEntry, ToolEntry
 from skillgym_action.storage.stored_runs import plain_message
 
 if TYPE_CHECKING:

@@ -56,6 +56,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         commit=_agreed(report.commit for report in reports),
         incomplete=incomplete,
         suites_from=_suites_from(reports),
+        stopped_early=any(report.stopped_early for report in reports),
     )
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.limits import MAX_SHOWN_RESULTS_PROBLEMS
 from skillgym_action.model.errors import Location, Problem, UsageError
+from skillgym_action.model.samples import is_flaky
 from skillgym_action.model.totals import totals
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.storage.mapping import read, write, writer
@@ -58,18 +59,27 @@ def render(report: RunReport) -> Iterator[str]:
     yield f'"tool": {json_line({"name": "skillgym-action", "version": report.version})},\n'
     yield f'"run": {json_line(write(RunEntry, report))},\n'
     yield f'"totals": {json_line(write(TotalsEntry, report.totals()))},\n'
-    by_runner = _by_runner(report)
+    by_runner, repetitions = _by_runner(report), report.sampled_repetitions
     yield '"runners": '
-    yield from _lines(_runner_row(runner, by_runner.get(runner.id, [])) for runner in report.runners)
+    yield from _lines(_runner_row(runner, by_runner.get(runner.id, []), repetitions) for runner in report.runners)
     yield ',\n"suites": ['
     for number, (suite, results) in enumerate(_by_suite(report)):
         head = json_line(write(SuiteHead, suite))
         yield f'{"," if number else ""}\n{head[:-1]}, "results": '
-        yield from _lines(map(result_row, results))
+        yield from _lines(_row(result, report) for result in results)
         yield "}"
     yield '],\n"warnings": '
     yield from _lines(write(WarningEntry, problem) for problem in report.warnings)
     yield "}\n"
+
+
+def _row(result: Result, report: RunReport) -> dict[str, object]:
+    row = result_row(result)
+    if report.stopped_early:  # how many passed of how many then depends on when one failed
+        row.pop("samples", None)
+        if not is_flaky(result, report.sampled_repetitions):
+            row.pop("flaky", None)
+    return row
 
 
 def json_line(value: dict[str, object]) -> str:
@@ -111,11 +121,11 @@ class _SeenRunner(NamedTuple):
     version: str | None
 
 
-def _runner_row(runner: Runner, results: list[Result]) -> dict[str, object]:
+def _runner_row(runner: Runner, results: list[Result], repetitions: int | None) -> dict[str, object]:
     model = runner.agent.model or next((result.model for result in results if result.model), None)
     version = next((result.version for result in results if result.version), None)
     seen = _SeenRunner(runner.id, replace(runner.agent, model=model), version)
-    return write(RunnerHead, seen) | write(TotalsEntry, totals(results))
+    return write(RunnerHead, seen) | write(TotalsEntry, totals(results, repetitions))
 
 
 # --- reading -----------------------------------------------------------------------------------------
@@ -241,14 +251,16 @@ def _is_shard(text: str) -> bool:
 def _wrong_totals(results: Results, report: RunReport) -> Iterator[tuple[KeyPath, str]]:
     """Totals in the file that differ from the totals of its results."""
     yield from _differences(("totals",), results.totals, report.totals())
-    by_runner = _by_runner(report)
+    by_runner, repetitions = _by_runner(report), report.sampled_repetitions
     for number, runner in enumerate(results.runners):
-        yield from _differences(("runners", number), runner, totals(by_runner.get(runner.id, [])))
+        yield from _differences(("runners", number), runner, totals(by_runner.get(runner.id, []), repetitions))
 
 
 def _differences(at: KeyPath, stored: TotalsEntry, counted: Totals) -> Iterator[tuple[KeyPath, str]]:
     stored_values = dict(_values(stored.model_dump(by_alias=True)))
     for key_path, value in _values(write(TotalsEntry, counted)):
+        if key_path not in stored_values:  # a file without intervals
+            continue
         stored_value = stored_values[key_path]
         if stored_value != value and (
             stored_value is None or value is None or not isclose(stored_value, value, rel_tol=_ROUNDING)

@@ -8,65 +8,49 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import datetime
 from operator import attrgetter
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, ConfigDict, FailFast, Field
+from pydantic import ConfigDict, Field
 
 from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
 from skillgym_action.model.run_report import RunReport, SuitesFrom
+from skillgym_action.model.samples import is_flaky
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import BenchmarkSuite, SuiteChange
 from skillgym_action.model.verdicts import GREEN, FailureClass, Status
+from skillgym_action.storage.field_types import (
+    COMMIT,
+    DIGEST,
+    NAME,
+    SHARD,
+    ArtifactDir,
+    Count,
+    Id,
+    LineOrColumn,
+    Path,
+    Rate,
+    Several,
+    State,
+    Text,
+    Time,
+    Usd,
+)
 from skillgym_action.storage.mapping import FieldSource, MappedModel, read
+from skillgym_action.storage.rates_schema import (
+    RateEntry,
+    RegressionEntry,
+    SamplesEntry,
+    rate_of,
+    regression_of,
+    several_samples,
+)
 from skillgym_action.text.escaping import tail
-
-_PART = r"(?:[^/\x00.][^/\x00]*|\.[^/\x00.][^/\x00]*|\.\.[^/\x00]+)"  # of a path: neither . nor ..
-_KEY = r"[A-Za-z0-9_*-][A-Za-z0-9_.*-]*"  # an asterisk stands where a secret was
-PATH = rf"^/?(?:{_PART}/)*{_PART}$"
-ARTIFACTS = rf"^(?:{_KEY}/)*{_KEY}$"
-NAME = r"^[^/\x00]*$"
-COMMIT = r"^[0-9a-f]{1,64}$"
-DIGEST = r"^[0-9a-f]{64}$"
-SHARD = r"^[1-9][0-9]{0,5}/[1-9][0-9]{0,5}$"
-TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z$"
-MEANINGS = {
-    PATH: "a path without steps upwards",
-    ARTIFACTS: "a path below the run directory, without steps upwards",
-    NAME: "a name without slashes",
-    COMMIT: "a commit in hexadecimal digits",
-    DIGEST: "64 hexadecimal digits",
-    SHARD: "I/N, such as 2/4",
-    TIME: "a time in UTC, such as 2025-01-02T03:04:05Z",
-}
-"""Pattern -> what error messages call a text that matches it."""
-
-
-def _moment(text: str) -> str:
-    datetime.fromisoformat(text)
-    return text
-
-
-Count = Annotated[int, Field(ge=0, le=10**15)]
-LineOrColumn = Annotated[int, Field(ge=1, le=10**9)]
-Usd = Annotated[float, Field(ge=0, le=10**9)]
-Rate = Annotated[float, Field(ge=0, le=1)]
-Id = Annotated[str, Field(max_length=65_536)]
-Text = Annotated[str, Field(max_length=32 * 1024 * 1024)]  # longer than a suite file may be
-Path = Annotated[str, Field(max_length=4_096, pattern=PATH)]
-ArtifactDir = Annotated[str, Field(max_length=1_024, pattern=ARTIFACTS)]
-Time = Annotated[str, Field(pattern=TIME), AfterValidator(_moment)]
-T = TypeVar("T")
-# FailFast: each error of a list takes memory, and a file may have a million. JSON has no tuples, hence not strict.
-Several = Annotated[tuple[T, ...], Field(strict=False), FailFast()]
-State = Annotated[Status, Field(strict=False)]
-
 
 # --- values that are computed when a file is written ------------------------------------------------
 
@@ -162,7 +146,8 @@ class SuitesFromEntry(MappedModel):
 class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
-    ``incomplete``: parts of the run that are missing in the file.
+    ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
+    status was certain, so rates are those of their first sessions.
     """
 
     noun: ClassVar = RunReport
@@ -180,6 +165,8 @@ class RunEntry(MappedModel):
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     incomplete: Several[Text] = ()
     suites_from: SuitesFromEntry | None = None
+    stopped_early: bool = False
+    comparison: Annotated[RegressionEntry | None, FieldSource(read=False, convert=regression_of)] = None
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
     def attributes(self) -> dict[str, object]:
@@ -197,7 +184,11 @@ class TokensEntry(MappedModel):
 
 
 class TotalsEntry(MappedModel):
-    """Sums. ``costUsd`` is the known part, ``costComplete`` whether that is all; ``passRate`` is of the judged."""
+    """Sums. ``costUsd`` is the known part, ``costComplete`` whether that is all.
+
+    ``passRate`` is the mean over cases of the share of their judged sessions that passed, cases that are expected to
+    fail left out; see ``rate``. ``flaky``: executions whose sessions differ.
+    """
 
     executions: Count
     judged: Count
@@ -208,6 +199,8 @@ class TotalsEntry(MappedModel):
     errored: Annotated[Count, _count(Status.ERRORED)]
     skipped: Annotated[Count, _count(Status.SKIPPED)]
     pass_rate: Rate | None
+    rate: Annotated[RateEntry | None, FieldSource(compute=rate_of, read=False)] = None
+    flaky: Count = 0
     cost_usd: Usd | None
     cost_complete: bool
     tokens: TokensEntry
@@ -317,7 +310,8 @@ class FindingEntry(MappedModel):
 class ResultEntry(MappedModel):
     """One execution. ``runnerId`` is null for a case that could not be used; ``finalOutput`` is the end of it.
 
-    ``index`` is its place in the plan, of which a shard has only some.
+    ``index`` is its place in the plan, of which a shard has only some. ``samples`` is there if several count;
+    ``flaky``: at least 5 of them with mixed results, or a pass only after a retry.
     """
 
     noun: ClassVar = Result
@@ -347,6 +341,8 @@ class ResultEntry(MappedModel):
     version: Id | None = None
     session_id: Id | None = None
     attempts: Several[AttemptEntry]
+    samples: Annotated[SamplesEntry | None, FieldSource(compute=several_samples, read=False)] = None
+    flaky: Annotated[bool, FieldSource(compute=is_flaky, read=False)] = False
     findings: Several[FindingEntry] = ()
     artifact_dir: Annotated[ArtifactDir | None, FieldSource(attribute="directory")]
     prompt: Text | None = None

@@ -30,8 +30,9 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.repository.checkout import Checkout
+from skillgym_action.storage.field_types import MEANINGS
 from skillgym_action.storage.results_file import refuse, restored
-from skillgym_action.storage.results_schema import MEANINGS, Results
+from skillgym_action.storage.results_schema import Results
 from skillgym_action.storage.run_files import is_folder, matching, read_file
 from skillgym_action.text.escaping import path_key
 

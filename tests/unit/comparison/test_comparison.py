@@ -1,4 +1,4 @@
-"""A run compared with a baseline: pairs, changes, significance."""
+"""A run compared with a baseline: pairs, changes, the verdict and its reason."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
-from skillgym_action.comparison.comparison import compare, format_points, format_probability, regressions
-from skillgym_action.model.comparison import RateChange
+from skillgym_action.comparison.comparison import (
+    compare,
+    format_points,
+    format_probability,
+    largest_drop,
+    regressions,
+)
 from skillgym_action.model.result import Attempt, Outcome
 from skillgym_action.model.verdicts import Status
 
@@ -23,8 +28,17 @@ def names(items):
 
 
 def lists(comparison):
-    kinds = ("newly_failing", "fixed", "no_longer_judged", "redefined", "added", "removed")
+    kinds = ("newly_failing", "fixed", "changed", "no_longer_judged", "redefined", "added", "removed")
     return {kind: names(getattr(comparison, kind)) for kind in kinds if getattr(comparison, kind)}
+
+
+def repeated(case_id, passed, judged):
+    status = "passed" if passed == judged else "failed"
+    return f"{case_id} {status} {passed}of{judged}"
+
+
+def cases(number, passed=1, judged=1, prefix="case"):
+    return "\n".join(repeated(f"{prefix}-{index}", passed, judged) for index in range(number))
 
 
 @pytest.mark.parametrize(
@@ -32,13 +46,15 @@ def lists(comparison):
     [
         pytest.param("passed", "passed", {}, id="as it was"),
         pytest.param("failed", "failed", {}, id="still failing"),
-        pytest.param("passed", "failed", {"newly_failing": ["edit on claude"]}, id="newly failing"),
-        pytest.param(
-            "expected-failed", "failed", {"newly_failing": ["edit on claude"]}, id="the expectation was removed"
-        ),
-        pytest.param("failed", "passed", {"fixed": ["edit on claude"]}, id="fixed"),
-        pytest.param("failed", "expected-failed", {"fixed": ["edit on claude"]}, id="the failure is expected now"),
-        pytest.param("expected-failed", "unexpected-passed", {}, id="an agent that improves breaks nothing"),
+        pytest.param("passed", "failed", {"changed": ["edit on claude"]}, id="one session each names nothing"),
+        pytest.param("failed", "passed", {"changed": ["edit on claude"]}, id="nor for the better"),
+        pytest.param("passed 5of5", "failed 0of5", {"newly_failing": ["edit on claude"]}, id="newly failing"),
+        pytest.param("failed 0of5", "passed 5of5", {"fixed": ["edit on claude"]}, id="fixed"),
+        pytest.param("passed 5of5", "failed 3of5", {"changed": ["edit on claude"]}, id="may be chance"),
+        pytest.param("failed 4of5", "failed 8of10", {}, id="the same share of other numbers"),
+        pytest.param("expected-failed", "failed", {"redefined": ["edit on claude"]}, id="the expectation was removed"),
+        pytest.param("failed", "expected-failed", {"redefined": ["edit on claude"]}, id="the failure is expected now"),
+        pytest.param("expected-failed", "unexpected-passed", {}, id="expected failures are in no rate"),
         pytest.param("passed", "errored", {"no_longer_judged": ["edit on claude"]}, id="cannot be judged any more"),
         pytest.param("errored", "errored", {}, id="could not be judged before either"),
         pytest.param("errored", "failed", {}, id="unknown whether it is new"),
@@ -54,16 +70,21 @@ def test_executions_pair_by_suite_case_and_runner():
     after = "suite b.json\nedit failed\nsuite a.json\nedit @codex failed\nnew failed\nedit passed"
     comparison = compared(before, after)
     assert lists(comparison) == {
-        "newly_failing": ["edit on claude", "edit on codex"], "added": ["new on claude"], "removed": ["old on claude"],
+        "changed": ["edit on codex", "edit on claude"], "added": ["new on claude"], "removed": ["old on claude"],
     }  # fmt: skip
-    assert comparison.newly_failing[0].after.suite.path == "b.json"
-    assert comparison.paired == 3
-    assert comparison.changed
+    assert comparison.changed[1].after.suite.path == "b.json"
+    assert comparison.rate.pairs == 3
+    assert comparison.has_news
 
 
-def redefined(**changes):
-    """A case that passed, and then failed after ``changes``."""
-    base, head = run_report("edit passed"), run_report("edit failed")
+def test_what_may_be_chance_is_no_news():
+    assert not compared("edit passed", "edit failed").has_news
+    assert compared("edit passed 5of5", "edit failed 0of5").has_news
+
+
+def redefined(before="passed", after="failed", **changes):
+    """A case, and its later result after ``changes``."""
+    base, head = run_report(f"edit {before}"), run_report(f"edit {after}")
     (result,) = head.results
     judgement = replace(result.judgement, outcomes=changes.pop("outcomes", result.judgement.outcomes))
     head = replace(head, results=(replace(result, judgement=judgement, **changes),))
@@ -78,124 +99,167 @@ def outcomes(*assertions):
     ("changes", "kinds"),
     [
         pytest.param({"prompt": "Do something else"}, ["redefined"], id="another prompt"),
+        pytest.param({"expected_fail": True}, ["redefined"], id="another expectation"),
         pytest.param({"outcomes": outcomes("file:other.txt exists")}, ["redefined"], id="another assertion"),
-        pytest.param({"outcomes": ()}, ["newly_failing"], id="no assertion was asked"),
-        pytest.param({"outcomes": outcomes("file:out.txt exists", "more")}, ["newly_failing"], id="one more was asked"),
+        pytest.param({"outcomes": ()}, ["changed"], id="no assertion was asked"),
+        pytest.param({"outcomes": outcomes("file:out.txt exists", "more")}, ["changed"], id="one more was asked"),
+        pytest.param({"outcomes": outcomes("first", "file:out.txt exists")}, ["changed"], id="one less before"),
     ],
 )
 def test_only_the_same_case_is_compared(changes, kinds):
     assert redefined(**changes) == kinds
 
 
-def test_redefined_cases_are_not_compared():
-    base, head = run_report("edit passed"), run_report("edit failed")
-    head = replace(head, results=(replace(head.results[0], prompt="other"),))
-    comparison = compare(base, head)
-    assert (comparison.paired, comparison.rate, comparison.regressed, comparison.changed) == (0, None, False, True)
+def test_an_added_assertion_redefines_a_case_that_passes_both_times():
+    assert redefined(after="passed", outcomes=outcomes("file:out.txt exists", "more")) == ["redefined"]
 
 
-# --- what it proves ---------------------------------------------------------------------------------
+def test_an_errored_execution_is_never_taken_for_another_case():
+    """After trouble only the assertions that cost nothing are evaluated, and those are not the first ones."""
+    base = run_report("edit passed")
+    judgement = replace(base.results[0].judgement, outcomes=outcomes("file", "command", "text"))
+    base = replace(base, results=(replace(base.results[0], judgement=judgement),))
+    head = run_report("edit errored timeout")
+    judgement = replace(head.results[0].judgement, outcomes=outcomes("file", "text"))
+    head = replace(head, results=(replace(head.results[0], judgement=judgement),))
+    assert lists(compare(base, head)) == {"no_longer_judged": ["edit on claude"]}
 
 
-def cases(number, status, prefix="case"):
-    return "\n".join(f"{prefix}-{index} {status}" for index in range(number))
+# --- samples ------------------------------------------------------------------------------------------
 
 
-def test_one_session_each_is_judged_by_mcnemars_test():
-    rate = compared(cases(20, "passed"), f"{cases(5, 'failed')}\n{cases(20, 'passed').split(chr(10), 5)[5]}").rate
-    assert (rate.cases, rate.before, rate.after, rate.p) == (20, 1.0, 0.75, pytest.approx(1 / 32))
-    assert rate.drop_at_most == pytest.approx(0.4322, abs=1e-4)
-    assert rate.significant
-
-
-def test_one_newly_failing_case_is_not_significant():
-    comparison = compared(cases(20, "passed"), f"case-0 failed\n{cases(20, 'passed').split(chr(10), 1)[1]}")
-    assert comparison.rate.p == 0.5
-    assert not comparison.regressed
-    assert list(regressions(comparison)) == []
-
-
-def test_a_case_that_changes_on_all_runners_counts_once():
-    before = "\n".join(f"edit @runner-{number} passed" for number in range(6))
-    rate = compared(before, before.replace("passed", "failed")).rate
-    assert (rate.cases, rate.p) == (1, 0.5)
-
-
-def repeated(report, *statuses):
-    """The report whose cases had a session per status."""
-    attempts = tuple(
-        Attempt(repetition=number + 1, session=1, status=Status(status), duration_ms=1, directory="x")
-        for number, status in enumerate(statuses)
+def with_attempts(report, *attempts):
+    """The report whose executions had these sessions: (repetition, session, status)."""
+    made = tuple(
+        Attempt(repetition=repetition, session=session, status=Status(status), duration_ms=1, directory="x")
+        for repetition, session, status in attempts
     )
-    return replace(report, results=tuple(replace(result, attempts=attempts) for result in report.results))
+    return replace(report, results=tuple(replace(result, attempts=made) for result in report.results))
 
 
-def test_repetitions_are_judged_by_flipping_signs():
-    base = repeated(run_report(cases(5, "failed")), "passed", "passed", "failed")
-    head = repeated(run_report(cases(5, "failed")), "passed", "failed", "failed")
-    rate = compare(base, head).rate
-    assert (rate.before, rate.after) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
-    assert rate.p == pytest.approx(1 / 32, abs=0.005)
+def test_an_errored_session_enters_no_rate():
+    base = with_attempts(run_report("edit passed"), (1, 1, "errored"), (1, 2, "passed"), (2, 1, "errored"))
+    assert compare(base, run_report("edit failed")).changed[0].samples_before == samples(1, 1)
 
 
-def test_an_errored_repetition_enters_no_rate():
-    base = repeated(run_report("edit passed"), "errored", "passed")
-    assert compare(base, run_report("edit passed")).rate.before == 1.0
+def test_a_retry_after_a_failure_is_no_sample():
+    base = with_attempts(run_report("edit passed"), (1, 1, "failed"), (1, 2, "passed"), (2, 1, "passed"))
+    assert compare(base, run_report("edit failed")).changed[0].samples_before == samples(1, 2)
 
 
-def retried(report, *statuses):
-    attempts = tuple(
-        Attempt(repetition=1, session=number + 1, status=Status(status), duration_ms=1, directory="x")
-        for number, status in enumerate(statuses)
-    )
-    return replace(report, results=tuple(replace(result, attempts=attempts) for result in report.results))
+def samples(passed, judged):
+    from skillgym_action.model.samples import Samples
+
+    return Samples(passed=passed, judged=judged)
 
 
-def test_the_status_of_a_repetition_is_that_of_its_last_session():
-    base = retried(run_report("edit passed"), "failed", "passed")
-    assert compare(base, run_report("edit passed")).rate.before == 1.0
+@pytest.mark.parametrize("side", [0, 1])
+def test_of_a_run_that_stopped_early_only_first_sessions_are_compared(side):
+    reports = [run_report(cases(20, 4, 5)), run_report(cases(20, 0, 5))]
+    reports[side] = replace(reports[side], stopped_early=True)
+    comparison = compare(*reports)
+    assert (comparison.repetitions, comparison.rate.before, comparison.rate.after) == (1, 1.0, 0.0)
+    assert comparison.newly_failing == ()
+    assert comparison.rate.p == pytest.approx(2**-20)
+    assert comparison.verdict == "regression"
+
+
+# --- the verdict --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "collapsed"),
+    ("before", "after", "verdict", "reason"),
     [
-        pytest.param(["passed"] * 2, ["failed"] * 2, ["edit on claude"], id="two of two, none of two"),
-        pytest.param(["passed"] * 3, ["failed", "errored", "failed"], ["edit on claude"], id="beside trouble"),
-        pytest.param(["passed"], ["failed"] * 2, [], id="once is not always"),
-        pytest.param(["passed"] * 2, ["failed"], [], id="once is not never"),
-        pytest.param(["passed", "failed"], ["failed"] * 2, [], id="it was unsteady before"),
-        pytest.param(["passed"] * 2, ["passed", "failed"], [], id="it passes at times"),
+        pytest.param(cases(4, 5, 5), cases(4, 0, 5), "regression", "", id="all collapsed"),
+        pytest.param(cases(20), f"{cases(7, 0)}\n{cases(20).split(chr(10), 7)[7]}", "regression", "", id="7 of 20"),
+        pytest.param(cases(20), f"{cases(6, 0)}\n{cases(20).split(chr(10), 6)[6]}", "no-regression-shown", "", id="6"),
+        pytest.param(cases(5), cases(5, 0), "inconclusive", "too few sessions: even if", id="five single sessions"),
+        pytest.param(cases(1, 4, 4), cases(1, 0, 4), "inconclusive", "too few sessions", id="four of one case"),
+        pytest.param(cases(5, 0), cases(5, 0), "no-regression-shown", "nothing passed in the baseline", id="none"),
+        pytest.param("", cases(5), "inconclusive", "no case was judged both", id="an empty baseline"),
+        pytest.param(cases(9), "", "inconclusive", "no case was judged both", id="an empty run"),
     ],
 )
-def test_a_case_that_always_passed_and_never_does_has_collapsed(before, after, collapsed):
-    comparison = compare(repeated(run_report("edit passed"), *before), repeated(run_report("edit failed"), *after))
-    assert names(comparison.collapsed) == collapsed
-    assert comparison.regressed == bool(collapsed)
+def test_the_verdict(before, after, verdict, reason):
+    found = compared(before, after)
+    assert found.verdict == verdict
+    assert found.reason.startswith(reason)
+    assert bool(reason) == bool(found.reason)
+
+
+def test_a_removed_suite_is_lost_evidence():
+    found = compared(
+        f"suite a.json\n{cases(8, 5, 5)}\nsuite b.json\n{cases(8, 5, 5)}", f"suite a.json\n{cases(8, 5, 5)}"
+    )
+    assert (found.verdict, found.coverage.judged, found.coverage.planned) == ("inconclusive", 40, 80)
+    assert found.reason == "only 40 of 80 sessions of the baseline's cases were judged, less than 90%"
+
+
+def test_a_removed_runner_is_lost_evidence():
+    both = f"{cases(8, 5, 5)}\n" + cases(8, 5, 5).replace(" passed", " @codex passed")
+    assert compared(both, cases(8, 5, 5)).coverage.share == 0.5
+
+
+def test_a_runner_that_cannot_start_had_as_many_sessions_planned_as_the_others():
+    runners = ("a", "b", "c")
+    base = "\n".join(cases(8, 5, 5).replace(" passed", f" @{runner} passed") for runner in runners)
+    head = base.replace("@c passed 5of5", "@c errored agent-missing")
+    report = run_report(head)
+    unstarted = (replace(one, attempts=()) if one.status is Status.ERRORED else one for one in report.results)
+    found = compare(run_report(base), replace(report, results=tuple(unstarted)))
+    assert (found.verdict, found.coverage.judged, found.coverage.planned) == ("inconclusive", 80, 120)
+
+
+def test_sessions_that_hang_are_lost_evidence():
+    hanging = "\n".join(f"case-{number} errored timeout" for number in range(7))
+    rest = "\n".join(f"case-{number} passed" for number in range(7, 10))
+    found = compared(cases(10), f"{hanging}\n{rest}")
+    assert (found.verdict, found.coverage.share) == ("inconclusive", 0.3)
+    assert len(found.no_longer_judged) == 7
+
+
+def test_nine_of_ten_judged_sessions_are_enough():
+    found = compared(cases(10, 5, 5), f"{cases(9, 5, 5)}\ncase-9 errored timeout")
+    assert (found.verdict, found.coverage.share) == ("no-regression-shown", 0.9)
+
+
+def test_cases_that_are_not_the_same_are_in_no_coverage_until_they_are_half():
+    base, head = run_report(cases(10, 5, 5)), run_report(cases(10, 5, 5))
+
+    def edited(number):
+        prompts = (replace(one, prompt="other") if one.index < number else one for one in head.results)
+        return compare(base, replace(head, results=tuple(prompts)))
+
+    assert (edited(5).verdict, edited(5).coverage.share) == ("no-regression-shown", 1.0)
+    assert edited(6).verdict == "inconclusive"
+    assert edited(6).reason.startswith("only 4 of the 10 cases of the baseline are still the same")
+    assert edited(10).reason == "no case was judged both in the baseline and now"
+
+
+def test_expected_failures_are_no_evidence():
+    found = compared(f"{cases(9)}\nold expected-failed", cases(9))
+    assert (found.coverage.planned, found.coverage.share) == (9, 1.0)
+    assert names(found.removed) == ["old on claude"]
+
+
+def test_the_verdict_has_a_bound_in_words():
+    found = compared(cases(10, 5, 5), cases(10, 5, 5))
+    assert largest_drop(found) == "a drop of up to 5.1 points is not excluded"
+    assert largest_drop(compared("", "")) == ""
 
 
 def test_a_regression_is_described_in_words():
-    base = repeated(run_report(cases(12, "passed")), "passed", "passed")
-    head = repeated(run_report(cases(12, "failed")), "failed", "failed")
-    assert list(regressions(compare(base, head))) == [
-        "12 cases that always passed in the baseline never do now",
+    base = run_report(cases(12, 5, 5))
+    assert list(regressions(compare(base, run_report(cases(12, 0, 5))))) == [
+        "12 cases pass less often than in the baseline, not by chance",
         "the pass rate dropped by 100 points since the baseline (p < 0.001)",
     ]
-    one = compare(
-        repeated(run_report("edit passed"), "passed", "passed"), repeated(run_report("edit failed"), "failed", "failed")
-    )
-    assert list(regressions(one)) == ["1 case that always passed in the baseline never does now"]
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "p", "significant"),
-    [
-        pytest.param(0.9, 0.8, 0.049, True, id="sure and large"),
-        pytest.param(0.9, 0.8, 0.05, False, id="not sure"),
-        pytest.param(0.9, 0.885, 0.001, False, id="sure and small"),
-    ],
-)
-def test_a_drop_counts_if_it_is_neither_chance_nor_small(before, after, p, significant):
-    assert RateChange(cases=9, before=before, after=after, p=p, drop_at_most=0.3).significant == significant
+    one = f"{cases(1, 0, 5)}\n{cases(12, 5, 5).split(chr(10), 1)[1]}"
+    assert list(regressions(compare(base, run_report(one)))) == [
+        "1 case passes less often than in the baseline, not by chance",
+        "the pass rate dropped by 8.3 points since the baseline (p = 0.004)",
+    ]
+    assert list(regressions(compare(base, base))) == []
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from showcase import RUN, showcase
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.errors import ConfigError, Location
 from skillgym_action.model.links import Links
+from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.markdown import RunProgress, comment, marker, summary
 from users_templates import rendered_elsewhere
 
@@ -182,28 +183,53 @@ def test_only_an_address_of_the_web_is_linked(address):
     assert "](" not in shown(comment, report)
 
 
+def nine(status):
+    return "\n".join(f"c{number} {status}" for number in range(9))
+
+
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
         pytest.param(
-            "a passed",
-            "a passed",
-            "Of 1 case judged both at `0123abc` and now, 100 % did not fail then and 100 % now; "
-            "cannot exclude a drop of up to 73 points.",
+            nine("passed 5of5"),
+            nine("passed 5of5"),
+            "**No regression shown**: a drop of up to 5.7 points is not excluded\n\n"
+            "Of 9 cases judged both in `0123abc` and now, 100 % of sessions passed then and 100 % now.",
             id="no news",
         ),
-        pytest.param("a errored", "a passed", "No case was judged both at `0123abc` and now.", id="nothing to compare"),
         pytest.param(
-            "\n".join(f"c{number} passed" for number in range(9)),
-            "\n".join(f"c{number} failed" for number in range(9)),
-            "100 % did not fail then and 0 % now; the pass rate dropped by 100 points (p = 0.002)",
+            "a errored",
+            "a passed",
+            "**Inconclusive**: no case was judged both in the baseline and now\n\n"
+            "No session was judged both in `0123abc` and now.",
+            id="nothing to compare",
+        ),
+        pytest.param(
+            "a passed",
+            "a failed",
+            "**Inconclusive**: too few sessions: even if everything failed now, that could be chance\n\n"
+            "Of 1 case judged both in `0123abc` and now, 100 % of sessions passed then and 0 % now.\n\n"
+            "- **1 changed, may be chance**: `a` on `claude` passed then, failed now (one session each)",
+            id="too few sessions",
+        ),
+        pytest.param(
+            nine("passed"),
+            nine("failed"),
+            "**Regression**: the pass rate dropped by 100 points since the baseline (p = 0.002)\n\n"
+            "Of 9 cases judged both in `0123abc` and now, 100 % of sessions passed then and 0 % now.",
             id="worse",
         ),
         pytest.param(
-            "\n".join(f"c{number} failed" for number in range(9)),
-            "\n".join(f"c{number} passed" for number in range(9)),
-            "0 % did not fail then and 100 % now; the pass rate rose by 100 points",
+            nine("failed"),
+            nine("passed"),
+            "**No regression shown**: nothing passed in the baseline, so nothing could get worse\n",
             id="better",
+        ),
+        pytest.param(
+            nine("passed 5of5") + "\na @codex passed 5of5",
+            nine("passed 5of5") + "\na @codex passed 5of5",
+            "Of 10 executions (a case on a runner) judged both in `0123abc` and now,",
+            id="several runners",
         ),
     ],
 )  # fmt: skip
@@ -213,22 +239,118 @@ def test_what_a_comparison_proves_is_said_in_words(before, after, told):
 
 
 def test_a_kind_of_change_has_twenty_names_at_most():
-    base = run_report("\n".join(f"c{number} passed" for number in range(30)))
-    head = run_report("\n".join(f"c{number} failed" for number in range(30)))
+    base = run_report("\n".join(f"c{number} passed 5of5" for number in range(30)))
+    head = run_report("\n".join(f"c{number} failed 0of5" for number in range(30)))
     line = next(
         line
         for line in shown(summary, replace(head, comparison=compare(base, head))).splitlines()
-        if "30 newly failing" in line
+        if line.startswith("- **30 newly failing**")
     )
-    assert line.startswith("- **30 newly failing**: `c0` on `claude`, `c1` on `claude`")
-    assert line.endswith("`c19` on `claude` and 10 more")
+    assert line.startswith("- **30 newly failing**: `c0` on `claude` 5 of 5 → 0 of 5, `c1` on `claude` 5 of 5 → 0 of 5")
+    assert line.endswith("`c19` on `claude` 5 of 5 → 0 of 5 and 10 more")
 
 
 def test_what_broke_is_marked_where_it_is_told():
-    base, head = run_report("a passed\nb failed"), run_report("a failed\nb failed")
+    base, head = run_report("a passed 5of5\nb passed 5of5"), run_report("a failed 0of5\nb failed 3of5")
     markdown = shown(summary, replace(head, comparison=compare(base, head)))
-    assert "**`a`** · `claude` · Assertion failure · **new** · " in markdown
-    assert "**`b`** · `claude` · Assertion failure · `bench" in markdown
+    assert "**`a`** · `claude` · Assertion failure · **new** · 0 of 5 sessions passed · " in markdown
+    assert "**`b`** · `claude` · Assertion failure · 3 of 5 sessions passed · `bench" in markdown
+
+
+def test_what_else_differs_stands_above_the_numbers():
+    base, head = run_report("a passed", version="0.1.0"), run_report("a passed", version="0.2.0")
+    markdown = shown(summary, replace(head, comparison=compare(base, head)))
+    differs = "These differ, too, and may explain changes:\n\n- skillgym-action: 0.1.0 then, 0.2.0 now\n"
+    assert markdown.index(differs) < markdown.index("**Inconclusive**: ")
+
+
+# --- rates --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        pytest.param(
+            "\n".join(f"c{number} passed" for number in range(4)) + "\nd failed",
+            ["80 % of sessions pass [38, 96] for cases like these."],
+            id="one session each",
+        ),
+        pytest.param(
+            "a passed 5of5\nb failed 4of5\nc failed 0of5\nd failed 3of5\ne passed 5of5",
+            [
+                "68 % of sessions pass [31, 91] for cases like these; the same 5 cases again: [55, 79].",
+                "At least one of 5 sessions passes in 80 % of cases (pass@\u20605), all 5 pass in 40 % (pass^5).",
+            ],
+            id="five sessions each",
+        ),
+        pytest.param(
+            "a passed 5of5",
+            [
+                "100 % of sessions pass; the same case again: [57, 100]; too few cases to speak of others.",
+                "At least one of 5 sessions passes in 100 % of cases (pass@\u20605), all 5 pass in 100 % (pass^5).",
+                "† the same cases again: fewer than 5 cases are too few to speak of others.",
+            ],
+            id="one case",
+        ),
+        pytest.param(
+            "a passed\nb errored timeout\nold expected-failed\nolder expected-failed",
+            [
+                "100 % of sessions pass; the same case again: [21, 100]; too few cases to speak of others.",
+                "1 case was not judged: in no rate.",
+                "2 executions are expected to fail: in no rate.",
+                "† the same cases again: fewer than 5 cases are too few to speak of others.",
+            ],
+            id="what is in no rate",
+        ),
+    ],
+)
+def test_a_rate_says_what_it_is_a_rate_of(text, lines):
+    shown_lines = shown(summary, run_report(text)).splitlines()
+    assert [line[2:] for line in shown_lines if re.match(r"- (?!\*\*|`)", line) and "·" not in line] == lines
+
+
+def test_runners_are_no_independent_samples_in_the_row_of_all():
+    text = "\n".join(
+        f"c{number} @{runner} {'passed' if number else 'failed'}" for number in range(5) for runner in "xyz"
+    )
+    cells = re.findall(r"\| (\d+\u00a0%)\s*(\[.*?\]) \|", shown(summary, run_report(text)).replace("*", ""))
+    assert cells == [("80\u00a0%", "[38,\u00a096]")] * 4
+
+
+def test_flaky_executions_are_listed_with_their_sessions():
+    markdown = shown(summary, run_report("a failed 3of5\nb failed 1of3\nc passed 5of5\nd passed"))
+    assert "### 🔀 1 flaky execution, 1 execution with mixed sessions\n\n" in markdown
+    assert "- `a` · `claude` · 3 of 5 sessions passed [23, 88]\n" in markdown
+    assert "- `b` · `claude` · 1 of 3 sessions passed, too few to call it flaky\n" in markdown
+    assert "· 🔀\u00a01\u00a0flaky\n" in markdown
+
+
+def retried(text):
+    report = run_report(text)
+    (result,) = report.results
+    (attempt,) = result.attempts
+    attempts = (replace(attempt, status=Status.FAILED), replace(attempt, session=2))
+    return replace(report, results=(replace(result, attempts=attempts),))
+
+
+def test_a_pass_after_a_retry_is_never_a_plain_pass():
+    markdown = shown(summary, retried("edit passed"))
+    assert "### 🔀 1 flaky execution\n\n- `edit` · `claude` · passed only after a retry\n" in markdown
+    assert "| `edit` · flaky · after 1 retry | `claude` |" in markdown
+    assert "0 % of sessions pass" in markdown
+
+
+def test_a_run_that_stopped_early_has_rates_of_first_sessions_alone():
+    report = run_report("\n".join(f"c{number} failed 3of5" for number in range(6)), stopped_early=True)
+    markdown = shown(summary, report)
+    assert "100 % of first sessions pass [61, 100] for cases like these.\n" in markdown
+    assert (
+        "Executions ended as soon as their status was certain, so only their first sessions count in rates.\n"
+        in markdown
+    )
+    assert "3 of 5" not in markdown
+    assert "pass@" not in markdown
+    assert "flaky" not in markdown
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,10 +11,11 @@ from pydantic import ValidationError
 
 from builders import run_report
 from hostile import any_text
+from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.result import Outcome
 from skillgym_action.reporters import REPORTERS, reporter_named
-from skillgym_action.storage.results_file import render
+from skillgym_action.storage.results_file import render, restored
 from skillgym_action.storage.results_schema import Results, results_schema
 
 EVERY_STATUS = """
@@ -60,9 +62,13 @@ def test_the_head():
         "commit": "abc",
         "decision": {"passed": False, "exitCode": 1, "reasons": ["1 of 2 executions are red"]},
     }
+    interval = head["totals"]["rate"].pop("sameCases")
+    assert (interval["low"], interval["high"]) == (pytest.approx(0.0945, abs=1e-4), pytest.approx(0.9055, abs=1e-4))
     assert head["totals"] == {
         "executions": 2, "judged": 2, "passed": 1, "failed": 1, "expectedFailed": 0, "unexpectedPassed": 0,
-        "errored": 0, "skipped": 0, "passRate": 0.5, "costUsd": 0.02, "costComplete": True,
+        "errored": 0, "skipped": 0, "passRate": 0.5,
+        "rate": {"cases": 2, "unjudgedCases": 0, "sessions": 2, "casesLikeThese": None},
+        "costUsd": 0.02, "costComplete": True,
         "tokens": {"input": 200, "output": 40, "reasoning": None, "cache": None, "total": 240}, "retries": 0,
     }  # fmt: skip
 
@@ -201,3 +207,35 @@ def test_the_json_schema_uses_the_names_of_the_file():
 def test_every_reporter_of_the_table_takes_any_run(kind):
     for report in (run_report(EVERY_STATUS), run_report("", decision=None)):
         assert isinstance("".join(reporter_named(kind)(report)), str)
+
+
+def test_samples_rates_and_flaky_executions_are_in_the_file():
+    text = "\n".join(f"c{number} passed 5of5" for number in range(5)) + "\nf failed 3of5\nonce passed"
+    file = written(run_report(text))
+    rows = {row["caseId"]: row for row in file["suites"][0]["results"]}
+    assert (rows["f"]["samples"], rows["f"]["flaky"]) == ({"passed": 3, "judged": 5}, True)
+    assert (rows["c0"]["samples"], "flaky" in rows["c0"]) == ({"passed": 5, "judged": 5}, False)
+    assert "samples" not in rows["once"]
+    rate = file["totals"]["rate"]
+    assert (rate["cases"], rate["sessions"], file["totals"]["flaky"]) == (7, 31, 1)
+    assert file["totals"]["passRate"] == pytest.approx(6.6 / 7)
+    assert rate["casesLikeThese"]["low"] < rate["sameCases"]["low"]
+
+
+def test_of_a_run_that_stopped_early_the_file_has_no_samples():
+    file = written(run_report("f failed 4of5", stopped_early=True))
+    (row,) = file["suites"][0]["results"]
+    assert (file["run"]["stoppedEarly"], file["totals"]["passRate"]) == (True, 1.0)
+    assert {"samples", "flaky"}.isdisjoint(row)
+
+
+def test_the_comparison_is_in_the_file_and_not_read_again():
+    base, head = run_report("a passed 5of5", version="0.0.9"), run_report("a failed 0of5")
+    file = written(replace(head, comparison=compare(base, head)))
+    assert file["run"]["comparison"] == {
+        "baseId": "run-1", "verdict": "regression", "pairs": 1, "before": 1.0, "after": 0.0,
+        "p": pytest.approx(1 / 252), "dropAtMost": 1.0, "coverage": 1.0, "newlyFailing": 1, "fixed": 0, "changed": 0,
+        "noLongerJudged": 0, "redefined": 0, "added": 0, "removed": 0,
+        "differences": ["skillgym-action: 0.0.9 then, 0.1.0 now"],
+    }  # fmt: skip
+    assert restored(Results.model_validate(file), Path("results.json")).comparison is None

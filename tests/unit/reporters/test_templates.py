@@ -10,10 +10,9 @@ from markupsafe import Markup
 from paths import REPOSITORY
 from showcase import showcase
 from skillgym_action.reporters.markdown import RunningView, environment, summary
+from skillgym_action.reporters.markdown_comparison import BaselineChanges, ChangeKind
 from skillgym_action.reporters.markdown_rows import Block, ChangedSuites, Edit, Group, Row, RowBudget, Section
 from skillgym_action.reporters.markdown_view import (
-    BaselineChanges,
-    ChangeKind,
     ReportTotals,
     Table,
     View,
@@ -68,7 +67,7 @@ def test_the_example_of_the_document_works(tmp_path):
     (tmp_path / "summary.md.j2").write_text(example)
     with rendered_elsewhere(tmp_path) as templates:
         markdown = "".join(summary(showcase(), templates=templates))
-    assert markdown.startswith("# Skills: ❌ Failed: 7 of 14 green\n❌\u00a03\u00a0failed")
+    assert markdown.startswith("# Skills: ❌ Failed: 6 of 14 green\n❌\u00a04\u00a0failed")
     assert "### ❌ 3 failures" in markdown
 
 
@@ -90,8 +89,8 @@ def test_logic_is_seen(source):
 
 def test_every_block_has_a_name_of_the_view():
     assert blocks("summary.md.j2") == [
-        "head", "facts", "runners", "leaks", "suites_from", "changed_suites", "failed", "unexpected", "errored",
-        "changes", "warnings", "skipped", "expected", "passed", "left_out", "provenance",
+        "head", "facts", "runners", "rates", "leaks", "suites_from", "changed_suites", "failed", "unexpected",
+        "errored", "mixed", "changes", "warnings", "skipped", "expected", "passed", "left_out", "provenance",
     ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from builders import run_report
 from hostile import any_text
 from runner_parsers import commands
+from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.execution import Execution
 from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.reporters.live import LiveTable
@@ -47,6 +48,10 @@ def test_the_end_of_a_run():
         "\n"
         "warning bench/core.json:1: nothing was changed\n"
         "\n"
+        "rate 50 % of sessions pass; the same 2 cases again: [9, 91]; too few cases to speak of others\n"
+        "rate 1 case was not judged: in no rate\n"
+        "rate 1 execution is expected to fail: in no rate\n"
+        "\n"
         "failed: 1 failed, 1 unexpected pass, 1 could not be judged, 1 passed, 1 skipped of 5, in 1 min, cost $0.32"
         " (2 of 5 executions are red)\n"
     )
@@ -67,11 +72,27 @@ def test_the_end_of_a_run():
     ],
 )  # fmt: skip
 def test_the_verdict_line(text, line):
-    assert shown(run_report(text)) == line
+    assert list(render(run_report(text)))[-1] == line
 
 
 def test_a_cancelled_run_says_so():
-    assert shown(run_report("edit passed", cancelled=True)).startswith("cancelled, passed: ")
+    assert list(render(run_report("edit passed", cancelled=True)))[-1].startswith("cancelled, passed: ")
+
+
+def test_flaky_executions_and_the_comparison_stand_before_the_verdict():
+    base = run_report("a passed 5of5\nb passed 5of5\nc failed 0of5", version="0.0.9")
+    head = run_report("a failed 0of5\nb failed 3of5\nc passed 5of5")
+    lines = shown(replace(head, comparison=compare(base, head))).split("\n\n")[-2].splitlines()
+    assert lines == [
+        "rate 53 % of sessions pass; the same 3 cases again: [38, 68]; too few cases to speak of others",
+        "rate at least one of 5 sessions passes in 67 % of cases (pass@5), all 5 pass in 33 % (pass^5)",
+        "mixed b [claude] 3 of 5 sessions passed [23, 88]",
+        "baseline differs: skillgym-action: 0.0.9 then, 0.1.0 now",
+        "baseline of 3 cases judged both in run-1 and now, 67 % of sessions passed then and 53 % now.",
+        "baseline newly failing: a [claude] 5 of 5 → 0 of 5",
+        "baseline fixed: c [claude] 0 of 5 → 5 of 5",
+        "baseline regression: 1 case passes less often than in the baseline, not by chance",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ RED = "red failed"
 # One execution, alone or beside one that passed: the exit code for each word of --fail-on alone.
 ALONE = """
                      failed  unexpected-passed  errored  skipped  no-cases  regression  budget  leaks  warnings
-nothing              0       0                  0        0        2         0           0       0      0
+nothing              0       0                  0        0        2         2           0       0      0
 passed               0       0                  0        0        0         3           0       0      0
 failed               1       0                  0        0        0         3           0       0      0
 expected-failed      0       0                  0        0        0         3           0       0      0
@@ -142,31 +142,74 @@ def test_a_leaked_key_fails_the_run_if_wanted():
 # --- regression -------------------------------------------------------------------------------------
 
 REGRESSION = GateOptions(fail_on=frozenset({"regression"}))
-SIX = "\n".join(f"case-{number} passed" for number in range(6))
+FIVE_OF_FIVE = "\n".join(f"case-{number} passed 5of5" for number in range(4))
+
+
+def against(before, after, options=REGRESSION):
+    """The decision on a run of ``after``, with ``before`` as its baseline."""
+    comparison = compare(run_report(before), run_report(after))
+    return decided(after, options, comparison=comparison)
 
 
 @pytest.mark.parametrize(
     ("after", "decision"),
     [
-        pytest.param(SIX, ("passed", 0, []), id="as it was"),
-        pytest.param(SIX.replace("passed", "failed", 1), ("passed", 0, []), id="one that broke may be chance"),
+        pytest.param(FIVE_OF_FIVE, ("passed", 0, []), id="as it was"),
+        pytest.param(FIVE_OF_FIVE.replace("passed 5of5", "failed 4of5", 1), ("passed", 0, []), id="may be chance"),
         pytest.param(
-            SIX.replace("passed", "failed"),
-            ("failed", 1, ["the pass rate dropped by 100 points since the baseline (p = 0.016)"]),
-            id="six that broke are none",
+            FIVE_OF_FIVE.replace("passed 5of5", "failed 0of5", 1),
+            (
+                "failed",
+                1,
+                [
+                    "1 case passes less often than in the baseline, not by chance",
+                    "the pass rate dropped by 25 points since the baseline (p = 0.004)",
+                ],
+            ),
+            id="one that collapsed is none",
         ),
     ],
 )
 def test_a_regression_fails_the_run_if_wanted(after, decision):
-    base, head = run_report(SIX), run_report(after)
-    assert decided(after, REGRESSION, comparison=compare(base, head)) == decision
+    assert against(FIVE_OF_FIVE, after) == decision
 
 
 def test_a_regression_alone_does_not_fail_the_run():
-    after = SIX.replace("passed", "expected-failed")
-    comparison = compare(run_report(SIX), run_report(SIX.replace("passed", "failed")))
-    assert comparison.regressed
-    assert decided(after, comparison=comparison) == ("passed", 0, [])
+    after = FIVE_OF_FIVE.replace("passed 5of5", "failed 0of5")
+    comparison = compare(run_report(FIVE_OF_FIVE), run_report(after))
+    assert comparison.verdict == "regression"
+    assert decided(after, GateOptions(fail_on=frozenset({"warnings"})), comparison=comparison) == ("passed", 0, [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        pytest.param(
+            FIVE_OF_FIVE,
+            "case-0 passed 5of5\n" + "\n".join(f"case-{number} errored agent-missing" for number in range(1, 4)),
+            "only 5 of 20 sessions of the baseline's cases were judged, less than 90%",
+            id="the agent is missing",
+        ),
+        pytest.param(
+            FIVE_OF_FIVE,
+            "case-0 passed 5of5",
+            "only 5 of 20 sessions of the baseline's cases were judged, less than 90%",
+            id="cases were deleted",
+        ),
+        pytest.param(FIVE_OF_FIVE, "", "no case was judged both in the baseline and now", id="all were deleted"),
+        pytest.param("", FIVE_OF_FIVE, "no case was judged both in the baseline and now", id="an empty baseline"),
+        pytest.param(
+            "a passed",
+            "a passed",
+            "too few sessions: even if everything failed now, that could be chance",
+            id="too few sessions",
+        ),
+    ],
+)
+def test_lost_evidence_is_never_green(before, after, reason):
+    verdict, code, reasons = against(before, after)
+    assert (verdict, code) == ("inconclusive", 3 if after else 2)
+    assert reasons == [f"comparison with the baseline: {reason}"]
 
 
 def test_without_a_baseline_regressions_cannot_be_detected():

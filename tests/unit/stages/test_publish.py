@@ -47,6 +47,8 @@ def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
         "errored": "0",
         "skipped": "1",
         "pass-rate": "0.5000",
+        "flaky": "0",
+        "comparison": "",
         "cost-usd": "0.500000",
         "tokens": "1000",
         "duration-seconds": "60.000",

@@ -1,0 +1,68 @@
+"""What differs between a baseline and a run besides the results: models, versions, suites, templates, the judge.
+
+Each of them may explain a change of the rates as well as a change of the agent does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from skillgym_action.model.comparison import Difference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.suite import BenchmarkSuite
+
+_DIGEST = 12  # characters that are shown
+T = TypeVar("T")
+
+
+def differences(base: RunReport, head: RunReport) -> Iterator[Difference]:
+    """The differences: the tool's first, then those of runners and of suites. What is unknown on a side is none."""
+    yield from _difference("skillgym-action", "", base.version, head.version)
+    for runner, (earlier, later) in _in_both(_by_runner(base), _by_runner(head)):
+        yield from _difference("agent", runner, _agents(earlier), _agents(later))
+        yield from _difference("model", runner, _values(r.model for r in earlier), _values(r.model for r in later))
+        versions = (_values(result.version for result in results) for results in (earlier, later))
+        yield from _difference("version of the agent's CLI", runner, *versions)
+    suites = ({suite.path: suite for suite in report.suites} for report in (base, head))
+    for path, (before, after) in _in_both(*suites):
+        yield from _of_suite(path, before, after)
+
+
+def _of_suite(path: str, before: BenchmarkSuite, after: BenchmarkSuite) -> Iterator[Difference]:
+    """Prompts and assertions are compared one by one; a check's body is only in the suite's digest."""
+    yield from _difference("suite file", path, _short(before.digest), _short(after.digest))
+
+
+def _difference(what: str, subject: str, before: str | None, after: str | None) -> Iterator[Difference]:
+    if before is not None and after is not None and before != after:
+        yield Difference(what=what, subject=subject, before=before, after=after)
+
+
+def _by_runner(report: RunReport) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {}
+    for result in report.results:
+        if result.runner:
+            found.setdefault(result.runner.id, []).append(result)
+    return found
+
+
+def _in_both(earlier: dict[str, T], later: dict[str, T]) -> Iterator[tuple[str, tuple[T, T]]]:
+    return ((key, (value, later[key])) for key, value in earlier.items() if key in later)
+
+
+def _agents(results: Iterable[Result]) -> str | None:
+    return _values(result.runner.agent.type for result in results if result.runner)
+
+
+def _values(values: Iterable[str | None]) -> str | None:
+    """All known ones in one text; None if none is known."""
+    return ", ".join(sorted({value for value in values if value})) or None
+
+
+def _short(digest: str | None) -> str | None:
+    return digest and digest[:_DIGEST]

@@ -1,0 +1,183 @@
+"""Rates and comparisons in words, each with its unit. Nothing is escaped yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from skillgym_action.comparison.comparison import largest_drop, regressions
+from skillgym_action.comparison.rates import (
+    MIN_CASES,
+    MIN_CASES_OF_K,
+    case_interval,
+    mean_pass_at_k,
+    mean_pass_hat_k,
+    population_rate,
+    same_cases_rate,
+)
+from skillgym_action.model.samples import is_flaky, passed_after_failure, samples_of
+from skillgym_action.reporters.wording import counted, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from skillgym_action.comparison.rates import Interval, RateEstimate
+    from skillgym_action.model.comparison import Comparison, Difference, ResultPair
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.samples import Samples
+    from skillgym_action.model.totals import Totals
+
+OTHER_CASES_NOTE = f"† the same cases again: fewer than {MIN_CASES} cases are too few to speak of others"
+STOPPED_EARLY = "Executions ended as soon as their status was certain, so only their first sessions count in rates"
+
+
+# --- rates --------------------------------------------------------------------------------------------
+
+
+def format_interval(interval: Interval) -> str:
+    """In percent, without the sign: ``[58, 83]``."""
+    low, high = (round(100 * bound) for bound in interval)
+    return f"[{low}, {high}]"
+
+
+def rate_cell(totals: Totals) -> str:
+    """``72 % [58, 83]``; with a dagger, see ``OTHER_CASES_NOTE``, for few cases; a dash if nothing was judged."""
+    if not totals.cases:
+        return "—"
+    few = len(totals.cases) < MIN_CASES
+    found = same_cases_rate(totals.cases) if few else population_rate(totals.cases)
+    return f"{percent(found.rate)} {format_interval(found.interval)}{'†' if few else ''}"
+
+
+def rate_sentences(totals: Totals, *, stopped_early: bool = False) -> Iterator[str]:
+    """What share of sessions passes, how sure that is, and what is in no rate."""
+    if totals.cases:
+        yield _rate(totals.cases, "first sessions" if stopped_early else "sessions")
+        if not stopped_early:
+            yield from _of_k(totals.cases)
+    if stopped_early:
+        yield STOPPED_EARLY
+    if totals.unjudged_cases:
+        verb = "was" if totals.unjudged_cases == 1 else "were"
+        yield f"{counted(totals.unjudged_cases, 'case')} {verb} not judged: in no rate"
+    if totals.expected_to_fail:
+        verb = "is" if totals.expected_to_fail == 1 else "are"
+        yield f"{counted(totals.expected_to_fail, 'execution')} {verb} expected to fail: in no rate"
+
+
+def _rate(cases: Sequence[Samples], sessions: str) -> str:
+    again = same_cases_rate(cases)
+    same = "the same case again" if len(cases) == 1 else f"the same {len(cases):,} cases again"
+    share = f"{percent(again.rate)} of {sessions} pass"
+    if len(cases) < MIN_CASES:
+        return f"{share}; {same}: {format_interval(again.interval)}; too few cases to speak of others"
+    others = format_interval(population_rate(cases).interval)
+    first = f"{share} {others} for cases like these"
+    if all(case.judged == 1 for case in cases):
+        return first
+    return f"{first}; {same}: {format_interval(again.interval)}"
+
+
+def _of_k(cases: Sequence[Samples]) -> Iterator[str]:
+    k = min(case.judged for case in cases)
+    at, hat = mean_pass_at_k(cases, k), mean_pass_hat_k(cases, k)
+    if k > 1 and at and hat:
+        yield (
+            f"at least one of {k} sessions passes in {_share(at, cases)} of cases (pass@{k}), "
+            f"all {k} pass in {_share(hat, cases)} (pass^{k})"
+        )
+
+
+def _share(estimate: RateEstimate, cases: Sequence[Samples]) -> str:
+    interval = f" {format_interval(estimate.interval)}" if len(cases) >= MIN_CASES_OF_K else ""
+    return f"{percent(estimate.rate)}{interval}"
+
+
+def sessions_passed(result: Result, repetitions: int | None) -> str:
+    """``3 of 5 sessions passed``; empty unless several count."""
+    samples = samples_of(result, repetitions)
+    return f"{samples} sessions passed" if samples.judged > 1 and not result.expected_fail else ""
+
+
+def mixed_results(report: RunReport) -> list[tuple[Result, str]]:
+    """Executions whose sessions differ, the flaky ones first, each with how many passed."""
+    repetitions, found = report.sampled_repetitions, []
+    for result in report.results:
+        samples = samples_of(result, repetitions)
+        if is_flaky(result, repetitions):
+            found.append((0, result, _flaky(result, samples)))
+        elif samples.is_mixed and not result.expected_fail:
+            found.append((1, result, f"{samples} sessions passed, too few to call it flaky"))
+    return [(result, words) for _, result, words in sorted(found, key=lambda entry: entry[0])]
+
+
+def _flaky(result: Result, samples: Samples) -> str:
+    words = "passed only after a retry" if samples.judged < 2 else f"{samples} sessions passed"  # noqa: PLR2004
+    if (interval := case_interval(samples)) is not None:
+        words += f" {format_interval(interval)}"
+    if passed_after_failure(result) and samples.judged > 1:
+        words += ", green only after a retry"
+    return words
+
+
+# --- comparisons --------------------------------------------------------------------------------------
+
+VERDICTS = {
+    "regression": "Regression",
+    "inconclusive": "Inconclusive",
+    "no-regression-shown": "No regression shown",
+}
+
+
+def comparison_fact(comparison: Comparison) -> str:
+    """The verdict in a few words: ``regression since the baseline, 2 newly failing``."""
+    verdict = {
+        "regression": "regression since the baseline",
+        "inconclusive": "comparison with the baseline inconclusive",
+        "no-regression-shown": "no regression shown since the baseline",
+    }[comparison.verdict]
+    counts = ((len(comparison.newly_failing), "newly failing"), (len(comparison.fixed), "fixed"))
+    return ", ".join([verdict, *(f"{number:,} {word}" for number, word in counts if number)])
+
+
+def comparison_verdict(comparison: Comparison) -> str:
+    """What the comparison proves, without the verdict: the drop, what is not excluded, or why it proves nothing.
+
+    Where evidence was lost there is no bound: it would not be one of what was lost.
+    """
+    rate = comparison.rate
+    if comparison.reason or rate is None:
+        return comparison.reason
+    if comparison.verdict == "no-regression-shown":
+        return largest_drop(comparison)
+    return "; ".join(regressions(comparison))
+
+
+def rates_compared(comparison: Comparison) -> tuple[str, str]:
+    """The sentence on both rates, in the parts before and after the name of the baseline."""
+    rate = comparison.rate
+    if rate is None:
+        return "No session was judged both in ", " and now."
+    sessions = "first sessions" if comparison.repetitions == 1 else "sessions"
+    unit = counted(rate.pairs, "case")
+    if comparison.runners > 1:
+        unit = f"{counted(rate.pairs, 'execution')} (a case on a runner)"
+    after = f" and now, {percent(rate.before)} of {sessions} passed then and {percent(rate.after)} now."
+    if comparison.repetitions is not None:
+        after += " Later sessions are not compared, since executions ended as soon as their status was certain."
+    return f"Of {unit} judged both in ", after
+
+
+def pair_change(pair: ResultPair) -> str:
+    """``5 of 5 → 3 of 5``; with one session each in words."""
+    before, after = pair.samples_before, pair.samples_after
+    if before.judged == after.judged == 1:
+        words = ("failed", "passed")
+        return f"{words[before.passed]} then, {words[after.passed]} now (one session each)"
+    return f"{before} → {after}"
+
+
+def difference(found: Difference) -> str:
+    """``model of claude: sonnet-4 then, sonnet-5 now``."""
+    subject = f" of {found.subject}" if found.subject else ""
+    return f"{found.what}{subject}: {found.before or 'unknown'} then, {found.after or 'unknown'} now"

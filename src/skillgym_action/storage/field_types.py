@@ -1,0 +1,53 @@
+"""Types of the fields of stored files, which may come from an untrusted run.
+
+Numbers and texts have bounds that no run reaches, and no path leads upwards.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, TypeVar
+
+from pydantic import AfterValidator, FailFast, Field
+
+from skillgym_action.model.verdicts import Status
+
+_PART = r"(?:[^/\x00.][^/\x00]*|\.[^/\x00.][^/\x00]*|\.\.[^/\x00]+)"  # of a path: neither . nor ..
+_KEY = r"[A-Za-z0-9_*-][A-Za-z0-9_.*-]*"  # an asterisk stands where a secret was
+PATH = rf"^/?(?:{_PART}/)*{_PART}$"
+ARTIFACTS = rf"^(?:{_KEY}/)*{_KEY}$"
+NAME = r"^[^/\x00]*$"
+COMMIT = r"^[0-9a-f]{1,64}$"
+DIGEST = r"^[0-9a-f]{64}$"
+SHARD = r"^[1-9][0-9]{0,5}/[1-9][0-9]{0,5}$"
+TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z$"
+MEANINGS = {
+    PATH: "a path without steps upwards",
+    ARTIFACTS: "a path below the run directory, without steps upwards",
+    NAME: "a name without slashes",
+    COMMIT: "a commit in hexadecimal digits",
+    DIGEST: "64 hexadecimal digits",
+    SHARD: "I/N, such as 2/4",
+    TIME: "a time in UTC, such as 2025-01-02T03:04:05Z",
+}
+"""Pattern -> what error messages call a text that matches it."""
+
+
+def _moment(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
+Count = Annotated[int, Field(ge=0, le=10**15)]
+LineOrColumn = Annotated[int, Field(ge=1, le=10**9)]
+Usd = Annotated[float, Field(ge=0, le=10**9)]
+Rate = Annotated[float, Field(ge=0, le=1)]
+Id = Annotated[str, Field(max_length=65_536)]
+Text = Annotated[str, Field(max_length=32 * 1024 * 1024)]  # longer than a suite file may be
+Path = Annotated[str, Field(max_length=4_096, pattern=PATH)]
+ArtifactDir = Annotated[str, Field(max_length=1_024, pattern=ARTIFACTS)]
+Time = Annotated[str, Field(pattern=TIME), AfterValidator(_moment)]
+T = TypeVar("T")
+# FailFast: each error of a list takes memory, and a file may have a million. JSON has no tuples, hence not strict.
+Several = Annotated[tuple[T, ...], Field(strict=False), FailFast()]
+State = Annotated[Status, Field(strict=False)]
