@@ -105,6 +105,7 @@ def run(
             )
     journal = _journal(services, plan, options, began, command)
     plan = install_agents(services, plan, options.install_agents)
+    from skillgym_action.sessions.repetitions import planned_repetitions
     from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.stages.report import compare_with_baseline, report_run
 
@@ -113,7 +114,12 @@ def run(
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
     report = report_run(services, plan, results, journal, command=command, shard=shard)
-    report = replace(report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from)
+    stopped_early = options.execute.stop_early and any(
+        planned_repetitions(execution, options.execute) > 1 for execution in plan.executions
+    )
+    report = replace(
+        report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from, stopped_early=stopped_early
+    )
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
 
 
@@ -205,10 +211,14 @@ def _journal(services: Services, plan: Plan, options: Options, began: datetime, 
     return journal
 
 
-def _journal_settings(options: Options) -> dict[str, float | None]:
+def _journal_settings(options: Options) -> dict[str, float | str | None]:
     """Settings that a resumed run should not change, by the names of their options."""
+    execute = options.execute
     return {
-        "repeat": options.execute.repeat,
+        "repeat": execute.repeat,
+        "require": str(execute.require) if execute.require != "all" else None,
+        "stop-early": "on" if execute.stop_early else None,
+        "on-limit": execute.on_limit if execute.on_limit != "failed" else None,
         "retry": options.execute.retry,
         "max-steps": options.execute.max_steps,
         "timeout": options.plan.timeout,
@@ -216,12 +226,28 @@ def _journal_settings(options: Options) -> dict[str, float | None]:
 
 
 def _baseline(services: Services, options: Options) -> RunReport | None:
-    """The baseline, read before any session starts. Raises UsageError if it cannot be used."""
-    if options.report.baseline is None:
+    """The baseline, read before any session starts. None: nothing is to be compared, or there is no baseline yet.
+
+    Raises UsageError if it cannot be used; if it is missing and not optional; and if regressions are to fail the run,
+    but no baseline is named.
+    """
+    wanted = options.report
+    if wanted.baseline is None:
+        if "regression" in options.gate.fail_on and not wanted.baseline_optional:
+            raise UsageError(
+                "regression in fail-on without a baseline: there is nothing to compare with",
+                remedy="name one with --baseline, or leave the word regression out",
+            )
         return None
     from skillgym_action.storage.stored_runs import baseline
 
-    return baseline(options.report.baseline, services.cwd)
+    base = baseline(wanted.baseline, services.cwd)
+    if base is None and not wanted.baseline_optional:
+        raise UsageError(
+            f"no baseline at {wanted.named}",
+            remedy="name the results of an earlier run; for a first run add --baseline-optional",
+        )
+    return base
 
 
 def _decided_and_published(
