@@ -434,7 +434,7 @@ def test_a_dry_run_starts_nothing_and_keeps_nothing(tmp_path):
     repository(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
     ran = skillgym("run", "--dry-run", cwd=tmp_path)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "bench/core.json one [sh] 600 s, $5.00\n"
+    assert ran.out == "bench/core.json one [sh] 600 s, $5.00\n1 execution, 1 session\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "skillgym.config.yaml"]
     nothing = skillgym("run", "--dry-run", "--case", "nope", cwd=tmp_path)
     assert (nothing.code, nothing.out) == (2, "")

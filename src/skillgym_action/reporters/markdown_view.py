@@ -47,8 +47,10 @@ from skillgym_action.reporters.wording import (
     cause,
     counted,
     duration,
+    headline,
     money,
     tallied,
+    tally,
     verdict,
 )
 from skillgym_action.text.escaping import clipped, markdown_inline
@@ -75,9 +77,9 @@ SIGNS = {
     Status.SKIPPED: "⏭️",
 }
 _SECTION_NOUNS = NOUNS | {Status.FAILED: ("failure", "failures")}
-_TITLES = {"passed": "✅ Passed", "failed": "❌ Failed", "inconclusive": "⚠️ Inconclusive"}
-# Characters that a template adds to a reason, a cell, a word of the last line and a list item.
-_REASON, _CELLS, _SEPARATOR, _BULLET = 10, 30, 3, 12
+_TITLE_SIGNS = {"passed": "✅", "failed": "❌", "inconclusive": "⚠️", "not-gated": "⚪"}
+# Characters that a template adds to a reason, a cell, a word of the last line, a title, a list item and a name.
+_REASON, _CELLS, _SEPARATOR, _HEAD, _BULLET, _COMMA = 10, 30, 3, 40, 12, 2
 
 
 # --- totals -------------------------------------------------------------------------------------------
@@ -118,8 +120,11 @@ class ReportTotals:
     def title(self) -> Markup:
         """The verdict."""
         totals, report = self.totals, self.report
-        green = f"{totals.green:,} of {totals.executions:,} green" if totals.executions else "nothing ran"
-        return markup(f"{_TITLES[verdict(report)]}: {green}{', cancelled' if report.cancelled else ''}")
+        counts = f"{totals.green:,} of {totals.executions:,} green" if totals.executions else "nothing ran"
+        if (word := verdict(report)) == "not-gated":
+            counts = tally(totals)
+        title = f"{_TITLE_SIGNS[word]} {headline(report).capitalize()}"
+        return markup(f"{title}: {counts}{', cancelled' if report.cancelled else ''}")
 
     def tally(self) -> Markup:
         """How many of each status."""

@@ -246,7 +246,7 @@ class _SessionRun:
             context.file_changes()  # computed now, so that it has the agent's changes only
             hooks.run_hooks_after_agent(self._services, self._execution, workspace, self._folder)
         try:
-            judgement = judge(self._execution.case, context, agent_run.trouble)
+            judgement = judge(self._execution.case, context, agent_run.trouble, self._options.on_limit)
         except OSError as error:
             judgement = trouble_judgement(Trouble(kind="workspace", message=f"the session cannot be judged: {error}"))
         judgement = CANCELLED_JUDGEMENT if self._services.cancelled else judgement

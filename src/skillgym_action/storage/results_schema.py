@@ -17,7 +17,7 @@ from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
-from skillgym_action.model.run_report import RunReport, SuitesFrom
+from skillgym_action.model.run_report import RunReport, SuitesFrom, Verdict
 from skillgym_action.model.samples import is_flaky
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.session import AgentConfig
@@ -119,8 +119,9 @@ class ToolEntry(MappedModel):
 
 
 class DecisionEntry(MappedModel):
-    """Green or red, and why in words."""
+    """Green or red, and why in words. ``passed``: whether the exit code is 0, also of a run that was ``not-gated``."""
 
+    verdict: Verdict | None = None
     passed: bool
     exit_code: Annotated[int, Field(ge=0, le=255)]
     reasons: Several[Text]
@@ -164,8 +165,8 @@ class RunEntry(MappedModel):
     commit: Annotated[str, Field(pattern=COMMIT)] | None = None
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     incomplete: Several[Text] = ()
-    suites_from: SuitesFromEntry | None = None
     stopped_early: bool = False
+    suites_from: SuitesFromEntry | None = None
     comparison: Annotated[RegressionEntry | None, FieldSource(read=False, convert=regression_of)] = None
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 

@@ -410,7 +410,8 @@ def test_reports_blame_the_limit_and_not_an_assertion():
 
 
 def test_only_a_limit_of_a_session_is_a_failure():
-    assert [name for name, kind in TROUBLES.items() if kind.status is Status.FAILED] == ["resource-limit"]
+    failed = [name for name, kind in TROUBLES.items() if kind.status is Status.FAILED]
+    assert failed == ["timeout", "max-steps", "budget-exceeded", "resource-limit"]
 
 
 def test_the_action_takes_both_inputs(tmp_path):
