@@ -45,8 +45,10 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
         plan = pipeline.plan_run(services, runners, options)
     for execution in plan.executions:
         print(context.redactor.text(execution_line(execution)))  # noqa: T201
-    if code := print_problems(plan.suites, context):
+    if code := print_problems(plan.suites, context, plan.warnings):
         return code
+    if plan.nothing_selected:
+        raise UsageError(f"nothing would run: {plan.nothing_selected}")
     if not plan.executions:
         raise UsageError("nothing would run: no suite was found, or the filters leave no case", remedy="see `list`")
     return 0
