@@ -206,7 +206,7 @@ class SuiteValue:
 
     def missing(self, key: str, remedy: str) -> SuiteError:
         """The error for a mapping without ``key``; at the key that is probably meant, if there is one."""
-        known = [name for name in self.mapping() if isinstance(name, str)]
+        known = [name for name in self.mapping() if isinstance(name, str) and name != key]
         if meant := closest_match(key, known, _ERROR_LIKENESS):
             return self.member(meant).error(f"has no {key}", f"did you mean {key!r} for {meant!r}?")
         return self.error(f"has no {key}", remedy)
