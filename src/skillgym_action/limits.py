@@ -18,6 +18,9 @@ MAX_QUOTED_LIMIT_CHARACTERS = 60  # of a wrong limit that a message quotes
 # --- stages -----------------------------------------------------------------------------------------
 
 SUITE_HEAD_BYTES = 64 * 1024  # the beginning of a file, by which `discover` recognises suites
+NEAR_MISS_HEAD_BYTES = 16 * 1024  # the same of a file that is not called like a suite
+MAX_NEAR_MISS_FILES = 2_000  # files that are not called like suites, and looked at in one search
+MAX_LISTED_SKIPPED_FILES = 50  # by `check`, of those that are no suites
 MAX_SUITE_PROGRAMS_AT_ONCE = 4  # suite programs that are loaded in parallel
 MAX_RETRY_WAIT_SECONDS = 60.0  # between a session with trouble and its retry
 MAX_LISTED_EXECUTIONS = 5  # in one warning

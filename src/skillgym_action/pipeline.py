@@ -17,7 +17,7 @@ from skillgym_action.reporters.wording import CHECK_OUT_BASE
 from skillgym_action.repository.suite_digests import suite_digest
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of
-from skillgym_action.stages.discover import discover
+from skillgym_action.stages.discover import discover, near_miss_warnings
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import load, load_digests
 from skillgym_action.stages.plan import plan
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Execution, Runner
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.model.suite import BenchmarkSuite, FoundSuite
+    from skillgym_action.model.suite import BenchmarkSuite, Discovery, FoundSuite
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
     from skillgym_action.storage.merge import StoredReports
 
 
-def load_suites(services: Services, options: Options) -> tuple[BenchmarkSuite, ...]:
-    """Discover and load suites. Raises UsageError if the folder of ``--suites-from`` has none."""
+def find_suites(services: Services, options: Options) -> Discovery:
+    """Search for suites. Raises UsageError if the folder of ``--suites-from`` has none."""
     source = services.suite_source
     wanted = options.discover
     if source.is_separate:
@@ -44,12 +44,18 @@ def load_suites(services: Services, options: Options) -> tuple[BenchmarkSuite, .
         without = source.head if source.head.is_relative_to(source.root) else None
         wanted = replace(wanted, paths=paths, without=without, where=source.message_suffix())
     found = discover(services.suites, source.cwd, wanted)
-    if source.is_separate and not found and not services.cancelled:
+    if source.is_separate and not found.suites and not services.cancelled:
         raise UsageError(
             f"{SUITES_FROM}: no suite was found{source.message_suffix()}", remedy="name the folder of the base commit"
         )
+    return found
+
+
+def load_suites(services: Services, options: Options, found: Discovery) -> tuple[BenchmarkSuite, ...]:
+    """Load the suites that were found."""
+    source = services.suite_source
     directory = partial(source.agent_directory, checkout=services.repository.checkout)
-    suites = load(found, services.hosts, options.load, services.suites.checkout, directory=directory)
+    suites = load(found.suites, services.hosts, options.load, services.suites.checkout, directory=directory)
     return tuple(replace(suite, digest=suite_digest(suite, services.suites)) for suite in suites)
 
 
@@ -66,9 +72,11 @@ def _path_in_source(path: str, services: Services) -> str:
 
 def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) -> Plan:
     """The plan: what would run. Raises UsageError."""
-    suites = load_suites(services, options)
+    found = find_suites(services, options)
+    suites = load_suites(services, options, found)
     try:
-        return plan(suites, runners, options.plan)
+        made = plan(suites, runners, options.plan)
+        return replace(made, warnings=(*near_miss_warnings(found), *made.warnings))
     except UsageError:
         if not services.cancelled:
             raise
@@ -113,6 +121,8 @@ def run(
     plan = plan_run(services, runners, options)
     check_plan(plan, base, options)
     cut_off = ("the run was cancelled before all suites were loaded",) if services.cancelled else ()
+    if plan.nothing_selected and not services.cancelled:
+        cut_off = (f"no case to run: {plan.nothing_selected}",)
     services.directory.redactor.learn(secrets_of(plan.runners))
     of_checkout = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
     services.workspaces.hide(path for suite in (*plan.suites, *of_checkout) for path in (suite.path, *suite.hidden))
@@ -153,7 +163,7 @@ def _suites_of_checkout(services: Services, options: Options) -> tuple[Benchmark
     for paths in [(path, *excluding) for path in selecting] or [excluding]:
         with suppress(UsageError):  # the checkout has no such path: the suite was removed there
             suites_at_path = discover(services.repository, services.cwd, replace(wanted, paths=paths, without=without))
-            found |= {suite.path: suite for suite in suites_at_path}
+            found |= {suite.path: suite for suite in suites_at_path.suites}
     inside = (suite for suite in found.values() if not suite.path.startswith("/"))
     suites = load_digests(inside, services.hosts, options.load, services.repository.checkout)
     return tuple(replace(suite, digest=suite_digest(suite, services.repository)) for suite in suites)
@@ -203,7 +213,7 @@ def _compared_with_checkout(services: Services, runs: StoredReports, options: Op
         report = merged(runs, name)
         problem = Problem(message="the suites were compared with nothing", remedy=CHECK_OUT_BASE)
         return replace(report, warnings=(*report.warnings, problem))
-    found = discover(services.repository, services.cwd, options.discover)
+    found = discover(services.repository, services.cwd, options.discover).suites
     tracked = services.repository.committed_files()
     suites = load_digests((suite for suite in found if suite.path in tracked), services.hosts, options.load)
     base = {suite.path: suite_digest(suite, services.repository) for suite in suites}

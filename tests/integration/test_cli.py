@@ -444,7 +444,12 @@ def test_a_dry_run_starts_nothing_and_keeps_nothing(tmp_path):
 def test_check_is_content_with_good_suites_and_needs_no_runner(tmp_path):
     repository(tmp_path, {"skillgym.config.yaml": None, "bench/two.json": suite(case("a"), case("b"))})
     ran = skillgym("check", cwd=tmp_path)
-    assert (ran.code, ran.out) == (0, "OK: 2 suites, 3 cases. No runner is configured: add one, or pass --runner\n")
+    assert (ran.code, ran.out) == (
+        0,
+        "bench/core.json: x-bench, 1 case\n"
+        "bench/two.json: x-bench, 2 cases\n"
+        "OK: 2 suites, 3 cases. No runner is configured: add one, or pass --runner\n",
+    )
 
 
 def test_check_without_a_suite_is_an_error(tmp_path):

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.filesystem.globs import paths_matching
+from skillgym_action.filesystem.globs import matches, paths_matching
 from skillgym_action.formats.xbench_expectations import ExpectationSection, parse_object, parse_text
 from skillgym_action.javascript.regex import SearchBudget
 
@@ -53,6 +53,9 @@ class Folder:
 
     def existed(self, path: str) -> bool:
         return path in self.before
+
+    def matched_before(self, pattern: str) -> bool:
+        return any(content is not None and matches(path, pattern) for path, content in self.before.items())
 
     def changed(self, path: str) -> bool:
         now = self._contents()

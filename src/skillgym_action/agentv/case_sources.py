@@ -209,7 +209,7 @@ def skill_tests(top: SuiteValue, files: SuiteFiles) -> Tests:
     tests = Tests()
     evals = top.get("evals")
     if evals is None:
-        raise top.error("has no evals", "write evals: a list with id, prompt and expected_output")
+        raise top.missing("evals", "write evals: a list with id, prompt and expected_output")
     for item in evals.items():
         try:
             tests.add(replace(item, value=_skill_test(item, top, files)) if isinstance(item.value, dict) else item)

@@ -1,14 +1,17 @@
-"""Format: suites of AgentV 4: ``EVAL.yaml``, ``*.eval.yaml``, JSONL beside them, and ``evals.json`` of skills."""
+"""Format: suites of AgentV 4: ``EVAL.yaml``, ``*.eval.yaml``, JSONL beside them, and ``evals.json`` of skills.
+
+Which files these are is in ``suite_names``.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.suite_files import SuiteFiles
+from skillgym_action.agentv.suite_names import TEST_KEYS, accepts, named, rejection
 from skillgym_action.agentv.variables import dotenv, merged, references
 from skillgym_action.limits import MAX_AGENTV_WARNINGS, MAX_CASE_ID_CHARACTERS
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
@@ -25,10 +28,9 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.suite import BenchmarkCase
 
-SUITE_NAME = re.compile(r"(^|/)(eval\.ya?ml|[^/]*\.eval\.ya?ml)$", re.IGNORECASE)
-SKILL_NAME = re.compile(r"(^|/)([^/]*\.)?evals\.json$", re.IGNORECASE)
+__all__ = ["accepts", "named", "rejection", "suite"]
+
 SUFFIX = re.compile(r"(\.evals?)?\.(ya?ml|jsonl?)$", re.IGNORECASE)
-IGNORED = re.compile(r"(^|/)(node_modules|dist|\.git|\.agentv/results)/")
 
 KNOWN_KEYS = frozenset(
     {
@@ -47,27 +49,6 @@ VERSION_5_KEYS = frozenset(
     {"providers", "environment", "prompts", "evaluate_options", "default_test", "extensions", "scenarios"}
 )
 ALIASES = {"eval_cases": "tests", "evalcases": "tests", "assert": "assertions"}
-
-
-# --- discovery --------------------------------------------------------------------------------------
-
-
-def named(path: str) -> bool:
-    """Whether the path is ``EVAL.yaml``, ``*.eval.yaml``, ``evals.json`` or ``*.evals.json``, in any case."""
-    return not IGNORED.search(path) and bool(SUITE_NAME.search(path) or SKILL_NAME.search(path))
-
-
-def accepts(path: str, head: str) -> bool:
-    """Whether the file is a suite: by its name, and if it is JSON by a list of evals in ``head``, its beginning."""
-    if not named(path):
-        return False
-    if not SKILL_NAME.search(path):
-        return True
-    try:
-        value = json.loads(head.removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        return '"evals"' in head
-    return isinstance(value, dict) and isinstance(value.get("evals"), list)
 
 
 # --- the suite --------------------------------------------------------------------------------------
@@ -172,9 +153,9 @@ def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
         return _Content(top=replace(top, value={}), tests=skill_tests(top, files), name=name)
     if keys & VERSION_5_KEYS and not keys & (KNOWN_KEYS - {"tests", "name", "description", "tags", "metadata"}):
         raise top.error("suites of AgentV 5 are not supported yet", f"leave it out with !{source.path}")
-    tests_value = top.get("tests", "eval_cases", "evalcases")
+    tests_value = top.get(*TEST_KEYS)
     if tests_value is None:
-        raise top.error("has no tests", "tests: ./cases/, a folder with a case.yaml for each; or a list")
+        raise top.missing("tests", "tests: ./cases/, a folder with a case.yaml for each; or a list")
     return _Content(top=top, tests=tests_of(tests_value, files), name=_name(top, source))
 
 
@@ -190,7 +171,7 @@ def _without_tests(read: _Content, loaded: LoadedCases) -> tuple[Invalid, ...]:
     """The problem of a suite without tests: it checks nothing, so a run of it must not succeed."""
     if loaded.cases or loaded.invalid:
         return ()
-    value = read.top.get("tests", "eval_cases", "evalcases") or read.top
+    value = read.top.get(*TEST_KEYS) or read.top
     return (Invalid(problem=value.problem("has no tests", "a suite without tests checks nothing")),)
 
 

@@ -5,19 +5,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.javascript.regex import SearchError
 from skillgym_action.limits import MAX_SEARCHED_FILE_BYTES
+from skillgym_action.model.errors import Problem
 from skillgym_action.model.result import Outcome
 
 if TYPE_CHECKING:
     import regex
 
     from skillgym_action.model.assertion import Assertion, AssertionContext, Files
+    from skillgym_action.model.errors import Location
 
 _SHOWN_LINES, _SHOWN_WIDTH, _SHOWN_FILES = 5, 160, 5
+_SHORTEST_NAME = 3  # characters of a name that is looked for in the prompt; shorter ones are in many words
 _INSTEAD = {
     "directory": "is a directory, not a file",
     "file": "is a file, not a directory",
@@ -155,11 +158,12 @@ class FileAbsent:
     diagnostic: ClassVar[bool] = True
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
-        """Passed also if it was never there; the explanation then warns that this measures nothing."""
+        """Passed also if it was never there; unless the prompt names it, the outcome is then marked as vacuous."""
         if self.glob:
             if paths := context.files.glob(self.path):
                 return _failed(self, f"still there: {_shown(paths)}")
-            return _passed(self, f"no file matches {self.path}")
+            existed = context.files.matched_before(self.path)
+            return self._absent(context, f"no file matches {self.path}", existed=existed)
         path = self.path.rstrip("/")
         kind = context.files.kind(path)
         if kind is not None and not (kind == "file" and path != self.path):
@@ -167,8 +171,29 @@ class FileAbsent:
             return _failed(self, f"{self.path} is still there: a {what}")
         if context.files.existed(path):
             return _passed(self, f"{self.path} was deleted")
+        return self._absent(context, f"{self.path} does not exist", existed=False)
+
+    def _absent(self, context: AssertionContext, explanation: str, *, existed: bool) -> tuple[Outcome, ...]:
+        if existed or (context.report and self.is_named_in(context.report.prompt)):
+            return _passed(self, explanation)
         warning = "vacuous: it was not there before the agent started either, so this measures nothing"
-        return _passed(self, f"{self.path} does not exist ({warning})")
+        passed = _passed(self, f"{explanation} ({warning})")
+        return tuple(replace(outcome, vacuous=True) for outcome in passed)
+
+    def is_named_in(self, prompt: str) -> bool:
+        """Whether the prompt names the path or its last part: then an agent may have had a reason to make it."""
+        last = self.path.rstrip("/").rpartition("/")[2].strip("*")
+        return self.path.rstrip("/") in prompt or (len(last) >= _SHORTEST_NAME and last in prompt)
+
+
+def vacuous_problem(case_id: str, assertion: str, location: Location | None) -> Problem:
+    """The warning about an assertion of a case that passes whatever an agent does."""
+    return Problem(
+        message=f"{case_id}: {assertion} is vacuous: it was not there before the agent starts, and the prompt does "
+        "not name it",
+        location=location,
+        remedy="name what the agent has to delete or must not make, or remove the expectation",
+    )
 
 
 def _passed(assertion: Assertion, explanation: str) -> tuple[Outcome, ...]:

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
 from skillgym_action.cli.terminal import terminal_for
+from skillgym_action.limits import MAX_LISTED_SKIPPED_FILES
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.reporters.wording import counted
 from skillgym_action.settings import resolve
-from skillgym_action.stages.plan import check_runner_selectors
+from skillgym_action.stages.discover import near_miss_warnings
+from skillgym_action.stages.load import vacuous_warnings
+from skillgym_action.stages.plan import check_runner_selectors, filter_warnings, nothing_selected
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from skillgym_action.model.suite import BenchmarkSuite
+    from skillgym_action.model.errors import Problem
+    from skillgym_action.model.suite import BenchmarkSuite, Discovery
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
@@ -33,14 +37,40 @@ def _check(settings: Settings, context: LaunchContext) -> int:
     runners, options = resolve.runners_and_options(settings, config, context)
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
-        suites = pipeline.load_suites(services, options)
+        found = pipeline.find_suites(services, options)
+        suites = pipeline.load_suites(services, options, found)
+        vacuous = tuple(vacuous_warnings(suites, services.repository.checkout))
     check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
-    if code := print_problems(suites, context):
+    for line in (*map(_found_line, suites), *_skipped_lines(found)):
+        print(context.redactor.text(terminal_line(line)))  # noqa: T201
+    nothing = nothing_selected(suites, options.plan)
+    filters = () if nothing else filter_warnings(suites, options.plan)
+    if code := print_problems(suites, context, (*near_miss_warnings(found), *filters, *vacuous)):
         return code
     if not suites:
         raise UsageError("no suite was found", remedy="name a suite file or a folder that contains one")
+    if nothing:
+        raise UsageError(nothing)
     print(_summary(suites, len(runners)))  # noqa: T201
     return ExitCode.PASSED
+
+
+def _found_line(suite: BenchmarkSuite) -> str:
+    """A suite file with its format and what is in it."""
+    if not suite.cases and any(invalid.case_id is None for invalid in suite.invalid):
+        return f"{suite.path}: {suite.format}, cannot be loaded"
+    unusable = f", and {len(suite.invalid):,} that cannot be used" if suite.invalid else ""
+    return f"{suite.path}: {suite.format}, {counted(len(suite.cases), 'case')}{unusable}"
+
+
+def _skipped_lines(found: Discovery) -> Iterator[str]:
+    """What is called or written like a suite and is not run, with the reason; near misses are warnings as well."""
+    for path, why in found.skipped[:MAX_LISTED_SKIPPED_FILES]:
+        yield f"skipped: {path}: {why.reason}"
+    if (rest := len(found.skipped) - MAX_LISTED_SKIPPED_FILES) > 0:
+        yield f"skipped: {counted(rest, 'more file')} like that"
+    if found.not_searched:
+        yield f"not searched: {counted(found.not_searched, 'file')} not called like suites, since there are so many"
 
 
 def _summary(suites: Sequence[BenchmarkSuite], configured: int) -> str:
@@ -53,9 +83,11 @@ def _summary(suites: Sequence[BenchmarkSuite], configured: int) -> str:
     return f"{found}, {counted(runners, 'runner')}"
 
 
-def print_problems(suites: Iterable[BenchmarkSuite], context: LaunchContext) -> int:
-    """Print warnings and problems of suites on stderr; the exit code, 0 if there is no problem."""
+def print_problems(suites: Iterable[BenchmarkSuite], context: LaunchContext, warnings: Iterable[Problem] = ()) -> int:
+    """Print ``warnings``, and those and problems of suites, on stderr; the exit code, 0 if there is no problem."""
     code, redacted = ExitCode.PASSED, context.redactor.text
+    for warning in warnings:
+        print(redacted(terminal_line(f"warning: {warning}")), file=sys.stderr)  # noqa: T201
     for suite in suites:
         for warning in suite.warnings:
             print(redacted(terminal_line(f"warning: {warning}")), file=sys.stderr)  # noqa: T201

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from skillgym_action import pipeline, wiring
 from skillgym_action.cli.check import print_problems
 from skillgym_action.cli.terminal import terminal_for
+from skillgym_action.model.errors import UsageError
 from skillgym_action.settings import resolve
 from skillgym_action.text.escaping import terminal_line, terminal_text
 
@@ -25,7 +26,10 @@ def list_executions(settings: Settings, context: LaunchContext, *, as_json: bool
     with wiring.with_suite_source(settings, context) as with_suites:
         plan = _plan(settings, with_suites)
     print(context.redactor.text(plan_as_json(plan) if as_json else plan_as_table(plan)))  # noqa: T201
-    return print_problems(plan.suites, context)
+    code = print_problems(plan.suites, context, plan.warnings)
+    if plan.nothing_selected and not code:
+        raise UsageError(plan.nothing_selected)
+    return code
 
 
 def _plan(settings: Settings, context: LaunchContext) -> Plan:

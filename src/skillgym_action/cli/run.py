@@ -50,8 +50,10 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
             pipeline.check_plan(plan, base, options)
     for execution in plan.executions:
         print(context.redactor.text(execution_line(execution)))  # noqa: T201
-    if code := print_problems(plan.suites, context):
+    if code := print_problems(plan.suites, context, plan.warnings):
         return code
+    if plan.nothing_selected:
+        raise UsageError(f"nothing would run: {plan.nothing_selected}")
     if not plan.executions:
         raise UsageError("nothing would run: no suite was found, or the filters leave no case", remedy="see `list`")
     for line in plan_summary(pipeline.planned_sessions(plan, options), base, options):

@@ -204,6 +204,13 @@ class SuiteValue:
         """The error to raise for a problem at this place."""
         return SuiteError(message, problems=(self.problem(message, remedy),))
 
+    def missing(self, key: str, remedy: str) -> SuiteError:
+        """The error for a mapping without ``key``; at the key that is probably meant, if there is one."""
+        known = [name for name in self.mapping() if isinstance(name, str) and name != key]
+        if meant := closest_match(key, known, _ERROR_LIKENESS):
+            return self.member(meant).error(f"has no {key}", f"did you mean {key!r} for {meant!r}?")
+        return self.error(f"has no {key}", remedy)
+
     def wrong_type(self, wanted: str) -> SuiteError:
         """The error for a value that is not what is wanted."""
         return self.error(f"must be {wanted}, not {_shown(self.written)}")

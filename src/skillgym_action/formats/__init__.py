@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.documents.user_files import Opener
-    from skillgym_action.model.suite import BenchmarkSuite
+    from skillgym_action.model.suite import BenchmarkSuite, NotASuite
 
 FORMATS = {
     "x-bench": "skillgym_action.formats.xbench",
@@ -23,6 +23,12 @@ FORMATS = {
     "typescript": "skillgym_action.formats.typescript_suite",
     "agentv": "skillgym_action.agentv.suite",
 }
+
+
+# What is in these folders was written elsewhere, or made by a program: names alone say nothing about it.
+VENDORED_FOLDERS = frozenset(
+    {"vendor", "vendored", "third_party", "third-party", "bower_components", "site-packages", "dist"}
+)
 
 
 class SuiteFile(Protocol):
@@ -76,12 +82,27 @@ class Format(Protocol):
         ...
 
     def accepts(self, path: str, head: str) -> bool:
-        """Whether the file looks like a suite of this format. ``path`` is relative, ``head`` its first 64 KiB."""
+        """Whether the file is loaded as a suite of this format. ``path`` is relative, ``head`` its first 64 KiB.
+
+        A file that cannot be loaded is reported as errored: accept what was meant as a suite, also a misspelt one.
+        """
+        ...
+
+    def rejection(self, path: str, head: str) -> NotASuite | None:
+        """Why a file that is not accepted is not run; None if it has nothing to do with this format.
+
+        ``head``: the first 16 KiB of a file that is not ``named``.
+        """
         ...
 
     def suite(self, source: SuiteFile) -> BenchmarkSuite:
         """The suite. Raises SuiteError."""
         ...
+
+
+def vendored_folder(path: str) -> str | None:
+    """The first folder of the path that holds what was written elsewhere."""
+    return next((part for part in path.split("/")[:-1] if part.lower() in VENDORED_FOLDERS), None)
 
 
 def format_named(name: str) -> Format:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, ValidationError
@@ -11,15 +11,70 @@ from pydantic.alias_generators import to_camel
 
 from skillgym_action.assertions.check import SuiteCheck
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
+from skillgym_action.formats import vendored_folder
 from skillgym_action.limits import MAX_CASE_ID_CHARACTERS, MAX_REPLY_PATH_CHARACTERS
-from skillgym_action.model.errors import Location, Problem, SuiteError
+from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match
 from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
-from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Bootstrap, Invalid, WorkspaceSpec
+from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Bootstrap, Invalid, NotASuite, WorkspaceSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.formats import SuiteFile
+
+_IMPORT_LIKENESS = 0.8
+_MISSING_MODULE = re.compile(r"(?:No module named|Cannot find package) '([^']+)'")
+_BLANK = " \t\r\n\0\ufeff\ufffd"
+
+
+# --- is it one? -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportNames:
+    """What finds the modules that a program imports, in the first group; and the names of the tool's own module.
+
+    The first of ``known`` is right, the others are names of it in other languages.
+    """
+
+    pattern: re.Pattern[str]
+    known: tuple[str, ...]
+
+
+def imports_nearly(head: str, imports: ImportNames) -> bool:
+    """Whether a program imports a module whose name is, or is nearly, one of those that suites import."""
+    return nearly_imported(head, imports) is not None
+
+
+def nearly_imported(head: str, imports: ImportNames) -> tuple[str, str] | None:
+    """The first module that is imported under nearly a known name, and that known name."""
+    names = dict.fromkeys(found[1] for found in imports.pattern.finditer(head.replace("\0", "")))
+    pairs = ((name, closest_match(name.lower(), imports.known, _IMPORT_LIKENESS)) for name in names)
+    return next(((name, known) for name, known in pairs if known), None)
+
+
+def is_blank(head: str) -> bool:
+    """Whether a file has no text."""
+    return not head.strip(_BLANK)
+
+
+def empty_rejection(path: str) -> NotASuite | None:
+    """The near miss of an empty file that is called like a suite."""
+    if folder := vendored_folder(path):
+        return NotASuite(reason=f"is empty, and in the folder {folder}")
+    return NotASuite(reason="is called like a suite, but empty", remedy="remove or rename it", near_miss=True)
+
+
+def written_like_one(remedy: str) -> NotASuite:
+    """The near miss of a program that is called and written like a suite, but does not import what suites import."""
+    return NotASuite(
+        reason="is called and written like a suite, but does not import skillgym, so it is not run",
+        remedy=f"{remedy}, or leave it out with !PATH",
+        near_miss=True,
+    )
+
+
+# --- the reply --------------------------------------------------------------------------------------
 
 
 class HostReply(BaseModel):
@@ -91,10 +146,10 @@ class HostSuite(HostReply):
     workspace: HostWorkspace | None = None
 
 
-def loaded_suite(source: SuiteFile, format_name: str) -> BenchmarkSuite:
+def loaded_suite(source: SuiteFile, format_name: str, imports: ImportNames) -> BenchmarkSuite:
     """The suite that the suite host of ``source`` has loaded. Raises SuiteError."""
     try:
-        loaded = HostSuite.model_validate(source.program())
+        loaded = HostSuite.model_validate(_program(source, imports))
     except ValidationError as error:
         problem = error.errors()[0]
         raise SuiteError.of(
@@ -121,6 +176,22 @@ def loaded_suite(source: SuiteFile, format_name: str) -> BenchmarkSuite:
         invalid=tuple(invalid),
         workspace=_workspace(loaded.workspace, source) if loaded.workspace else WorkspaceSpec(),
     )
+
+
+def _program(source: SuiteFile, imports: ImportNames) -> dict[str, object]:
+    """The host's reply. Raises SuiteError; if the import of the tool's own module is misspelt, its remedy says so."""
+    try:
+        return source.program()
+    except SuiteError as error:
+        first = error.problems[0]
+        missing = _MISSING_MODULE.search(first.message)
+        known = (
+            closest_match(missing[1].partition(".")[0].lower(), imports.known, _IMPORT_LIKENESS) if missing else None
+        )
+        if not missing or not known or missing[1] == imports.known[0]:
+            raise
+        remedy = f"did you mean {imports.known[0]!r} for {missing[1]!r}?"
+        raise SuiteError.of(replace(first, remedy=remedy), *error.problems[1:]) from error
 
 
 def _name(file: Path) -> str:

@@ -5,13 +5,36 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from skillgym_action.formats.program_suite import loaded_suite
+from skillgym_action.formats import vendored_folder
+from skillgym_action.formats.program_suite import (
+    ImportNames,
+    empty_rejection,
+    imports_nearly,
+    is_blank,
+    loaded_suite,
+    written_like_one,
+)
+from skillgym_action.model.suite import NotASuite
 
 if TYPE_CHECKING:
     from skillgym_action.formats import SuiteFile
     from skillgym_action.model.suite import BenchmarkSuite
 
+PACKAGE = __name__.partition(".")[0]
 NAME = re.compile(r"(^|[/_.-])suite\.py$", re.IGNORECASE)
+
+_IMPORTS = ImportNames(
+    pattern=re.compile(r"^[ \t]*(?:from|import)[ \t]+([\w-]+)(?![\w.-])", re.MULTILINE), known=(PACKAGE, "skillgym")
+)
+_MENTION = re.compile(rf"\b{PACKAGE}\b(?!\.\w)")  # modules below the package are not for suites
+_SUITE = re.compile(r"^(?:suite\b[^=\n]*=|@suite\.case\b)", re.MULTILINE)
+_CASE = re.compile(r"\bCase\s*\(|\.case\s*\(")
+_IMPORTED = re.compile(rf"^from[ \t]+{PACKAGE}[ \t]+import[ \t]*(?:\(([^)]*)\)|([^\n]*))", re.MULTILINE)
+_TESTS = re.compile(
+    r"^(?:(?:async[ \t]+)?def[ \t]+test_|import[ \t]+(?:pytest|unittest)\b|class[ \t]+Test)", re.MULTILINE
+)
+_TEST_NAME = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+_QUOTED = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
 
 
 def named(path: str) -> bool:
@@ -20,10 +43,55 @@ def named(path: str) -> bool:
 
 
 def accepts(path: str, head: str) -> bool:
-    """``suite.py`` and ``*_suite.py`` that mention this package."""
-    return named(path) and "skillgym_action" in head
+    """``suite.py`` and ``*_suite.py`` that mention this package, or import a module with nearly its name; empty ones.
+
+    Not a module of tests that defines no suite: ``test_suite.py`` is a common name for one.
+    """
+    if not named(path):
+        return False
+    if is_blank(head):
+        return not vendored_folder(path) and not _TEST_NAME.search(path)
+    if not (_MENTION.search(head.replace("\0", "")) or imports_nearly(head, _IMPORTS)):
+        return False
+    code = _QUOTED.sub("", head)
+    return _TESTS.search(code) is None or _SUITE.search(code) is not None
+
+
+def rejection(path: str, head: str) -> NotASuite | None:
+    """Why a Python file is not run, if it is called like a suite, or defines one."""
+    if not named(path):
+        other = vendored_folder(path) or _TEST_NAME.search(path)
+        return None if other or not _defines_suite(head) else _misnamed()
+    if is_blank(head):
+        return empty_rejection(path)
+    code = _QUOTED.sub("", head)
+    if _SUITE.search(code) and _CASE.search(code):
+        return written_like_one(f"import {PACKAGE}")
+    if _TESTS.search(code):
+        near_miss = _IMPORTED.search(code) is not None and not _TEST_NAME.search(path)
+        return NotASuite(reason="has tests and no variable `suite`", near_miss=near_miss)
+    return NotASuite(reason=f"does not import {PACKAGE}")
+
+
+def _defines_suite(head: str) -> bool:
+    """Whether the file imports the package and defines a suite; modules that suites import do not."""
+    if PACKAGE not in head:
+        return False
+    code = _QUOTED.sub("", head)
+    if not (imported := _IMPORTED.search(code)):
+        return False
+    names = imported[1] or imported[2] or ""
+    return re.search(r"\bSuite\b", names) is not None or (_SUITE.search(code) is not None and "Case" in names)
+
+
+def _misnamed() -> NotASuite:
+    return NotASuite(
+        reason="defines a suite, but is not called *_suite.py, so it is not run",
+        remedy="rename it to *_suite.py, or leave it out with !PATH",
+        near_miss=True,
+    )
 
 
 def suite(source: SuiteFile) -> BenchmarkSuite:
     """The suite. Raises SuiteError."""
-    return loaded_suite(source, "python")
+    return loaded_suite(source, "python", _IMPORTS)

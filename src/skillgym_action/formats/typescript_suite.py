@@ -6,14 +6,32 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.formats.program_suite import loaded_suite
+from skillgym_action.formats import vendored_folder
+from skillgym_action.formats.program_suite import (
+    ImportNames,
+    empty_rejection,
+    imports_nearly,
+    is_blank,
+    loaded_suite,
+    written_like_one,
+)
+from skillgym_action.model.suite import NotASuite
 
 if TYPE_CHECKING:
     from skillgym_action.formats import SuiteFile
     from skillgym_action.model.suite import BenchmarkSuite
 
+PACKAGE = "skillgym"
 TYPES = Path(__file__).parent.parent / "suite_programs" / "skillgym" / "index.d.ts"
 NAME = re.compile(r"(^|[/_.-])suite\.(ts|mts|cts|js|mjs|cjs)$", re.IGNORECASE)
+
+_IMPORTS = ImportNames(
+    pattern=re.compile(r"""(?:\bfrom|\bimport|\brequire[ \t]*\()[ \t]*["']([^"'\n./][^"'\n]*)["']"""), known=(PACKAGE,)
+)
+_OWN_IMPORT = re.compile(rf"""(?:\bfrom|\brequire[ \t]*\()[ \t]*["']{PACKAGE}["']""")
+_EXPORT = re.compile(r"^[ \t]*(?:export[ \t]+default\b|module\.exports\b)", re.MULTILINE)
+_PROMPT = re.compile(r"\bprompt\s*[:,}]")
+_NO_SUITE_NAME = re.compile(r"(\.d\.[mc]?ts|\.config\.[a-z]+)$", re.IGNORECASE)
 
 
 def named(path: str) -> bool:
@@ -22,13 +40,41 @@ def named(path: str) -> bool:
 
 
 def accepts(path: str, head: str) -> bool:
-    """The same, where the file mentions skillgym."""
-    return named(path) and "skillgym" in head
+    """The same, where the file mentions skillgym, imports a module with nearly that name, or is empty."""
+    if named(path) and is_blank(head):
+        return not vendored_folder(path)
+    return named(path) and (PACKAGE in head.replace("\0", "") or imports_nearly(head, _IMPORTS))
+
+
+def rejection(path: str, head: str) -> NotASuite | None:
+    """Why a script is not run, if it is called like a suite, or exports one."""
+    if not named(path):
+        return None if vendored_folder(path) or not _exports_suite(path, head) else _misnamed()
+    if is_blank(head):
+        return empty_rejection(path)
+    if _EXPORT.search(head) and _PROMPT.search(head) and "assert" in head:
+        return written_like_one(f'import anything from "{PACKAGE}", such as its types')
+    return NotASuite(reason=f"does not mention {PACKAGE}")
+
+
+def _exports_suite(path: str, head: str) -> bool:
+    """Whether the file imports skillgym and exports cases; modules that suites import rarely do."""
+    if PACKAGE not in head or _NO_SUITE_NAME.search(path):
+        return False
+    return all(pattern.search(head) for pattern in (_OWN_IMPORT, _EXPORT, _PROMPT))
+
+
+def _misnamed() -> NotASuite:
+    return NotASuite(
+        reason="exports cases, but is not called *.suite.ts, so it is not run",
+        remedy="rename it to *.suite.ts, or leave it out with !PATH",
+        near_miss=True,
+    )
 
 
 def suite(source: SuiteFile) -> BenchmarkSuite:
     """The suite. Raises SuiteError."""
-    return loaded_suite(source, "typescript")
+    return loaded_suite(source, "typescript", _IMPORTS)
 
 
 def types() -> str:

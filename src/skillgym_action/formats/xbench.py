@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from itertools import islice
@@ -13,6 +12,7 @@ from skillgym_action.documents.documents import Document, checked, read_document
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.user_files import PLAIN_TEMPLATE
 from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside, texts_in
+from skillgym_action.formats.xbench_files import accepts, named, rejection
 from skillgym_action.formats.xbench_model import SuiteSection
 from skillgym_action.limits import (
     MAX_CASE_ID_CHARACTERS,
@@ -21,7 +21,7 @@ from skillgym_action.limits import (
     MAX_REPORTED_PROBLEMS,
     MAX_SUITE_CASES,
 )
-from skillgym_action.model.errors import Problem, SuiteError, closest_match
+from skillgym_action.model.errors import Problem, SuiteError
 from skillgym_action.model.resource_limits import parse_workspace_limits
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Bootstrap, Invalid, WorkspaceSpec
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from skillgym_action.formats.xbench_model import CaseSection, SuiteBootstrapSection, SuiteWorkspaceSection
     from skillgym_action.model.assertion import Assertion
 
+__all__ = ["accepts", "named", "rejection", "suite", "suite_schema"]
+
 DEFAULT_BUDGET = 5.0
 """US dollars for a case without a budget in case and suite."""
 DEFAULT_TIMEOUT = 600.0
@@ -46,46 +48,6 @@ _UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
 def suite_schema() -> dict[str, object]:
     """The JSON Schema of a suite file."""
     return SuiteSection.model_json_schema(by_alias=True)
-
-
-# --- is it one? -------------------------------------------------------------------------------------
-
-
-CUT = 60_000  # characters; a head that long may end before the first "expect"
-OWN_ENDING = ".bench.json"
-
-
-def named(path: str) -> bool:
-    """``*.bench.json``, and JSON in a folder ``bench``."""
-    return path.endswith(OWN_ENDING) or (path.endswith(".json") and "bench" in PurePosixPath(path).parts[:-1])
-
-
-def accepts(path: str, head: str) -> bool:
-    """Whether it is called like a suite, and has cases that have a prompt and expectations.
-
-    What is called ``*.bench.json`` and is not JSON is taken, too: an empty or broken suite must not vanish.
-    """
-    if not named(path):
-        return False
-    try:
-        value = json.loads(head.removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        if len(head) < CUT and path.endswith(OWN_ENDING):
-            return True
-        # Broken, or longer than the head; in UTF-16 every second character is NUL.
-        keys = ("cases", "prompt", "expect") if len(head) < CUT else ("cases", "prompt")
-        return all(f'"{key}"' in head.replace("\0", "") for key in keys)
-    cases = value.get(closest_match("cases", value, 0.8)) if isinstance(value, dict) else None
-    if not isinstance(cases, list):
-        return False
-    if not cases:
-        return set(value) <= {"$schema", *SuiteSection.model_fields}
-    return any(isinstance(case, dict) and "prompt" in case and _has_expectations(case) for case in cases)
-
-
-def _has_expectations(case: dict[str, object]) -> bool:
-    """Whether a case has the key ``expect``, also misspelt: then it is reported; ``expected`` is of other formats."""
-    return closest_match("expect", case.keys() - {"expected"}, 0.8) is not None
 
 
 # --- the suite --------------------------------------------------------------------------------------

@@ -32,6 +32,10 @@ class Files(Protocol):
         """Whether the path was there before the agent started."""
         ...
 
+    def matched_before(self, pattern: str) -> bool:
+        """Whether a file was there before the agent started that matches."""
+        ...
+
     def changed(self, path: str) -> bool:
         """Whether the content differs from before. A created file counts, a deleted one does not.
 

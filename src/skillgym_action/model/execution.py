@@ -63,9 +63,15 @@ class Unrunnable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """What will run, and what cannot. Entries are numbered by ``index`` in the order in which reports show them."""
+    """What will run, and what cannot. Entries are numbered by ``index`` in the order in which reports show them.
+
+    ``warnings``: about files that are no suites, and filters that select nothing. ``nothing_selected``: why the filters
+    leave no case of any shard; None: they leave some, or there is none to begin with.
+    """
 
     suites: tuple[BenchmarkSuite, ...]
     runners: tuple[Runner, ...]
     executions: tuple[Execution, ...]
     unrunnable: tuple[Unrunnable, ...]
+    warnings: tuple[Problem, ...] = ()
+    nothing_selected: str | None = None

@@ -36,6 +36,7 @@ class Outcome:
     ``passed`` None: it could not be evaluated; ``trouble`` is then a key of ``verdicts.TROUBLES``. ``explanation``:
     one sentence for people; ``evidence``: quoted output, or None. ``score``: from 0 to 1; ``weight``: its weight in the
     mean of the case. ``required``: the score below which the whole case scores 0; True: the case's threshold.
+    ``vacuous``: it passed, and would have passed whatever the agent did, as far as anybody could expect.
     """
 
     assertion: str
@@ -49,6 +50,7 @@ class Outcome:
     location: Location | None = None
     failure_class: FailureClass | None = None
     trouble: str | None = None
+    vacuous: bool = False
     follow_ups: tuple[FollowUp, ...] = ()
 
 

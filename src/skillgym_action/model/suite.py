@@ -122,3 +122,26 @@ class FoundSuite:
     path: str
     file: Path
     format: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NotASuite:
+    """Why a file is not run. ``near_miss``: it was probably meant as a suite, so that it becomes a warning."""
+
+    reason: str
+    remedy: str | None = None
+    near_miss: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Discovery:
+    """The files that a search for suites has found.
+
+    ``skipped``: files called or written like suites that are not run, by path. ``warnings``: about arguments that
+    select nothing. ``not_searched``: how many files with other names were not looked at, since there are too many.
+    """
+
+    suites: tuple[FoundSuite, ...] = ()
+    skipped: tuple[tuple[str, NotASuite], ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    not_searched: int = 0

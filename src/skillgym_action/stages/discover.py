@@ -1,16 +1,20 @@
-"""Stage: paths -> suite files. In folders they are recognised by name and content; a named file is always one."""
+"""Stage: paths -> suite files. In folders they are recognised by name and content; a named file is always one.
+
+What is called or written like a suite and is none is returned, too, with the reason.
+"""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.filesystem.globs import is_pattern, matches_path_or_folder
 from skillgym_action.formats import format_named
-from skillgym_action.limits import SUITE_HEAD_BYTES
-from skillgym_action.model.errors import UsageError
-from skillgym_action.model.suite import FoundSuite
+from skillgym_action.limits import MAX_NEAR_MISS_FILES, NEAR_MISS_HEAD_BYTES, SUITE_HEAD_BYTES
+from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean
+from skillgym_action.model.suite import Discovery, FoundSuite, NotASuite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,51 +30,123 @@ EXTENSIONS = {
 }
 
 
-def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> tuple[FoundSuite, ...]:
-    """The suite files at and below ``options.paths``, sorted, without duplicates.
+@dataclass(slots=True)
+class _Search:
+    """A search in progress. ``skipped``: files that are no suites, with the reason; the suites are yielded."""
+
+    repository: Repository
+    options: DiscoverOptions
+    skipped: dict[str, NotASuite] = field(default_factory=dict)
+    others: set[str] = field(default_factory=set)  # files with other names that were looked at
+    not_searched: set[str] = field(default_factory=set)
+
+
+def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> Discovery:
+    """The suite files at and below ``options.paths``, sorted, without duplicates; and what was skipped.
 
     Raises UsageError for a path that does not exist. If the run is cancelled, the files found so far.
     """
     included = [path for path in options.paths if not path.startswith("!")]
     unresolved = (path.removeprefix("!") for path in options.paths if path.startswith("!"))
-    excluded = [_relative(repository, repository.checkout.under_root(cwd / path)) for path in unresolved]
+    excluded = {path: _relative(repository, repository.checkout.under_root(cwd / path)) for path in unresolved}
+    search = _Search(repository, options)
     found: dict[str, FoundSuite] = {}
-    for path in included or [os.fspath(repository.root if not options.paths else cwd)]:
-        try:
-            for suite in _suites_at(repository, cwd, path, options):
+    warnings: list[Problem] = []
+    try:
+        for path in included or [os.fspath(repository.root if not options.paths else cwd)]:
+            empty = True
+            for suite in _suites_at(search, cwd, path):
                 found.setdefault(suite.path, suite)
-        except InterruptedError:  # cancelled
-            break
-        except OSError as error:
-            raise UsageError(
-                f"the files of {repository.root} cannot be listed: {error}",
-                remedy="install git, and run `git status` there",
-            ) from error
+                empty = False
+            if empty and path in options.paths:
+                warnings.append(Problem(message=f"{path}: no suite was found there{options.where}", remedy=_CHECK))
+        warnings += _unused_exclusions(search, excluded)
+    except InterruptedError:  # cancelled
+        pass
+    except OSError as error:
+        raise UsageError(
+            f"the files of {repository.root} cannot be listed: {error}",
+            remedy="install git, and run `git status` there",
+        ) from error
     if options.without:
         found = {path: suite for path, suite in found.items() if not suite.file.is_relative_to(options.without)}
-    left_out = {
-        path for path in found if any(path == pattern or matches_path_or_folder(path, pattern) for pattern in excluded)
-    }
-    return tuple(found[path] for path in sorted(found.keys() - left_out))
+    warnings += _unused_formats(found, options)
+    suites = tuple(found[path] for path in sorted(found) if not _is_excluded(path, excluded.values()))
+    skipped = [path for path in sorted(search.skipped) if path not in found and _is_searched(search, path)]
+    return Discovery(
+        suites=suites,
+        skipped=tuple((path, search.skipped[path]) for path in skipped if not _is_excluded(path, excluded.values())),
+        warnings=tuple(warnings),
+        not_searched=len(search.not_searched),
+    )
 
 
-def _suites_at(repository: Repository, cwd: Path, path: str, options: DiscoverOptions) -> Iterator[FoundSuite]:
+def near_miss_warnings(discovery: Discovery) -> tuple[Problem, ...]:
+    """A warning for each file that was probably meant as a suite, and the warnings of the search."""
+    near = [
+        Problem(message=why.reason, location=Location(path=path), remedy=why.remedy)
+        for path, why in discovery.skipped
+        if why.near_miss
+    ]
+    return (*discovery.warnings, *near)
+
+
+_CHECK = "`check` lists what was found and skipped"
+
+
+def _is_searched(search: _Search, path: str) -> bool:
+    without = search.options.without
+    return without is None or not (search.repository.root / path).is_relative_to(without)
+
+
+def _is_excluded(path: str, patterns: Iterable[str]) -> bool:
+    return any(path == pattern or matches_path_or_folder(path, pattern) for pattern in patterns)
+
+
+def _unused_exclusions(search: _Search, excluded: dict[str, str]) -> Iterator[Problem]:
+    """Warnings about ``!PATH`` that stands for no file: probably a typing error, and the suite is run."""
+    repository = search.repository
+    for written, pattern in excluded.items():
+        if pattern.startswith("/") or os.path.lexists(repository.root / pattern):
+            continue
+        if not any(_is_excluded(path, (pattern,)) for path in repository.files(repository.root)):
+            yield Problem(message=f"!{written} excludes no file{search.options.where}")
+
+
+def _unused_formats(found: dict[str, FoundSuite], options: DiscoverOptions) -> Iterator[Problem]:
+    there = {suite.format for suite in found.values()}
+    for name in options.formats:
+        if name not in there:
+            yield Problem(message=f"--format {name}: no suite of this format was found", remedy=_CHECK)
+
+
+def _suites_at(search: _Search, cwd: Path, path: str) -> Iterator[FoundSuite]:
     """The suites that one path, a file, a folder or a glob, stands for."""
+    repository = search.repository
     target = repository.checkout.under_root(cwd / path)
     if target.is_dir():
-        yield from _recognised(repository, repository.files(_folder(repository, path, target)), options)
+        yield from _recognised(search, repository.files(_folder(repository, path, target)))
     elif os.path.lexists(target):
-        yield _named_suite(repository, target, options)
+        yield _named_suite(repository, target, search.options)
     elif is_pattern(path):
         pattern = _relative(repository, target)
-        yield from _recognised(
-            repository, (p for p in repository.files(repository.root) if matches_path_or_folder(p, pattern)), options
-        )
+        files = (p for p in repository.files(repository.root) if matches_path_or_folder(p, pattern))
+        yield from _recognised(search, files)
     else:
         raise UsageError(
-            f"no such file or folder{options.where}: {path}",
-            remedy="name a suite file, a folder or a glob; !PATH excludes",
+            f"no such file or folder{search.options.where}: {path}",
+            remedy=_nearest(target) or "name a suite file, a folder or a glob; !PATH excludes",
         )
+
+
+def _nearest(target: Path) -> str | None:
+    """The remedy for a name that is nearly that of another file in its folder."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(target.parent))
+    except OSError:
+        return None
+    remedy = did_you_mean(target.name, names)
+    return remedy if remedy.startswith("did you mean") else None
 
 
 def _folder(repository: Repository, path: str, target: Path) -> Path:
@@ -92,7 +168,7 @@ def _named_suite(repository: Repository, file: Path, options: DiscoverOptions) -
         )
     if len(formats) > 1:
         try:
-            head = _head(repository, file)
+            head = _head(repository, file, SUITE_HEAD_BYTES)
             likely = (name for name in formats if format_named(name).accepts(path, head))
         except OSError:  # reported by `load`
             likely = (name for name in formats if format_named(name).named(path))
@@ -100,30 +176,51 @@ def _named_suite(repository: Repository, file: Path, options: DiscoverOptions) -
     return FoundSuite(path=path, file=file, format=formats[0])
 
 
-def _recognised(repository: Repository, paths: Iterable[str], options: DiscoverOptions) -> Iterator[FoundSuite]:
+def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:
     """The paths that are suites, also unreadable ones that are named like a suite: `load` reports them."""
     for path in paths:
         names = EXTENSIONS.get(PurePosixPath(path).suffix.lower(), ())
-        likely = [name for name in names if not options.formats or name in options.formats]
-        likely = [name for name in likely if format_named(name).named(path)]
+        likely = [name for name in names if not search.options.formats or name in search.options.formats]
         if not likely:
             continue
-        file = repository.root / path
-        try:
-            head = _head(repository, file)
-            likely = [name for name in likely if format_named(name).accepts(path, head)]
-        except (FileNotFoundError, NotADirectoryError):  # tracked by git, but deleted
-            continue
-        except OSError:
-            pass
-        for name in likely[:1]:
-            yield FoundSuite(path=path, file=file, format=name)
+        named = [name for name in likely if format_named(name).named(path)]
+        if name := _format_of(search, path, named, likely):
+            yield FoundSuite(path=path, file=search.repository.root / path, format=name)
 
 
-def _head(repository: Repository, file: Path) -> str:
+def _format_of(search: _Search, path: str, named: list[str], likely: list[str]) -> str | None:
+    """The format of a suite. If the file is none, it is noted why."""
+    repository = search.repository
+    file = repository.root / path
+    if not named and not _may_look_at(search, path):
+        return None
+    try:
+        head = _head(repository, file, SUITE_HEAD_BYTES if named else NEAR_MISS_HEAD_BYTES)
+    except OSError as error:
+        # A file that git tracks may be deleted. A link that leads nowhere is there, and is reported.
+        gone = isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.lexists(file)
+        return named[0] if named and not gone else None
+    if accepted := next((name for name in named if format_named(name).accepts(path, head)), None):
+        return accepted
+    reasons = (format_named(name).rejection(path, head) for name in named or likely)
+    if why := next((why for why in reasons if why), None):
+        search.skipped[path] = why
+    return None
+
+
+def _may_look_at(search: _Search, path: str) -> bool:
+    """Whether a file that is not called like a suite is opened: only so many are."""
+    if path not in search.others and len(search.others) >= MAX_NEAR_MISS_FILES:
+        search.not_searched.add(path)
+        return False
+    search.others.add(path)
+    return True
+
+
+def _head(repository: Repository, file: Path, size: int) -> str:
     """The beginning of a file. Raises OSError, also for non-regular files and for links out of the checkout."""
     with open(file, "rb", opener=repository.checkout.opener(file)) as opened:
-        return opened.read(SUITE_HEAD_BYTES).decode("utf-8", "replace")
+        return opened.read(size).decode("utf-8", "replace")
 
 
 def _relative(repository: Repository, target: Path) -> str:

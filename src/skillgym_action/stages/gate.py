@@ -98,7 +98,7 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
     yield from _unknown_cost(report)
     errored, skipped = totals.counts[Status.ERRORED], totals.counts[Status.SKIPPED]
     if not totals.executions:
-        if not silent:
+        if not silent and not report.incomplete:
             yield "no case to run: no suite was found, or no case matches the filters"
     elif errored and _is_too_many(errored, totals, options):
         yield _errored(errored, totals, options)

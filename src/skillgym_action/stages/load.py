@@ -8,10 +8,12 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.user_files import decoded, read_bytes, resolved
+from skillgym_action.assertions.files import FileAbsent, vacuous_problem
+from skillgym_action.documents.user_files import decoded, kind_of, read_bytes, resolved
 from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
 from skillgym_action.model.errors import Location, SuiteError
+from skillgym_action.model.hooks import NO_HOOKS
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
 from skillgym_action.settings.runners import usable
 
@@ -111,6 +113,25 @@ def load(
     suites = [_with_directories(suite, options, directory) for suite in _load_each(loaded, tuple(found)) if suite]
     names = Counter(suite.name for suite in suites)
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
+
+
+def vacuous_warnings(suites: Iterable[BenchmarkSuite], checkout: Checkout) -> Iterator[Problem]:
+    """A warning for each expectation that a file is absent that is not in the workspace before the agent, either.
+
+    Only where that can be known without making the workspace. ``checkout``: the folder that agents work on.
+    """
+    for suite in suites:
+        for case in suite.cases:
+            spec = case.workspace or suite.workspace
+            folder = {"template": spec.template, "repository": checkout.root}.get(spec.source)
+            if spec.mode == "none" or folder is None or spec.bootstrap or spec.hooks != NO_HOOKS:
+                continue
+            for assertion in case.assertions:
+                if not isinstance(assertion, FileAbsent) or assertion.glob or assertion.is_named_in(case.prompt):
+                    continue
+                path = folder / assertion.path.rstrip("/")
+                if checkout.refusal(path) is None and kind_of(path) is None:
+                    yield vacuous_problem(case.id, assertion.name, case.location)
 
 
 def load_digests(

@@ -6,7 +6,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.filesystem.globs import matches
+from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.dependencies import dependency_groups
+from skillgym_action.model.errors import Problem, closest_match
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
 from skillgym_action.model.suite import BenchmarkCase, Invalid
 from skillgym_action.settings.runners import no_runner, unknown_runner
@@ -47,12 +49,82 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
             position = first_index.setdefault((groups[case.id], runner.id), execution.index)
             if position % shards == shard - 1:
                 executions.append(execution)
+    nothing = nothing_selected(suites, options)
     return Plan(
         suites=suites,
         runners=tuple(used.values()) if suites else runners,
         executions=tuple(executions),
         unrunnable=tuple(unrunnable),
+        warnings=() if nothing else filter_warnings(suites, options),
+        nothing_selected=nothing,
     )
+
+
+def filter_warnings(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> tuple[Problem, ...]:
+    """A warning for each word of ``--case`` and ``--tag`` that matches no case of any suite."""
+    if not (options.cases or options.tags):
+        return ()
+    ids, tags, cases = _ids_and_tags(suites)
+    if not cases:
+        return ()
+    unmatched = [
+        *(("--case", word, ids) for word in options.cases if not _any_matches(ids, word)),
+        *(("--tag", word, tags) for word in options.tags if not _any_matches(tags, word)),
+    ]
+    return tuple(
+        Problem(message=f"{option} {word} matches none of the {_counted_cases(cases)}", remedy=_nearest(word, known))
+        for option, word, known in unmatched
+    )
+
+
+def nothing_selected(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> str | None:
+    """Why ``--case`` and ``--tag`` leave no case and no invalid suite; None: they leave some, or there is none."""
+    suites = tuple(suites)
+    if not (options.cases or options.tags) or any(_leaves(suite, options) for suite in suites):
+        return None
+    if not (cases := _ids_and_tags(suites)[2]):
+        return None
+    if warnings := filter_warnings(suites, options):
+        return "; ".join(map(str, warnings))
+    words = [*(f"--case {word}" for word in options.cases), *(f"--tag {word}" for word in options.tags)]
+    return f"none of the {_counted_cases(cases)} matches both {' '.join(words)}"
+
+
+def _leaves(suite: BenchmarkSuite, options: PlanOptions) -> bool:
+    return any(_selected(invalid.case_id or "*", (), options) for invalid in suite.invalid) or any(
+        _selected(case.id, case.tags, options) for case in suite.cases
+    )
+
+
+def _ids_and_tags(suites: Iterable[BenchmarkSuite]) -> tuple[dict[str, None], dict[str, None], int]:
+    """All ids, all tags, and the number of cases, those that are invalid included."""
+    ids: dict[str, None] = {}
+    tags: dict[str, None] = {}
+    cases = 0
+    for suite in suites:
+        own = [*(case.id for case in suite.cases), *(one.case_id for one in suite.invalid if one.case_id)]
+        ids |= dict.fromkeys(own)
+        tags |= dict.fromkeys(tag for case in suite.cases for tag in case.tags)
+        cases += len(own)
+    return ids, tags, cases
+
+
+def _any_matches(names: Iterable[str], pattern: str) -> bool:
+    return any(_matches_any(name, (pattern,)) for name in names)
+
+
+def _counted_cases(number: int) -> str:
+    return f"{number:,} {'case' if number == 1 else 'cases'}"
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """The known name that is most like the word; else the first few of all."""
+    names = tuple(known)
+    if meant := closest_match(word, names):
+        return f"the nearest is {meant}"
+    rest = len(names) - MAX_LISTED_NAMES
+    more = f" and {rest:,} more" if rest > 0 else ""
+    return f"there are: {', '.join(names[:MAX_LISTED_NAMES])}{more}" if names else "no case has a tag"
 
 
 def check_runner_selectors(runners: Iterable[Runner], options: PlanOptions) -> None:

@@ -6,11 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
+from skillgym_action.assertions.files import vacuous_problem
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.run_report import RunReport
+from skillgym_action.model.verdicts import JUDGED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from skillgym_action.model.execution import Plan
     from skillgym_action.model.result import Result
     from skillgym_action.services import Services
@@ -24,7 +28,8 @@ def report_run(
     """The report of a run, without a decision. A resumed run lasts from its first start to its last end."""
     # On another machine the clock may be behind: the run must not end before it began.
     began, ended = journal.began, max(services.clock.now(), journal.began)
-    warnings = [*journal.warnings, *(warning for suite in plan.suites for warning in suite.warnings)]
+    warnings = [*journal.warnings, *plan.warnings, *(warning for suite in plan.suites for warning in suite.warnings)]
+    warnings += dict.fromkeys(_vacuous(results))
     return RunReport(
         id=services.directory.path.name,
         version=__version__,
@@ -45,6 +50,14 @@ def report_run(
         shard=shard,
         links=services.links,
     )
+
+
+def _vacuous(results: tuple[Result, ...]) -> Iterator[Problem]:
+    """A warning for each assertion that passed, and would have passed whatever the agent did."""
+    for result in results:
+        for outcome in result.judgement.outcomes:
+            if outcome.vacuous and result.status in JUDGED:
+                yield vacuous_problem(result.case_id, outcome.assertion, result.location)
 
 
 def report_stored_run(services: Services, report: RunReport) -> RunReport:

@@ -57,7 +57,6 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         incomplete=incomplete,
         stopped_early=any(report.stopped_early for report in reports),
         suites_from=_suites_from(reports),
-        stopped_early=any(report.stopped_early for report in reports),
     )
 
 

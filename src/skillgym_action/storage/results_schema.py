@@ -267,6 +267,7 @@ class OutcomeEntry(MappedModel):
     evidence: Text | None = None
     location: Annotated[LocationEntry | None, FieldSource(convert=in_repository)] = None
     failure_class: FailureClassEntry | None = None
+    vacuous: bool = False
 
 
 class UsageEntry(MappedModel):

@@ -9,6 +9,7 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import SMALL_WORKSPACE_BYTES, SMALL_WORKSPACE_ENTRIES
 from skillgym_action.workspaces.changes import Changes, changes_as_diff, changes_between, differs
 from skillgym_action.workspaces.session_folder import HOME, PRIVATE, SCRATCH, WORKSPACE
@@ -156,6 +157,10 @@ class SessionWorkspace:
         """Whether ``path`` existed before the agent."""
         return path.rstrip("/") in self._before
 
+    def matched_before(self, pattern: str) -> bool:
+        """Whether a file or link existed before the agent that matches a glob pattern."""
+        return any(entry[0] != "directory" and matches(path, pattern) for path, entry in self._before.items())
+
     def changed(self, path: str) -> bool:
         """Whether a file, or any file below a directory, was created or has other content. Deletions do not count."""
         now = self.inside.entry(path)
@@ -230,6 +235,10 @@ class WorkspaceFiles:
         """Whether the path existed before the agent."""
         resolved = self._workspace.inside.snapshot_path(path)
         return resolved is not None and self._workspace.existed(resolved)
+
+    def matched_before(self, pattern: str) -> bool:
+        """Whether a file existed before the agent that matches."""
+        return self._workspace.matched_before(pattern)
 
     def changed(self, path: str) -> bool:
         """Whether the content changed; for a link, whether the link or what it points to changed."""

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from fakes_context import context_of, judged
+from skillgym_action.assertions.files import FileAbsent
 from skillgym_action.formats.xbench_expectations import parse_text
 from skillgym_action.limits import MAX_SEARCHED_FILE_BYTES
 
@@ -35,7 +36,8 @@ PASSING = [
     pytest.param({"file": "*", "glob": True, "matches": "/Y/i"}, {}, {"a": "x", "b": "y"}, "b matches in line 1",
                  id="glob-matches-one-is-enough"),
     pytest.param({"diff": "*", "glob": True}, {"a": "x", "b": "y"}, {"b": "z"}, "b was modified", id="glob-diff"),
-    pytest.param({"no-file": "*.tmp", "glob": True}, {"a": "x"}, {}, "no file matches *.tmp", id="glob-no-file"),
+    pytest.param({"no-file": "*.tmp", "glob": True}, {"a.tmp": "x"}, {"a.tmp": None}, "no file matches *.tmp",
+                 id="glob-no-file"),
 ]  # fmt: skip
 
 
@@ -93,8 +95,43 @@ def test_a_file_that_was_there_all_along_passes_with_a_warning(tmp_path):
 @pytest.mark.parametrize("path", ["a", "a/"])
 def test_a_file_that_was_never_there_is_absent_with_a_warning(tmp_path, path):
     outcome = judged(f"no-file:{path}", context_of(tmp_path, {}))
-    assert outcome.passed
+    assert (outcome.passed, outcome.vacuous) == (True, True)
     assert outcome.explanation.startswith(f"{path} does not exist (vacuous: ")
+
+
+def test_a_pattern_that_never_matched_is_vacuous_too(tmp_path):
+    outcome = judged({"no-file": "**/*.tmp", "glob": True}, context_of(tmp_path, {"a": "x"}))
+    assert (outcome.passed, outcome.vacuous) == (True, True)
+    assert outcome.explanation.startswith("no file matches **/*.tmp (vacuous: ")
+
+
+@pytest.mark.parametrize(
+    ("written", "before", "after"),
+    [
+        pytest.param("no-file:a", {"a": "x"}, {"a": None}, id="a file that was deleted"),
+        pytest.param({"no-file": "d/*.tmp", "glob": True}, {"d/a.tmp": ""}, {"d/a.tmp": None}, id="and of a pattern"),
+        pytest.param("no-file:a", {}, {"a": "x"}, id="a file that the agent made"),
+        pytest.param("file:a exists", {"a": "x"}, {}, id="another kind of expectation"),
+    ],
+)
+def test_what_measures_something_is_not_vacuous(tmp_path, written, before, after):
+    assert not judged(written, context_of(tmp_path, before, after)).vacuous
+
+
+@pytest.mark.parametrize(
+    ("path", "prompt", "named"),
+    [
+        pytest.param("src/legacy.ts", "Remove src/legacy.ts", True, id="the path"),
+        pytest.param("src/legacy.ts", "Do not write a new legacy.ts", True, id="its last part"),
+        pytest.param("dist/", "Never make dist", True, id="a directory"),
+        pytest.param("**/*.tmp", "Leave no .tmp files", True, id="the end of a pattern"),
+        pytest.param("src/legacy.ts", "Remove the legacy code in src", False, id="words of it"),
+        pytest.param("x/a", "Make a list", False, id="a short name is in many words"),
+        pytest.param("a", "", False, id="no prompt"),
+    ],
+)
+def test_a_prompt_names_a_path(path, prompt, named):
+    assert FileAbsent(name="no-file", path=path).is_named_in(prompt) is named
 
 
 def test_touching_a_file_is_no_change(tmp_path):

@@ -46,7 +46,7 @@ suite = [Case(id="{own}", prompt="p", check=lambda report: None)]
 def test_the_digest_of_a_suite_is_that_of_its_file(tmp_path, name, content, cases):
     written(repository(tmp_path, {"bench/core.json": None}), {name: content})
     with world_in(tmp_path) as services:
-        found = discover(services.repository, tmp_path, DiscoverOptions(paths=(name,)))
+        found = discover(services.repository, tmp_path, DiscoverOptions(paths=(name,))).suites
         (loaded,) = load(found, services.hosts, LoadOptions())
     assert (loaded.digest, len(loaded.cases)) == (sha256(content).hexdigest(), cases)
     assert bool(loaded.invalid) == (not cases)
@@ -57,7 +57,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
     with (tmp_path / "bench/core.json").open("wb") as file:
         file.truncate(MAX_SUITE_FILE_BYTES + 1)
     with world_in(tmp_path) as services:
-        found = discover(services.repository, tmp_path, DiscoverOptions(paths=("bench/core.json",)))
+        found = discover(services.repository, tmp_path, DiscoverOptions(paths=("bench/core.json",))).suites
         (loaded,) = load(found, services.hosts, LoadOptions())
     assert (loaded.digest, loaded.invalid[0].problem.message) == (
         None, "too large: 16,777,217 bytes; the limit is 16,777,216",
@@ -68,7 +68,7 @@ def test_suite_programs_are_loaded_in_parallel(tmp_path):
     meeting = {f"{own}_suite.py": MEETING.format(own=own, other=other) for own, other in ("ab", "ba")}
     repository(tmp_path, {**meeting, "bench/core.json": None})
     with world_in(tmp_path) as services:
-        found = discover(services.repository, tmp_path, DiscoverOptions(paths=tuple(meeting)))
+        found = discover(services.repository, tmp_path, DiscoverOptions(paths=tuple(meeting))).suites
         suites = load(found, services.hosts, LoadOptions())
     assert [(one.path, [case.id for case in one.cases]) for one in suites] == [
         ("a_suite.py", ["a"]),

@@ -91,6 +91,66 @@ def test_filters_leave(options, left):
 
 
 @pytest.mark.parametrize(
+    ("options", "warnings", "nothing"),
+    [
+        pytest.param({}, [], None, id="no filter"),
+        pytest.param({"cases": ("logout", "login-*"), "tags": ()}, [], None, id="every word matches"),
+        pytest.param(
+            {"cases": ("logout", "logn-ok")},
+            ["--case logn-ok matches none of the 3 cases; the nearest is login-ok"],
+            None,
+            id="one of two ids",
+        ),
+        pytest.param(
+            {"tags": ("smoke", "quick")},
+            ["--tag quick matches none of the 3 cases; there are: smoke, slow"],
+            None,
+            id="one of two tags",
+        ),
+        pytest.param(
+            {"cases": ("nosuch",)},
+            [],
+            "--case nosuch matches none of the 3 cases; there are: login-ok, login-bad, logout",
+            id="nothing is left",
+        ),
+        pytest.param(
+            {"cases": ("logout",), "tags": ("slow",)},
+            [],
+            "none of the 3 cases matches both --case logout --tag slow",
+            id="each word matches, but no case both",
+        ),
+    ],
+)
+def test_a_filter_word_that_selects_nothing_is_reported(options, warnings, nothing):
+    made = plan(TAGGED, (CLAUDE,), PlanOptions(**options))
+    assert ([str(one) for one in made.warnings], made.nothing_selected) == (warnings, nothing)
+
+
+def test_filters_are_compared_with_all_cases_not_with_those_of_a_shard():
+    for shard in ((1, 3), (2, 3), (3, 3)):
+        made = plan(TAGGED, (CLAUDE,), PlanOptions(cases=("logout",), shard=shard))
+        assert (made.warnings, made.nothing_selected) == ((), None)
+
+
+def test_an_invalid_case_can_be_selected_and_an_invalid_suite_always_is():
+    assert plan((suite(case("a"), invalid=("bad",)),), (CLAUDE,), PlanOptions(cases=("bad",))).nothing_selected is None
+    made = plan((suite(case("a"), invalid=(None,)),), (CLAUDE,), PlanOptions(cases=("x",)))
+    assert (len(made.warnings), made.nothing_selected, len(made.unrunnable)) == (1, None, 1)
+
+
+def test_without_any_case_no_filter_is_to_blame():
+    made = plan((), (CLAUDE,), PlanOptions(cases=("a",)))
+    assert (made.warnings, made.nothing_selected) == ((), None)
+
+
+def test_many_ids_are_not_all_listed():
+    cases = [case(f"case-{number}") for number in range(12)]
+    made = plan((suite(*cases),), (CLAUDE,), PlanOptions(cases=("zzz",)))
+    assert made.nothing_selected is not None
+    assert made.nothing_selected.endswith("case-6, case-7 and 4 more")
+
+
+@pytest.mark.parametrize(
     ("pattern", "left"),
     [
         pytest.param("*", ["logout"], id="a star stops at a slash"),

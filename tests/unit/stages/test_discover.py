@@ -1,0 +1,224 @@
+"""Which files are suites, which are nearly suites, and which belong to other programs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentv_context import real_processes
+from scratch import committed, git_in, suite, written
+from skillgym_action.limits import MAX_NEAR_MISS_FILES, NEAR_MISS_HEAD_BYTES, SUITE_HEAD_BYTES
+from skillgym_action.model.errors import UsageError
+from skillgym_action.repository.repository import Repository
+from skillgym_action.settings.options import DiscoverOptions
+from skillgym_action.stages.discover import discover, near_miss_warnings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.model.suite import Discovery
+
+XBENCH = suite()
+PYTHON = "from skillgym_action import Case\nsuite = [Case(id='a', prompt='p', check=print)]\n"
+SCRIPT = 'import { type Case } from "skillgym";\nexport default [{ id: "a", prompt: "p", assert() {} }];\n'
+AGENTV = "tests:\n- id: a\n  input: do it\n  criteria: it is done\n"
+EVALS = '{"skill_name": "s", "evals": [{"id": 1, "prompt": "p"}]}'
+HYDRA = "defaults:\n  - data: mnist\ntask_name: eval\ntags: [dev]\nckpt_path: ???\n"
+
+
+def found_in(root: Path, *paths: str, formats: tuple[str, ...] = ()) -> Discovery:
+    with real_processes() as processes:
+        return discover(Repository(root, processes), root, DiscoverOptions(paths=paths, formats=formats))
+
+
+def kind_of(root: Path, path: str, content: str | bytes) -> str | None:
+    """What a single file is taken for."""
+    found = found_in(written(root, {path: content}))
+    if found.suites:
+        return found.suites[0].format
+    return next(("near miss" if why.near_miss else "skipped" for _, why in found.skipped), None)
+
+
+NAMED = [
+    pytest.param("a.bench.json", XBENCH, "x-bench", id="x-bench"),
+    pytest.param("A.BENCH.JSON", XBENCH, "x-bench", id="x-bench in capitals"),
+    pytest.param("a.bench.json", "", "x-bench", id="x-bench, empty"),
+    pytest.param("a.bench.json", "{", "x-bench", id="x-bench, broken"),
+    pytest.param("a.bench.json", '{"benchmarks": []}', "x-bench", id="x-bench, of another program: names decide"),
+    pytest.param("a.bench.json", '{"cases": [{"promt": "p", "expect": []}]}', "x-bench", id="x-bench, misspelt"),
+    pytest.param("a.bench.json", XBENCH.encode("utf-16"), "x-bench", id="x-bench, UTF-16"),
+    pytest.param("a.bench.json", b"\xff\xfe\xff", "x-bench", id="x-bench, binary"),
+    pytest.param("a_suite.py", PYTHON, "python", id="Python"),
+    pytest.param("a_suite.py", PYTHON.replace("skillgym_action", "skilgym_action"), "python", id="misspelt import"),
+    pytest.param("a_suite.py", PYTHON.replace("skillgym_action", "skillgym"), "python", id="import of the npm package"),
+    pytest.param("a_suite.py", "import skillgym_action\ndef (", "python", id="Python, broken"),
+    pytest.param("a_suite.py", "\n\n", "python", id="Python, empty"),
+    pytest.param("a_suite.py", PYTHON.encode("utf-16"), "python", id="Python, UTF-16"),
+    pytest.param("a_suite.py", PYTHON + "def test_it(): pass\n", "python", id="Python, with a function called test"),
+    pytest.param("a.suite.ts", SCRIPT, "typescript", id="TypeScript"),
+    pytest.param("a.suite.ts", SCRIPT.replace("skillgym", "skilgym"), "typescript", id="misspelt import, TypeScript"),
+    pytest.param("a.suite.mjs", 'const a = require("skill-gym");', "typescript", id="misspelt require"),
+    pytest.param("a.suite.js", "", "typescript", id="JavaScript, empty"),
+    pytest.param("EVAL.yaml", "", "agentv", id="AgentV, empty"),
+    pytest.param("EVAL.yaml", HYDRA, "agentv", id="EVAL.yaml of another program: names decide"),
+    pytest.param("a.eval.yaml", "a: 1", "agentv", id="*.eval.yaml of another program: names decide"),
+    pytest.param("eval.yaml", "test:\n- id: a\n", "agentv", id="eval.yaml, misspelt"),
+    pytest.param("eval.yaml", '{"tests": []}', "agentv", id="eval.yaml in braces"),
+    pytest.param("suite.yaml", AGENTV, "agentv", id="suite.yaml"),
+    pytest.param("suite.yaml", AGENTV.replace("tests", "test"), "agentv", id="suite.yaml, misspelt"),
+    pytest.param("a/Suite.yml", AGENTV, "agentv", id="Suite.yml"),
+    pytest.param("suite.yaml", AGENTV.encode("utf-16"), "agentv", id="suite.yaml, UTF-16"),
+    pytest.param("evals.json", EVALS, "agentv", id="evals.json"),
+    pytest.param("evals.json", EVALS.replace("evals", "eval"), "agentv", id="evals.json, misspelt"),
+    pytest.param("evals.json", EVALS[:-1], "agentv", id="evals.json, broken"),
+    pytest.param("evals.json", "", "agentv", id="evals.json, empty"),
+    pytest.param("bench/a.json", '{"cases": [{"promt": "p", "expct": []}]}', "x-bench", id="bench/, misspelt"),
+    pytest.param(
+        "bench/a.json", f'{{"cases": [{{"promt": "{"p" * SUITE_HEAD_BYTES}"', "x-bench", id="bench/, misspelt and long"
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "content", "format_name"), NAMED)
+def test_what_is_called_like_a_suite_is_loaded(tmp_path, path, content, format_name):
+    assert kind_of(tmp_path, path, content) == format_name
+
+
+NEAR = [
+    pytest.param("a.json", XBENCH, id="x-bench"),
+    pytest.param("a.json", '{"cases": [{"prompt": "p"}]}', id="x-bench without expectations"),
+    pytest.param("a.json", suite() + " " * NEAR_MISS_HEAD_BYTES, id="x-bench, long"),
+    pytest.param("bench/a.json", "", id="empty in bench/"),
+    pytest.param("bench/a.json", '{"cases": [{"prompt": "p", "expected": "x"}]}', id="bench/, without expectations"),
+    pytest.param("bench/a.json", '{"cases": [{"prompt": }]}', id="bench/, broken"),
+    pytest.param("login.py", PYTHON, id="Python"),
+    pytest.param("login.py", "from skillgym_action import (\n  Suite,\n)\nmine = Suite()\n", id="Python, Suite"),
+    pytest.param("a_suite.py", "suite = [Case(id='a', prompt='p', check=print)]\n", id="Python without the import"),
+    pytest.param("test_suite.py", "", id="an empty module of tests"),
+    pytest.param("login.ts", SCRIPT, id="TypeScript"),
+    pytest.param("a.suite.js", SCRIPT.split("\n", 1)[1], id="JavaScript without the import"),
+    pytest.param("data.yaml", AGENTV, id="AgentV"),
+    pytest.param("suite.yaml", "", id="suite.yaml, empty"),
+    pytest.param("suite.yaml", "items:\n- input: a\n  criteria: b\n", id="suite.yaml without tests"),
+    pytest.param("conf/eval.yaml", HYDRA, id="eval.yaml of another program"),
+    pytest.param("evals.json", '[{"query": "q", "should_trigger": true}]', id="evals.json with triggers"),
+    pytest.param("evals.json", '{"cases": [{"prompt": "p"}]}', id="evals.json with another list"),
+    pytest.param("evals.json", '{"evals": {}}', id="evals.json without a list"),
+    pytest.param("evals.json", "[", id="evals.json, not JSON"),
+]
+
+
+@pytest.mark.parametrize(("path", "content"), NEAR)
+def test_what_is_nearly_a_suite_is_a_warning(tmp_path, path, content):
+    assert kind_of(tmp_path, path, content) == "near miss"
+
+
+OTHERS = [
+    pytest.param("suite.yaml", "name: smoke\ntests:\n  - name: foo\n    command: ls\n", "skipped", id="suite.yaml"),
+    pytest.param("evals.json", '{"accuracy": 0.9}', "skipped", id="evals.json"),
+    pytest.param("test_suite.py", "import unittest\n", "skipped", id="test_suite.py"),
+    pytest.param("test_suite.py", "from skillgym_action import Case\ndef test_a(): ...\n", "skipped", id="its tests"),
+    pytest.param("model/suite.py", "from skillgym_action.model import errors\n", "skipped", id="a module of this tool"),
+    pytest.param("x.suite.ts", 'import { test } from "vitest";\n', "skipped", id="*.suite.ts"),
+    pytest.param("bench/package.json", '{"name": "x"}', "skipped", id="JSON in bench/"),
+    pytest.param("bench/tsconfig.json", "{ // comment\n}", "skipped", id="JSON with comments in bench/"),
+    pytest.param("vendor/y.bench.json", '{"a": 1}', "skipped", id="*.bench.json in a vendored folder"),
+    pytest.param("vendor/suite.js", "", "skipped", id="an empty file in a vendored folder"),
+    pytest.param("dist/eval.yaml", AGENTV, "skipped", id="what was built"),
+    pytest.param("vendor/a.json", XBENCH, None, id="a near miss in a vendored folder"),
+    pytest.param("node_modules/a/x.bench.json", XBENCH, None, id="a package's"),
+    pytest.param("package.json", '{"name": "x"}', None, id="other JSON"),
+    pytest.param("data.json", '{"cases": [1], "prompt": "p"}', None, id="other cases"),
+    pytest.param("helper.py", "from skillgym_action import Case, expect\n", None, id="a module that suites import"),
+    pytest.param("tests/test_a.py", PYTHON, None, id="a module of tests"),
+    pytest.param("a.py", f'TEXT = """\n{PYTHON}"""\n', None, id="a suite in a text"),
+    pytest.param("rules.ts", 'import { assert } from "skillgym";\nexport const rule = 1;\n', None, id="rules"),
+    pytest.param("skillgym.config.ts", SCRIPT, None, id="a configuration"),
+    pytest.param("x.d.ts", SCRIPT, None, id="types"),
+    pytest.param("promptfooconfig.yaml", f"prompts: [a]\nproviders: [b]\n{AGENTV}", None, id="promptfoo"),
+    pytest.param("ci.yaml", "tests:\n- name: x\n", None, id="other YAML"),
+    pytest.param("tests.jsonl", '{"id": "a", "input": "b", "criteria": "c"}', None, id="lines have to be named"),
+]
+
+
+@pytest.mark.parametrize(("path", "content", "kind"), OTHERS)
+def test_what_belongs_to_another_program_is_no_error_and_no_warning(tmp_path, path, content, kind):
+    assert kind_of(tmp_path, path, content) == kind
+
+
+def test_a_vendored_suite_is_still_run(tmp_path):
+    assert kind_of(tmp_path, "vendor/a.bench.json", XBENCH) == "x-bench"
+
+
+def test_near_misses_have_the_place_and_what_to_do(tmp_path):
+    found = found_in(written(tmp_path, {"a.json": XBENCH}))
+    assert [str(one) for one in near_miss_warnings(found)] == [
+        "a.json: has cases with prompts, but is not called *.bench.json, so it is not run; "
+        "rename it to *.bench.json, or leave it out with !PATH"
+    ]
+
+
+def test_what_is_excluded_is_not_reported(tmp_path):
+    files = {"a.json": XBENCH, "sub/b.json": XBENCH, "c.bench.json": XBENCH}
+    found = found_in(written(tmp_path, files), "!a.json", "!sub")
+    assert ([one.path for one in found.suites], found.skipped, found.warnings) == (["c.bench.json"], (), ())
+
+
+@pytest.mark.parametrize(
+    ("paths", "warnings"),
+    [
+        pytest.param(("bench", "*.py"), ["*.py: no suite was found there; `check` lists what was found and skipped"],
+                     id="a pattern"),
+        pytest.param(("bench", "empty"), ["empty: no suite was found there; `check` lists what was found and skipped"],
+                     id="a folder"),
+        pytest.param(("!bnch",), ["!bnch excludes no file"], id="a misspelt exclusion"),
+        pytest.param(("!*.txt", "!empty"), [], id="exclusions of other files"),
+        pytest.param((), [], id="no argument"),
+    ],
+)  # fmt: skip
+def test_an_argument_that_selects_nothing_is_reported(tmp_path, paths, warnings):
+    root = written(tmp_path, {"bench/a.json": XBENCH, "a.txt": "", "empty/README": ""})
+    found = found_in(root, *paths)
+    assert [str(one) for one in near_miss_warnings(found)] == warnings
+    assert [one.path for one in found.suites] == ["bench/a.json"]
+
+
+def test_a_format_that_selects_nothing_is_reported(tmp_path):
+    found = found_in(written(tmp_path, {"a.bench.json": XBENCH}), formats=("x-bench", "python"))
+    assert [one.message for one in found.warnings] == ["--format python: no suite of this format was found"]
+
+
+def test_a_misspelt_path_is_an_error_that_names_the_nearest(tmp_path):
+    with pytest.raises(UsageError, match=r"no such file or folder: bnch; did you mean 'bench'\?"):
+        found_in(written(tmp_path, {"bench/a.json": XBENCH}), "bnch")
+
+
+def test_a_tracked_file_that_was_deleted_is_no_suite_and_a_link_to_nothing_is_one(tmp_path):
+    root = written(tmp_path, {"gone.bench.json": XBENCH, "EVAL.yaml": AGENTV})
+    git_in(root, "init", "--quiet")
+    committed(root)
+    (root / "gone.bench.json").unlink()
+    (root / "EVAL.yaml").unlink()
+    (root / "nowhere.bench.json").symlink_to("nothing")
+    (root / "folder.bench.json").mkdir()
+    assert [one.path for one in found_in(root).suites] == ["nowhere.bench.json"]
+
+
+def test_ignored_files_are_not_looked_at(tmp_path):
+    root = written(tmp_path, {"out/a.json": XBENCH, "out/b.bench.json": "", ".gitignore": "out/\n"})
+    git_in(root, "init", "--quiet")
+    assert (found_in(root).suites, found_in(root).skipped) == ((), ())
+
+
+def test_only_so_many_files_with_other_names_are_looked_at(tmp_path):
+    many = {f"{number:05}.json": "{}" for number in range(MAX_NEAR_MISS_FILES + 3)}
+    found = found_in(written(tmp_path, {**many, "zz.bench.json": XBENCH, "zzz.json": XBENCH}))
+    assert (found.not_searched, found.skipped) == (4, ())
+    assert [one.path for one in found.suites] == ["zz.bench.json"]
+
+
+def test_a_long_file_is_read_only_at_its_beginning(tmp_path):
+    late = json.dumps({"x-padding": " " * NEAR_MISS_HEAD_BYTES}) + XBENCH
+    assert kind_of(tmp_path, "a.json", late) is None
