@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.result import Failure, Judgement, Outcome
 from skillgym_action.model.scores import case_score, format_score, reaches_threshold, reason_for_low_score
 from skillgym_action.model.session_report import Trouble
-from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, MODEL, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +20,12 @@ CANCELLED_JUDGEMENT = Judgement(status=Status.SKIPPED, reason="the run was cance
 
 
 def judge(case: BenchmarkCase, context: AssertionContext, trouble: Trouble | None) -> Judgement:
-    """Judge a session. After trouble only diagnostic assertions are evaluated, and do not change the status."""
-    outcomes = tuple(_outcomes(case, context, diagnosis=trouble is not None))
+    """Judge a session. After trouble, assertions do not change the status.
+
+    After an infrastructure failure, or a limit of the session, only diagnostic assertions are evaluated.
+    """
+    diagnosis = trouble is not None and TROUBLES[trouble.kind].origin != MODEL
+    outcomes = tuple(_outcomes(case, context, diagnosis=diagnosis))
     trouble = trouble or _undecided(case, outcomes)
     if trouble:
         return with_suite_failure_class(case, context, trouble_judgement(trouble, outcomes))
@@ -44,7 +48,7 @@ def _decided(
 
 
 def trouble_judgement(trouble: Trouble, outcomes: tuple[Outcome, ...] = ()) -> Judgement:
-    """The judgement on a session with trouble: errored, or failed if the agent exceeded a limit."""
+    """The judgement on a session with trouble: errored, or failed if it is the agent's own failure."""
     kind = TROUBLES[trouble.kind]
     undecided = (outcome for outcome in outcomes if outcome.passed is None)
     cause = next(undecided, None) if kind.status is Status.ERRORED else None
