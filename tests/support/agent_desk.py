@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LIMIT = 60.0
 # Those that try a failed call again for long.
-LIMITS = {"gemini": 120.0, "qwen": 180.0}
+LIMITS = {"copilot": 120.0, "gemini": 120.0, "qwen": 180.0}
 KEY = "sk-scripted-0123456789"
 SKILL = "---\nname: greeter\ndescription: Greets people. Use when asked for a greeting.\n---\n\n# Greeter\n\nGreet.\n"
 # The model each agent is asked for, and what leads it to a service: key, base URL.

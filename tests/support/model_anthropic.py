@@ -18,6 +18,31 @@ if TYPE_CHECKING:
 class Anthropic:
     """POST /v1/messages. Input, and input that comes from or goes to the cache, exclude one another."""
 
+    BEFORE_END: ClassVar = {"head": 0, "beginning": 1, "words": 3, "call": 4}
+    ENDINGS: ClassVar = {"length": "max_tokens", "refusal": "refusal"}
+    REJECTIONS: ClassVar = {
+        "context": (400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+        "policy": (400, "invalid_request_error", "Output blocked by content filtering policy"),
+        "quota": (
+            400,
+            "invalid_request_error",
+            "You have reached your specified API usage limits. You will regain access on 2027-01-01 at 00:00 UTC.",
+        ),
+        "credit": (
+            400,
+            "invalid_request_error",
+            (
+                "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade "
+                "or purchase credits."
+            ),
+        ),
+        "forbidden": (
+            403,
+            "permission_error",
+            "Your API key does not have permission to use the specified resource.",
+        ),
+        "overloaded": (529, "overloaded_error", "Overloaded"),
+    }
     KINDS: ClassVar = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
 
     def __init__(self) -> None:
@@ -31,11 +56,12 @@ class Anthropic:
             stream=bool(body.get("stream")),
         )
 
-    def whole(self, ask: Ask, parts: list[Spoken]) -> dict[str, Any]:
+    def whole(self, ask: Ask, parts: list[Spoken], ending: str = "") -> dict[str, Any]:
+        stop = self.ENDINGS.get(ending) or _stop(parts)
         content = [self._block(part) for part in parts]
-        return {**self._start(ask), "content": content, "stop_reason": _stop(parts), "usage": self._usage(ask, 42)}
+        return {**self._start(ask), "content": content, "stop_reason": stop, "usage": self._usage(ask, 42)}
 
-    def stream(self, ask: Ask, parts: list[Spoken]) -> Iterator[Event]:
+    def stream(self, ask: Ask, parts: list[Spoken], ending: str = "") -> Iterator[Event]:
         yield {"type": "message_start", "message": self._start(ask)}
         for index, part in enumerate(parts):
             block = self._block(part)
@@ -54,14 +80,20 @@ class Anthropic:
             yield {"type": "content_block_start", "index": index, "content_block": empty}
             for delta in deltas:
                 yield {"type": "content_block_delta", "index": index, "delta": delta}
+            if ending == "filter":
+                yield self.rejection("policy")[1]
+                return
             yield {"type": "content_block_stop", "index": index}
-        stop = {"stop_reason": _stop(parts), "stop_sequence": None}
+        stop = {"stop_reason": self.ENDINGS.get(ending) or _stop(parts), "stop_sequence": None}
         yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 42}}
         yield {"type": "message_stop"}
 
     def error(self, status: int) -> dict[str, Any]:
-        kind = self.KINDS.get(status, "api_error")
-        return {"type": "error", "error": {"type": kind, "message": f"scripted {status}"}, "request_id": "req_scripted"}
+        return _error(self.KINDS.get(status, "api_error"), f"scripted {status}")
+
+    def rejection(self, why: str) -> tuple[int, dict[str, Any]]:
+        status, kind, message = self.REJECTIONS[why]
+        return status, _error(kind, message)
 
     def _start(self, ask: Ask) -> dict[str, Any]:
         return {
@@ -87,6 +119,10 @@ class Anthropic:
                 return {"type": "thinking", "thinking": text, "signature": "c2lnbmVk"}
             case Call(tool, args):
                 return {"type": "tool_use", "id": self._ids.new("toolu"), "name": tool, "input": args}
+
+
+def _error(kind: str, message: str) -> dict[str, Any]:
+    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_scripted"}
 
 
 def _stop(parts: list[Spoken]) -> str:

@@ -20,6 +20,60 @@ class Gemini:
     Its input includes what comes from the cache; output and thoughts exclude one another.
     """
 
+    BEFORE_END: ClassVar = {"head": 0, "beginning": 1, "words": 1, "call": 1}
+    ENDINGS: ClassVar = {"length": "MAX_TOKENS", "refusal": "SAFETY", "filter": "PROHIBITED_CONTENT"}
+    # Status, name of the status, message, details.
+    REJECTIONS: ClassVar = {
+        "context": (
+            400,
+            "INVALID_ARGUMENT",
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            [],
+        ),
+        "quota": (
+            429,
+            "RESOURCE_EXHAUSTED",
+            (
+                "You exceeded your current quota, please check your plan and billing details. For more information on "
+                "this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits."
+            ),
+            [
+                {
+                    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+                    "violations": [
+                        {
+                            "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
+                            "quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier",
+                            "quotaDimensions": {"location": "global", "model": "gemini-2.5-flash"},
+                            "quotaValue": "250",
+                        }
+                    ],
+                }
+            ],
+        ),
+        "credit": (
+            403,
+            "PERMISSION_DENIED",
+            (
+                "This API method requires billing to be enabled. Please enable billing on project #1 by visiting "
+                "https://console.developers.google.com/billing/enable?project=1 then retry."
+            ),
+            [
+                {
+                    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                    "reason": "BILLING_DISABLED",
+                    "domain": "googleapis.com",
+                }
+            ],
+        ),
+        "forbidden": (
+            403,
+            "PERMISSION_DENIED",
+            "The caller does not have permission",
+            [],
+        ),
+        "overloaded": (503, "UNAVAILABLE", "The model is overloaded. Please try again later.", []),
+    }
     STATUSES: ClassVar = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED"}
 
     def __init__(self) -> None:
@@ -37,17 +91,24 @@ class Gemini:
             stream=":stream" in path,
         )
 
-    def whole(self, ask: Ask, parts: list[Spoken]) -> dict[str, Any]:
-        return self._answer(ask, [self._part(part) for part in parts], "STOP")
+    def whole(self, ask: Ask, parts: list[Spoken], ending: str = "") -> dict[str, Any]:
+        return self._answer(ask, [self._part(part) for part in parts], self.ENDINGS.get(ending, "STOP"))
 
-    def stream(self, ask: Ask, parts: list[Spoken]) -> Iterator[Event]:
+    def stream(self, ask: Ask, parts: list[Spoken], ending: str = "") -> Iterator[Event]:
         for part in parts:
             yield self._answer(ask, [self._part(part)], None)
-        yield self._answer(ask, [], "STOP")
+        yield self._answer(ask, [], self.ENDINGS.get(ending, "STOP"))
 
     def error(self, status: int) -> dict[str, Any]:
         kind = self.STATUSES.get(status, "INTERNAL")
         return {"error": {"code": status, "message": f"scripted {status}", "status": kind}}
+
+    def rejection(self, why: str) -> tuple[int, dict[str, Any]]:
+        """A prompt that is against the rules is answered without a candidate."""
+        if why == "policy":
+            return 200, {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {}}
+        status, kind, message, details = self.REJECTIONS[why]
+        return status, {"error": {"code": status, "message": message, "status": kind, "details": details}}
 
     def _answer(self, ask: Ask, parts: list[dict[str, Any]], finish: str | None) -> dict[str, Any]:
         candidate = {"index": 0, "content": {"role": "model", "parts": parts}}

@@ -24,6 +24,49 @@ ERRORS: dict[int, tuple[str, str | None]] = {
 # The real services' words, of which some agents show no more.
 WORDS = {404: "The model does not exist or you do not have access to it", 429: "Rate limit reached"}
 DONE = {"status": "completed"}
+# Status, type, code, message.
+REJECTIONS: dict[str, tuple[int, str, str | None, str]] = {
+    "context": (
+        400,
+        "invalid_request_error",
+        "context_length_exceeded",
+        (
+            "This model's maximum context length is 128000 tokens. However, your messages resulted in 150000 tokens. "
+            "Please reduce the length of the messages."
+        ),
+    ),
+    "policy": (
+        400,
+        "invalid_request_error",
+        "invalid_prompt",
+        (
+            "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with "
+            "a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting"
+        ),
+    ),
+    "quota": (
+        429,
+        "insufficient_quota",
+        "insufficient_quota",
+        (
+            "You exceeded your current quota, please check your plan and billing details. For more information on this "
+            "error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors."
+        ),
+    ),
+    "credit": (400, "invalid_request_error", "billing_hard_limit_reached", "Billing hard limit has been reached"),
+    "forbidden": (
+        403,
+        "request_forbidden",
+        "unsupported_country_region_territory",
+        "Country, region, or territory not supported",
+    ),
+    "overloaded": (
+        503,
+        "server_error",
+        None,
+        "The engine is currently overloaded, please try again later",
+    ),
+}
 
 
 def error(status: int) -> dict[str, Any]:
@@ -32,9 +75,16 @@ def error(status: int) -> dict[str, Any]:
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
+def rejection(why: str) -> tuple[int, dict[str, Any]]:
+    status, kind, code, message = REJECTIONS[why]
+    return status, {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
 class Responses:
     """POST /v1/responses."""
 
+    BEFORE_END: ClassVar = {"head": 0, "beginning": 1, "words": 4, "call": 4}
+    INCOMPLETE: ClassVar = {"length": "max_output_tokens", "filter": "content_filter"}
     BY_MODEL: ClassVar = frozenset({"function_call", "custom_tool_call", "reasoning"})
 
     def __init__(self) -> None:
@@ -49,11 +99,11 @@ class Responses:
             stream=bool(body.get("stream")),
         )
 
-    def whole(self, ask: Ask, parts: list[Spoken]) -> dict[str, Any]:
-        return self._response(ask, [self._item(part) for part in parts])
+    def whole(self, ask: Ask, parts: list[Spoken], ending: str = "") -> dict[str, Any]:
+        return self._response(ask, [self._item(part, ending) for part in parts])
 
-    def stream(self, ask: Ask, parts: list[Spoken]) -> Iterator[Event]:
-        items = [self._item(part) for part in parts]
+    def stream(self, ask: Ask, parts: list[Spoken], ending: str = "") -> Iterator[Event]:
+        items = [self._item(part, ending) for part in parts]
         response = self._response(ask, items)
         started = {**response, "status": "in_progress", "output": [], "usage": None}
         yield {"type": "response.created", "response": started}
@@ -61,6 +111,13 @@ class Responses:
             place = {"item_id": item["id"], "output_index": index}
             empty = {key: value for key, value in item.items() if key not in {"content", "summary"}}
             match part:
+                case Say(text) if ending == "refusal":
+                    empty["content"] = []
+                    blank = {**item["content"][0], "refusal": ""}
+                    deltas = [
+                        ("response.content_part.added", {"content_index": 0, "part": blank}),
+                        ("response.refusal.delta", {"content_index": 0, "delta": text}),
+                    ]
                 case Say(text):
                     empty["content"] = []
                     deltas = [("response.output_text.delta", {"content_index": 0, "delta": text})]
@@ -79,10 +136,28 @@ class Responses:
             for kind, delta in deltas:
                 yield {"type": kind, **place, **delta}
             yield {"type": "response.output_item.done", "output_index": index, "item": item}
-        yield {"type": "response.completed", "response": response}
+        if reason := self.INCOMPLETE.get(ending):
+            response |= {"status": "incomplete", "incomplete_details": {"reason": reason}}
+            yield {"type": "response.incomplete", "response": response}
+        else:
+            yield {"type": "response.completed", "response": response}
 
     def error(self, status: int) -> dict[str, Any]:
         return error(status)
+
+    def rejection(self, why: str) -> tuple[int, dict[str, Any] | list[dict[str, Any]]]:
+        """A prompt that is too long is rejected in the stream."""
+        if why != "context":
+            return rejection(why)
+        message = "Your input exceeds the context window of this model. Please adjust your input and try again."
+        failed = {"id": self._ids.new("resp"), "object": "response", "status": "failed", "output": [], "usage": None}
+        problem = {"code": "context_length_exceeded", "message": message}
+        rejected = {
+            "type": "error",
+            "sequence_number": 2,
+            "error": {"type": "invalid_request_error", "param": "input", **problem},
+        }
+        return 200, [rejected, {"type": "response.failed", "response": {**failed, "error": problem}}]
 
     def _response(self, ask: Ask, items: list[dict[str, Any]]) -> dict[str, Any]:
         usage = {
@@ -101,8 +176,11 @@ class Responses:
             "usage": usage,
         }
 
-    def _item(self, part: Spoken) -> dict[str, Any]:
+    def _item(self, part: Spoken, ending: str = "") -> dict[str, Any]:
         match part:
+            case Say(text) if ending == "refusal":
+                content = [{"type": "refusal", "refusal": text}]
+                return {"type": "message", "id": self._ids.new("msg"), **DONE, "role": "assistant", "content": content}
             case Say(text):
                 content = [{"type": "output_text", "text": text, "annotations": []}]
                 return {"type": "message", "id": self._ids.new("msg"), **DONE, "role": "assistant", "content": content}
@@ -134,6 +212,8 @@ def _offered(entries: list[dict[str, Any]]) -> Iterator[tuple[str, frozenset[str
 class Chat:
     """POST /v1/chat/completions."""
 
+    BEFORE_END: ClassVar = {"head": 0, "beginning": 1, "words": 2, "call": 2}
+    ENDINGS: ClassVar = {"length": "length", "filter": "content_filter"}
     # What agents put into the model's mouth before they ask it anything.
     GIVEN: ClassVar = frozenset({"Got it. Thanks for the context!"})
 
@@ -152,23 +232,28 @@ class Chat:
             stream=bool(body.get("stream")),
         )
 
-    def whole(self, ask: Ask, parts: list[Spoken]) -> dict[str, Any]:
+    def whole(self, ask: Ask, parts: list[Spoken], ending: str = "") -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": None}
-        for delta in self._deltas(parts):
+        for delta in self._deltas(parts, ending):
             message |= delta
-        choice = {"index": 0, "message": message, "finish_reason": _finish(parts)}
+        finish = self.ENDINGS.get(ending) or _finish(parts)
+        choice = {"index": 0, "message": message, "finish_reason": finish}
         return {**self._completion(ask, "chat.completion"), "choices": [choice], "usage": self._usage(ask)}
 
-    def stream(self, ask: Ask, parts: list[Spoken]) -> Iterator[Event]:
+    def stream(self, ask: Ask, parts: list[Spoken], ending: str = "") -> Iterator[Event]:
+        finish = self.ENDINGS.get(ending) or _finish(parts)
         completion = self._completion(ask, "chat.completion.chunk")
-        for delta in ({"role": "assistant", "content": ""}, *self._deltas(parts)):
+        for delta in ({"role": "assistant", "content": ""}, *self._deltas(parts, ending)):
             yield {**completion, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-        yield {**completion, "choices": [{"index": 0, "delta": {}, "finish_reason": _finish(parts)}]}
+        yield {**completion, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}
         yield {**completion, "choices": [], "usage": self._usage(ask)}
         yield "[DONE]"
 
     def error(self, status: int) -> dict[str, Any]:
         return error(status)
+
+    def rejection(self, why: str) -> tuple[int, dict[str, Any]]:
+        return rejection(why)
 
     def _completion(self, ask: Ask, kind: str) -> dict[str, Any]:
         return {"id": self._ids.new("chatcmpl"), "object": kind, "created": 0, "model": ask.model}
@@ -182,12 +267,12 @@ class Chat:
             "completion_tokens_details": {"reasoning_tokens": 5},
         }
 
-    def _deltas(self, parts: list[Spoken]) -> Iterator[dict[str, Any]]:
+    def _deltas(self, parts: list[Spoken], ending: str) -> Iterator[dict[str, Any]]:
         """Thoughts, words, calls: what a message may hold of each once."""
         if thoughts := "".join(part.text for part in parts if isinstance(part, Think)):
             yield {"reasoning_content": thoughts}
         if words := "".join(part.text for part in parts if isinstance(part, Say)):
-            yield {"content": words}
+            yield {"refusal" if ending == "refusal" else "content": words}
         calls = [
             {
                 "index": index,

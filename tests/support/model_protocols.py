@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count, groupby
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from model_script import Spoken, Tools
 
@@ -30,13 +30,26 @@ class Ask:
 class ModelProtocol(Protocol):
     def ask(self, path: str, body: Any) -> Ask: ...
 
-    def whole(self, ask: Ask, parts: list[Spoken]) -> dict[str, Any]: ...
+    # Events of an answer with one part that are sent before its end: the beginning, words, a call.
+    BEFORE_END: ClassVar[Mapping[str, int]]
 
-    def stream(self, ask: Ask, parts: list[Spoken]) -> Iterator[Event]:
-        """Server-sent events, named by their ``type`` if they have one; the first one alone is a cut stream."""
+    def whole(self, ask: Ask, parts: list[Spoken], ending: str = "") -> dict[str, Any]: ...
+
+    def stream(self, ask: Ask, parts: list[Spoken], ending: str = "") -> Iterator[Event]:
+        """Server-sent events, named by their ``type`` if they have one; the first ones alone are a cut stream.
+
+        ``ending``: a key of ``ENDINGS``; "": the answer is complete.
+        """
         ...
 
     def error(self, status: int) -> dict[str, Any]: ...
+
+    def rejection(self, why: str) -> tuple[int, dict[str, Any] | list[dict[str, Any]]]:
+        """Status and body, in the words of the real service. ``why``: a key of ``REJECTIONS``.
+
+        With the status 200 the body is a whole answer, or the list of a stream's events.
+        """
+        ...
 
 
 class Numbered:

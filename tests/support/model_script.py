@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,13 @@ class Skill:
 
 
 @dataclass(frozen=True)
+class Use:
+    """A call of a tool by name, offered or not."""
+
+    tool: str
+
+
+@dataclass(frozen=True)
 class Together:
     """Several steps in one model round."""
 
@@ -48,10 +55,26 @@ class Together:
 
 @dataclass(frozen=True)
 class Fail:
-    """An HTTP error, ``times`` times; None: for ever."""
+    """An HTTP error, ``times`` times; None: for ever. ``retry_after``: seconds, of 429 only."""
 
     status: int
     times: int | None = None
+    retry_after: int | None = 1
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A request that the service rejects, with its own status and words. ``why``: a key of ``REJECTIONS``."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class End:
+    """An answer that ends for another reason than that it is complete. ``reason``: a key of ``ENDINGS``."""
+
+    reason: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -61,7 +84,19 @@ class Hang:
 
 @dataclass(frozen=True)
 class Cut:
-    """An answer that ends in the middle."""
+    """An answer that ends in the middle.
+
+    ``after``: what was sent before: nothing but the head, the beginning, words, or a whole tool call without an end of
+    the answer. ``reset``: the connection is reset, not closed.
+    """
+
+    after: Literal["head", "beginning", "words", "call"] = "beginning"
+    reset: bool = False
+
+
+@dataclass(frozen=True)
+class Garble:
+    """An answer that is not JSON."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +106,11 @@ class Forever:
     step: Shell | Together
 
 
-Part = Say | Think | Shell | Read | Write | Skill
-Step = Part | Together | Fail | Hang | Cut | Forever
+Part = Say | Think | Shell | Read | Write | Skill | Use
+Step = Part | Together | Fail | Reject | End | Hang | Cut | Garble | Forever
+# Why a service rejects a request, and how an answer may end early.
+REJECTIONS = ("context", "policy", "quota", "credit", "forbidden", "overloaded")
+ENDINGS = ("length", "refusal", "filter")
 SKILL_FILE = ".claude/skills/greeter/SKILL.md"
 SCENARIOS: dict[str, tuple[Step, ...]] = {
     "shell": (Shell("echo hello > out.txt && cat out.txt"), Say("skillgym ready")),
@@ -151,6 +189,8 @@ def call_for(step: Part, offered: Tools) -> Spoken:
     """The step in the words of the offered tools (name -> arguments); what no tool can do is done in another way."""
     if isinstance(step, Say | Think):
         return step
+    if isinstance(step, Use):
+        return Call(step.tool, {})
     for name, arguments in TOOLS[type(step)]:
         args = arguments(step)
         if next(iter(args)) in offered.get(name, ()):

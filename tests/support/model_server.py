@@ -11,18 +11,24 @@ the request offers.
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
+import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from model_anthropic import Anthropic
 from model_gemini import Gemini
 from model_openai import Chat, Responses
-from model_script import SCENARIOS, Cut, Fail, Forever, Hang, Say, Together, call_for
+from model_script import SCENARIOS, Cut, End, Fail, Forever, Garble, Hang, Reject, Say, Shell, Together, call_for
 
 if TYPE_CHECKING:
-    from model_protocols import Ask, ModelProtocol
+    from collections.abc import Iterator
+
+    from model_protocols import Ask, Event, ModelProtocol
     from model_script import Spoken, Step
 
 # By the end of a request's path.
@@ -144,48 +150,75 @@ class _Handler(BaseHTTPRequestHandler):
     def _play(self, protocol: ModelProtocol, ask: Ask, script: Script) -> None:
         step = script.step(ask.position) if ask.tools else Say("side call")
         match step.step if isinstance(step, Forever) else step:
-            case Fail(status):
-                self._json(protocol.error(status), status)
+            case Fail(status, _, retry_after):
+                self._json(protocol.error(status), status, retry_after)
+            case Reject(why):
+                self._reject(ask, *protocol.rejection(why))
             case Hang():
                 self.server.owner.closing.wait(120)
-            case Cut() if ask.stream:
-                self._events(protocol, ask, [Say("never said")], cut=True)
-            case Cut():
-                self._head(200, "application/json", length=1000)
+            case Cut(after, reset):
+                self._cut(protocol, ask, after, reset=reset)
+            case Garble():
+                self._head(200, "text/event-stream" if ask.stream else "application/json")
+                self.wfile.write(b'data: {"choices": [{"delta": \n\n')
+            case End("filter") if not ask.stream and isinstance(protocol, Anthropic):
+                self._reject(ask, *protocol.rejection("policy"))
+            case End(reason, text):
+                self._answer(protocol, ask, [Say(text)], reason)
             case Together(steps):
                 self._answer(protocol, ask, [call_for(part, ask.tools) for part in steps])
             case part:
                 self._answer(protocol, ask, [call_for(part, ask.tools)])
 
-    def _answer(self, protocol: ModelProtocol, ask: Ask, parts: list[Spoken]) -> None:
+    def _answer(self, protocol: ModelProtocol, ask: Ask, parts: list[Spoken], ending: str = "") -> None:
         if ask.stream:
-            self._events(protocol, ask, parts)
+            self._head(200, "text/event-stream")
+            self._events(protocol.stream(ask, parts, ending))
         else:
-            self._json(protocol.whole(ask, parts))
+            self._json(protocol.whole(ask, parts, ending))
 
-    def _events(self, protocol: ModelProtocol, ask: Ask, parts: list[Spoken], *, cut: bool = False) -> None:
-        self._head(200, "text/event-stream")
-        for event in protocol.stream(ask, parts):
+    def _reject(self, ask: Ask, status: int, body: dict[str, Any] | list[dict[str, Any]]) -> None:
+        if status == 200 and ask.stream:
+            self._head(200, "text/event-stream")
+            self._events(iter(body if isinstance(body, list) else [body]))
+        else:
+            self._json(body, status)
+
+    def _cut(self, protocol: ModelProtocol, ask: Ask, after: str, *, reset: bool) -> None:
+        if ask.stream:
+            part = call_for(Shell("echo cut"), ask.tools) if after == "call" else Say("I have begun")
+            self._head(200, "text/event-stream")
+            self._events(islice(protocol.stream(ask, [part]), protocol.BEFORE_END[after]))
+        elif not reset:
+            self._head(200, "application/json", length=1000)
+        if reset:
+            time.sleep(0.1)  # what was sent before a reset is lost unless it was read
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.wfile.close()
+            self.rfile.close()
+            self.connection.close()
+            self.close_connection = True
+
+    def _events(self, events: Iterator[Event]) -> None:
+        for event in events:
             name = f"event: {event['type']}\n" if isinstance(event, dict) and "type" in event else ""
             data = event if isinstance(event, str) else json.dumps(event)
             self.wfile.write(f"{name}data: {data}\n\n".encode())
             self.wfile.flush()
-            if cut:
-                break
 
-    def _json(self, value: dict[str, Any], status: int = 200) -> None:
+    def _json(self, value: dict[str, Any], status: int = 200, retry_after: int | None = 1) -> None:
         body = json.dumps(value).encode()
-        self._head(status, "application/json", len(body))
+        self._head(status, "application/json", len(body), retry_after)
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def _head(self, status: int, kind: str, length: int | None = None) -> None:
+    def _head(self, status: int, kind: str, length: int | None = None, retry_after: int | None = None) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Connection", "close")
         if length is not None:
             self.send_header("Content-Length", str(length))
-        if status == 429:
-            self.send_header("Retry-After", "1")
+        if status == 429 and retry_after is not None:
+            self.send_header("Retry-After", str(retry_after))
         self.end_headers()
         self.close_connection = True

@@ -16,13 +16,16 @@ from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.agent_output import total, total_usage
 from skillgym_action.transcripts.lenient_json import json_object
-from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
+from skillgym_action.transcripts.trouble_signs import kind_of_error
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Session
     from skillgym_action.transcripts.lenient_json import LenientJson
 
 LIMITS = {"error_max_turns": "max-steps", "error_max_budget_usd": "budget-exceeded"}
+# How the model ended: the result's ``stop_reason``, and its ``terminal_reason``.
+ENDINGS = {"refusal": "refused", "max_tokens": "output-limit", "model_context_window_exceeded": "context-exceeded"}
+TERMINAL = {"prompt_too_long": "context-exceeded"}
 EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)\b")
 SYNTHETIC = "<synthetic>"
 TOOLS = Tools(
@@ -140,8 +143,9 @@ class _Parser(StreamParser):
         if result.true("is_error"):
             subtype = result.text("subtype") or ""
             message = self.final_output or "; ".join(result.texts("errors")) or subtype
-            kind = LIMITS.get(subtype) or kind_of_status(result.count("api_error_status"))
-            kind = kind or kind_of_text(f"{self.error} {message}") or kind_of_text(subtype)
+            ending = ENDINGS.get(result.text("stop_reason") or "") or TERMINAL.get(result.text("terminal_reason") or "")
+            kind = LIMITS.get(subtype) or ending
+            kind = kind or kind_of_error(f"{self.error} {message} {subtype}", result.count("api_error_status"))
             self.fail(message, kind, retry_after=self.retry_after if kind == "rate-limit" else None)
 
 

@@ -21,7 +21,7 @@ from skillgym_action.agents.defaults import (
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import FileWrite, Usage
 from skillgym_action.transcripts.lenient_json import LenientJson, json_object
-from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
+from skillgym_action.transcripts.trouble_signs import kind_of_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Session
     from skillgym_action.transcripts.agent_output import Effect
 
-ERRORS = {"authentication": "auth", "authorization": "auth", "rate_limit": "rate-limit", "quota": "rate-limit"}
+ERRORS = {"authentication": "auth", "authorization": "auth", "rate_limit": "rate-limit", "quota": "quota"}
 NOISE = tuple(
     f'{{"type":"{kind}"'
     for kind in (
@@ -50,6 +50,7 @@ TOOLS = Tools(
     reads={"view": "path"},
     writes={"create": "path", "edit": "path"},
 )
+NO_WORDS = "No response was returned"  # of an answer without words, which is an answer
 PATCH_TOOL = "apply_patch"  # its arguments are one text
 
 
@@ -139,7 +140,10 @@ class _Parser(StreamParser):
 
     def _error(self, error: LenientJson) -> None:
         message, kind = error.text("message") or "the session failed", error.text("errorType") or ""
-        known = ERRORS.get(kind) or kind_of_text(message) or kind_of_status(error.count("statusCode"))
+        if message.startswith(NO_WORDS):
+            return
+        known = kind_of_error(message, error.count("statusCode"))
+        known = ERRORS.get(kind, known) if known in {None, "runner-crash", "rate-limit"} else known
         self.fail(message, known or ("provider" if kind == "query" else None))
 
 

@@ -24,7 +24,7 @@ from skillgym_action.agents.defaults import (
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.lenient_json import LenientJson, json_object
-from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
+from skillgym_action.transcripts.trouble_signs import kind_of_error
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
@@ -34,6 +34,9 @@ SETTINGS = {
     "privacy": {"usageStatisticsEnabled": False},
 }
 TURN_LIMIT = "FatalTurnLimitedError"
+# Notices: of an answer without words, which is an answer; and of a model that calls the same tool again and again.
+NO_WORDS = "The model returned an empty response"
+LOOP = "Loop detected"
 NOT_SIGNED_IN = 41
 # The end of the text that the model gets for a command that has ended; a code of 0 is left out.
 ENDED = re.compile(
@@ -177,8 +180,11 @@ class _Parser(StreamParser):
         self._end_message()
         if self.error is not None:
             message = self.error.text("message") or self.notice or "the session failed"
-            kind = "max-steps" if self.error.text("type") == TURN_LIMIT else kind_of_text(message)
-            self.fail(message, kind or kind_of_status(_status(capture)))
+            kind = "max-steps" if self.error.text("type") == TURN_LIMIT else kind_of_error(message, _status(capture))
+            if not message.startswith(NO_WORDS):
+                self.fail(message, kind)
+        elif self.notice.startswith(LOOP):
+            self.fail(f"the CLI stopped: {self.notice}", "max-steps")
         elif not self.complete and capture.exit_code == NOT_SIGNED_IN:
             self.fail(capture.stderr.tail(500), "auth")
         elif not self.complete and (refusal := wrong_argument(capture)):

@@ -17,7 +17,7 @@ from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.agent_output import total
 from skillgym_action.transcripts.lenient_json import LenientJson, json_object
-from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
+from skillgym_action.transcripts.trouble_signs import ANSWER_ENDED, kind_of_error
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
@@ -26,7 +26,7 @@ PLUGIN = """\
 const RETRIES = 2
 const subagents = new Set()
 let introduced = false
-let empty = 0
+let unfinished = 0
 
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\\n")
 
@@ -47,8 +47,9 @@ export const Skillgym = async () => ({
     if (event.type === "session.created" && info.parentID) subagents.add(info.id)
     if (event.type === "session.updated" && info.model && !introduced) introduce(info)
     if (status?.type === "retry" && status.attempt > RETRIES) giveUp(status.message)
-    if (part && part.type !== "step-start") empty = part.reason === "unknown" ? empty + 1 : 0
-    if (empty > RETRIES) giveUp("the model's answer ended before its first word")
+    if (part?.type === "tool") unfinished = 0
+    if (part?.type === "step-finish") unfinished = part.reason === "unknown" ? unfinished + 1 : 0
+    if (unfinished > RETRIES) giveUp("the model's answer was cut off: its end is missing")
     if (!subagents.has(sessionID)) {
       if (status?.type === "idle") say({ type: "idle" })
     } else if (part?.type === "step-finish") say({ type: "step_finish", part })
@@ -65,6 +66,8 @@ BASE_URLS = {
     "google": ("GOOGLE_GEMINI_BASE_URL", "/v1beta"),
 }
 GOES_ON = frozenset({"tool-calls", "unknown"})
+# Reasons of the last step for which the answer is not complete.
+ENDINGS = {"length": "output-limit", "content-filter": "content-policy"}
 TOOLS = Tools(
     commands={"bash": "command"},
     skills={"skill": "name"},
@@ -138,9 +141,13 @@ def progress(line: str) -> Progress | None:
 
 @dataclass
 class _Parser(StreamParser):
-    """``logged``: the CLI's log of errors; ``running``: calls of tools that have not ended."""
+    """``logged``: the CLI's log of errors; ``running``: calls of tools that have not ended.
+
+    ``ending``: of the last step, if its answer is not complete.
+    """
 
     logged: str = ""
+    ending: str | None = None
     running: dict[str, LenientJson] = field(default_factory=dict)
 
     def take(self, event: LenientJson) -> bool:
@@ -171,7 +178,9 @@ class _Parser(StreamParser):
         self.logged = capture.stderr.tail(8192)
 
     def finish(self, capture: Capture) -> None:  # noqa: ARG002 - all is known
-        """Add the calls of tools that were still running when the CLI was ended."""
+        """Add the calls of tools that were still running when the CLI was ended; how the last answer ended."""
+        if self.ending and self.failure is None:
+            self.fail(ANSWER_ENDED[self.ending], self.ending)
         for key, call in self.running.items():
             tool = call.text("tool") or ""
             self.log.call(key, tool, call.at("args"), TOOLS.effects(tool, call.child("args")))
@@ -189,12 +198,14 @@ class _Parser(StreamParser):
         self.rounds[part.text("messageID") or ""] = _usage(part.child("tokens"))
         # A model without a price has a cost of 0, which means unknown.
         self.usd = ((self.usd or 0.0) + (part.amount("cost") or 0.0)) or None
-        self.complete = part.text("reason") not in GOES_ON
+        reason = part.text("reason") or ""
+        self.complete = reason not in GOES_ON
+        self.ending = ENDINGS.get(reason)
 
     def _error(self, error: LenientJson) -> None:
         data = error.child("data")
         name, message = error.text("name") or "", data.text("message") or "the session failed"
-        kind = kind_of_status(data.count("statusCode")) or kind_of_text(message)
+        kind = kind_of_error(message, data.count("statusCode"))
         if reference := data.text("ref"):  # an error of the CLI's own, which its log explains
             logged = re.search(rf'ref={re.escape(reference)} error="([^"]*)"', self.logged)
             message, kind = (logged[1], None) if logged else (message, "runner-crash")

@@ -1,8 +1,8 @@
 """pi: ``pi -p --mode json`` reads the prompt from stdin and prints one JSON object a line.
 
 Verified with the version in ``AGENTS``: it exits with 0 when a call of the model failed, so the reason why
-the last message stopped decides; a stream that was cut looks like a message without words and tokens. Skills are used
-by reading them. Output includes the reasoning, which the CLI does not count.
+the last message stopped decides; a stream that was cut looks like a message without tokens, since services report them
+at the end. Skills are used by reading them. Output includes the reasoning, which the CLI does not count.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.agent_output import total
 from skillgym_action.transcripts.lenient_json import LenientJson, json_object
+from skillgym_action.transcripts.trouble_signs import ANSWER_ENDED
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 BASE_URLS = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
 RETRIES = {"enabled": True, "maxRetries": 2, "baseDelayMs": 1000, "provider": {"maxRetries": 0}}
 EXIT_CODE = re.compile(r"Command exited with code (\d+)\s*\Z")
+ENDINGS = {"length": "output-limit"}
+# Protocols in which every complete answer has tokens.
+COUNTING = frozenset({"openai-responses", "anthropic-messages", "google-generative-ai", "google-vertex"})
 # Printed to stderr; the CLI then uses the prices of another model.
 PRICE_OF_ANOTHER = "Using custom model id"
 NOISE = ('{"type":"message_update"', '{"type":"tool_execution_update"')
@@ -113,8 +117,10 @@ class _Parser(StreamParser):
         reason, tokens = message.text("stopReason"), message.count("usage", "totalTokens")
         if reason in {"error", "aborted"}:
             self.fail(message.text("errorMessage") or reason)
-        elif not tokens and not message.children("content"):
-            self.fail("the model's answer ended before its first word", "provider")
+        elif ending := ENDINGS.get(reason or ""):
+            self.fail(ANSWER_ENDED[ending], ending)
+        elif not tokens and (self.rounds or message.text("api") in COUNTING or not message.children("content")):
+            self.fail(ANSWER_ENDED["provider"], "provider")
         if tokens:
             self.rounds[_round(message)] = _usage(message)
             # A model without a price has a cost of 0, which means unknown.

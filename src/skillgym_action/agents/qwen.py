@@ -40,6 +40,9 @@ SETTINGS = {
 # With a proxy the CLI sends everything there, and ignores NO_PROXY.
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 FAILED_CALL = "[API Error: "
+# Of an answer without words, which is an answer; and of one without an end, for which tokens may have been counted.
+NO_WORDS = "[API Error: Model stream ended with empty response text.]"
+NO_END = "[API Error: Model stream ended without a finish reason"
 TURN_LIMIT = 53
 ENDED = re.compile(r"\nExit Code: (\d+)\nSignal: (?:0|\(none\))\nProcess Group PGID: ")
 TOOLS = Tools(
@@ -111,8 +114,9 @@ class _Parser(StreamParser):
             self.rounds[key], self.failed_call = _usage(message), ""
         for part in message.children("content"):
             if (text := part.text("text")) is not None:
-                self.log.assistant_message(text, main=main)
-                if main and text.startswith(FAILED_CALL) and not _paid(message):
+                if text != NO_WORDS:
+                    self.log.assistant_message(text, main=main)
+                if main and text.startswith(FAILED_CALL) and (text.startswith(NO_END) or not _paid(message)):
                     self.failed_call = text
             elif (thought := part.text("thinking")) is not None:
                 self.log.thinking(thought)
@@ -129,7 +133,7 @@ class _Parser(StreamParser):
 
     def _result(self, result: LenientJson) -> None:
         self.complete, self.turns = True, result.count("num_turns")
-        self.usage, self.final_output = _usage(result), result.text("result") or ""
+        self.usage, self.final_output = _usage(result), (result.text("result") or "").removesuffix(NO_WORDS)
         if result.true("is_error"):
             self.fail(result.text("error", "message") or self.final_output or "the session failed")
         elif self.failed_call and self.final_output.endswith(self.failed_call):

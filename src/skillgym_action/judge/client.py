@@ -22,7 +22,7 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.judge_question import Answer
 from skillgym_action.model.session_report import Trouble, Usage
-from skillgym_action.model.verdicts import TROUBLES
+from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.network.proxies import DIRECT
 from skillgym_action.network.retries import TransientError, with_retries
 from skillgym_action.text.escaping import clipped, one_line
@@ -227,6 +227,8 @@ class Judge:
         kind = kind_of_status(reply.status)
         if kind in {None, "runner-crash"}:  # a redirect, or a status that has no kind of its own
             kind = kind_of_text(message)
+        if kind and TROUBLES[kind].status is Status.FAILED:  # the judge's own limit is no failure of the agent
+            kind = None
         after = reply.headers.get("retry-after", "").strip()
         error = _TransientJudgeError if is_transient(reply.status, content) else _JudgeError
         return error(

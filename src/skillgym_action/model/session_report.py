@@ -153,7 +153,7 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trouble:
-    """Why a session could not be judged: an infrastructure failure, or a limit that the agent exceeded.
+    """Why assertions do not decide a session: an infrastructure failure, or a failure of the agent's own.
 
     ``kind`` is a key of ``verdicts.TROUBLES``; ``retry_after``: seconds that the service asked to wait.
     """

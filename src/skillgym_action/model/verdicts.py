@@ -22,6 +22,10 @@ JUDGED = frozenset({Status.PASSED, Status.FAILED, Status.EXPECTED_FAILED, Status
 GREEN = frozenset({Status.PASSED, Status.EXPECTED_FAILED})
 LIMIT = "limit"
 """Origin of sessions that failed because the agent exceeded a limit."""
+MODEL = "model"
+"""Origin of sessions that failed because of how the model ended its answer."""
+NOT_BY_ASSERTIONS = frozenset({LIMIT, MODEL})
+"""Origins of sessions that failed whatever their assertions say."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +33,7 @@ class TroubleKind:
     """What follows from one kind of trouble.
 
     ``label``: its name in reports. ``origin``: the failure origin in results. ``remedy``: what to do about it.
-    ``status``: of the session; FAILED where the agent exceeded a limit, else ERRORED: an infrastructure failure.
+    ``status``: of the session; FAILED where it is the agent's own failure, else ERRORED: an infrastructure failure.
     ``errored_origin``: the failure origin with ``--on-limit errored``, for limits on time, steps and money; without
     that option all assertions are evaluated after such a limit, for the record. ``retries``: how often the session is
     retried. ``stops_runner``: the other executions of the runner are errored without a session.
@@ -56,6 +60,17 @@ TROUBLES: dict[str, TroubleKind] = {
         origin="runner",
         retries=2,
         remedy="run fewer sessions in parallel (--jobs) or raise the quota",
+    ),
+    "quota": TroubleKind(
+        label="Quota exhausted",
+        origin="runner",
+        stops_runner=True,
+        remedy="check the plan, credit and spending limit of the account that the key belongs to",
+    ),
+    "content-policy": TroubleKind(
+        label="Content policy",
+        origin="runner",
+        remedy="the service refused the request or its answer; change the prompt, or name another model",
     ),
     "provider": TroubleKind(
         label="Provider error", origin="runner", retries=2, remedy="the model's service failed; run again later"
@@ -104,6 +119,24 @@ TROUBLES: dict[str, TroubleKind] = {
         origin=LIMIT,
         status=Status.FAILED,
         remedy="raise the limit (--limits, limits of the suite's workspace), or ask for less",
+    ),
+    "context-exceeded": TroubleKind(
+        label="Context window exceeded",
+        origin=MODEL,
+        status=Status.FAILED,
+        remedy="ask for less, attach less, or name a model with a larger context window",
+    ),
+    "output-limit": TroubleKind(
+        label="Output limit reached",
+        origin=MODEL,
+        status=Status.FAILED,
+        remedy="ask for less at once, or raise the agent's limit of output tokens",
+    ),
+    "refused": TroubleKind(
+        label="Refused by the model",
+        origin=MODEL,
+        status=Status.FAILED,
+        remedy="read the answer in the session report; change the prompt, or name another model",
     ),
     "runner-crash": TroubleKind(
         label="Runner crash", origin="runner", retries=1, remedy="read stdout.log and stderr.log of the session"

@@ -19,7 +19,7 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.samples import is_flaky, samples_of
 from skillgym_action.model.scores import format_score
-from skillgym_action.model.verdicts import GREEN, LIMIT, Status
+from skillgym_action.model.verdicts import GREEN, NOT_BY_ASSERTIONS, Status
 from skillgym_action.reporters.wording import cause, explanation, leaked, score
 from skillgym_action.text.escaping import clipped, tail, xml_text
 
@@ -100,7 +100,7 @@ def _message(result: Result) -> str:
 def _type(result: Result) -> str:
     failure_class = result.judgement.failure_class
     name = xml_text(failure_class.id) if failure_class else ""
-    if result.status is Status.FAILED and not (name and result.judgement.origin == LIMIT):
+    if result.status is Status.FAILED and not (name and result.judgement.origin in NOT_BY_ASSERTIONS):
         return "assertion" if name in ("", "assertion") else f"assertion.{name}"
     if result.status in (Status.FAILED, Status.ERRORED) and name:
         return f"skillgym.{name}"

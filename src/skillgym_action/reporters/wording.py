@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.scores import format_score
-from skillgym_action.model.verdicts import ASSERTION_FAILURE, LIMIT, Status
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, NOT_BY_ASSERTIONS, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -144,8 +144,10 @@ def cause(result: Result) -> Cause:
     """The one reason worth showing first."""
     judgement = result.judgement
     broken = next((outcome for outcome in judgement.outcomes if outcome.passed is not True), None)
-    by_assertions = judgement.status in (Status.FAILED, Status.EXPECTED_FAILED) and judgement.origin != LIMIT
-    if not by_assertions and broken and (broken.passed is False or judgement.origin == LIMIT):
+    by_assertions = (
+        judgement.status in (Status.FAILED, Status.EXPECTED_FAILED) and judgement.origin not in NOT_BY_ASSERTIONS
+    )
+    if not by_assertions and broken and (broken.passed is False or judgement.origin in NOT_BY_ASSERTIONS):
         broken = None  # evaluated for diagnosis only: it is not the reason
     failure = judgement.failure
     message = (failure.message if failure else None) or judgement.reason or (broken.explanation if broken else None)

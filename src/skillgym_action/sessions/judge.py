@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.result import Failure, Judgement, Outcome
 from skillgym_action.model.scores import case_score, format_score, reaches_threshold, reason_for_low_score
 from skillgym_action.model.session_report import Trouble
-from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, MODEL, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.model.assertion import AssertionContext, Classifier
     from skillgym_action.model.suite import BenchmarkCase
+    from skillgym_action.model.verdicts import TroubleKind
     from skillgym_action.settings.options import OnLimit
 
 CANCELLED_JUDGEMENT = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
@@ -25,9 +26,10 @@ def judge(
 ) -> Judgement:
     """Judge a session. After trouble only diagnostic assertions are evaluated, and do not change the status.
 
-    After a limit that counts as a failure all assertions are evaluated; they do not change the status either.
+    After a limit that counts as a failure, and after an answer that the model did not finish or refused, all
+    assertions are evaluated; they do not change the status either.
     """
-    recorded = trouble is not None and TROUBLES[trouble.kind].errored_origin is not None and on_limit == "failed"
+    recorded = trouble is not None and _is_recorded(TROUBLES[trouble.kind], on_limit)
     outcomes = tuple(_outcomes(case, context, diagnosis=trouble is not None and not recorded))
     trouble = trouble or _undecided(case, outcomes)
     if trouble:
@@ -49,6 +51,11 @@ def _decided(
     if case.expected_fail:
         return _unexpectedly_passed(case, outcomes, score)
     return Judgement(status=Status.PASSED, outcomes=outcomes)
+
+
+def _is_recorded(kind: TroubleKind, on_limit: OnLimit) -> bool:
+    """Whether assertions are evaluated after this trouble, for the record."""
+    return kind.origin == MODEL or (kind.errored_origin is not None and on_limit == "failed")
 
 
 def trouble_judgement(trouble: Trouble, outcomes: tuple[Outcome, ...] = (), on_limit: OnLimit = "failed") -> Judgement:

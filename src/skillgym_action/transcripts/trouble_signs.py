@@ -15,17 +15,50 @@ from skillgym_action.model.session_report import Trouble
 
 SHELL_SIGNAL = 128  # a shell adds it to the number of the signal
 STATUS = re.compile(r"(?:^|(?:api error|https?|status(?:[ _]?code)?|error)\W{0,4})([45]\d\d)\b", re.IGNORECASE)
-STATUSES = {401: "auth", 403: "auth", 404: "model-rejected", 408: "provider", 429: "rate-limit", 529: "rate-limit"}
+STATUSES = {
+    401: "auth",
+    402: "quota",
+    403: "auth",
+    404: "model-rejected",
+    408: "provider",
+    413: "context-exceeded",
+    429: "rate-limit",
+    529: "rate-limit",
+}
 
-# The first row that matches decides.
-WORDS = tuple(
-    (kind, re.compile(words, re.IGNORECASE))
-    for kind, words in (
+
+def _patterns(*rows: tuple[str, str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The first row that matches decides."""
+    return tuple((kind, re.compile(words, re.IGNORECASE)) for kind, words in rows)
+
+
+# Words that say more than the HTTP status, which is 400, 403 or 429 for several causes. Gemini has the same message
+# for a limit per minute and one per day: the id of the limit tells them apart, or how soon another try is welcome.
+EXACT_WORDS = _patterns(
+    ("quota", r"PerDay|daily (?:quota|limit)|insufficient_quota"),
+    ("rate-limit", r"overloaded|PerMinute|retry in [\d.]+ ?m?s\b"),
+    ("quota", r"credit balance|insufficient (?:credits|balance|funds)|out of credits|billing"),
+    (
+        "quota",
+        r"(?:exceeded|reached|hit) (?:your|the)\b.{0,40}\b(?:quota|usage limit|spend\w* limit|limit\b.{0,9}\breset)",
+    ),
+    ("quota", r"usage limits? (?:reached|exceeded)|payment required|quota.?exceeded"),
+    ("context-exceeded", r"(?:prompt|input|request|conversation) is too (?:long|large)|prompt_too_long|context.length"),
+    ("context-exceeded", r"context.?(?:window|size|limit)|maximum number of tokens allowed"),
+    ("output-limit", r"output.?token (?:maximum|limit)|max_output_tokens|max_tokens\b.{0,30}(?:reached|exceeded)"),
+    ("content-policy", r"content.?(?:filter|policy|management policy)|prohibited.content|invalid_prompt"),
+    (
+        "content-policy",
+        r"flagged|violat\w+ (?:of )?(?:our|the) (?:usage|content)|blocked by .{0,20}(?:safety|polic|filter)",
+    ),
+)
+WORDS = _patterns(
+    *(
         ("model-rejected", r"\bmodel\b.{0,80}(?:not found|not exist|not supported|not available|unknown|deprecated)"),
         ("model-rejected", r"(?:unknown|invalid|unsupported) model|model_not_found"),
-        ("rate-limit", r"rate.?limit|too many requests|overloaded|quota|usage limit|resource.?exhausted"),
+        ("rate-limit", r"rate.?limit|too many requests|overloaded|quota|resource.?exhausted"),
         ("auth", r"authenticat|unauthori[sz]ed|api.?key|not logged in|please run /login|permission.?denied.error"),
-        ("auth", r"credit balance|billing|oauth token"),
+        ("auth", r"oauth token"),
         ("network", r"ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|getaddrinfo|socket hang up"),
         (
             "network",
@@ -37,8 +70,18 @@ WORDS = tuple(
             "provider",
             r"stream (?:was )?(?:closed|ended|disconnected|interrupted)|malformed response|error_during_execution",
         ),
+        ("provider", r"parse JSON|JSON.{0,30}(?:parse|unexpected)|unexpected.{0,40} JSON|not valid JSON"),
     )
 )
+
+
+# Messages where the agent reports only how the model's answer ended.
+ANSWER_ENDED = {
+    "output-limit": "the model's answer reached the limit of output tokens",
+    "refused": "the model refused to answer",
+    "content-policy": "the service's content filter stopped the model's answer",
+    "provider": "the model's answer was cut off: its end is missing",
+}
 
 
 def kind_of_status(status: int | None) -> str | None:
@@ -50,9 +93,23 @@ def kind_of_status(status: int | None) -> str | None:
 
 def kind_of_text(text: str) -> str | None:
     """Return the kind of an error message; None when its words are not known."""
-    by_words = next((kind for kind, words in WORDS if words.search(text)), None)
+    by_words = _first_match(EXACT_WORDS, text) or _first_match(WORDS, text)
     status = STATUS.search(text)
     return by_words or (kind_of_status(int(status[1])) if status else None)
+
+
+def kind_of_error(text: str, status: int | None) -> str | None:
+    """Return the kind of an error by its message and its HTTP status.
+
+    Exact words decide, then the status, then other words. None: neither the words nor the status are known.
+    """
+    by_status = kind_of_status(status)
+    known_status = by_status if by_status != "runner-crash" else None
+    return _first_match(EXACT_WORDS, text) or known_status or kind_of_text(text) or by_status
+
+
+def _first_match(rows: tuple[tuple[str, re.Pattern[str]], ...], text: str) -> str | None:
+    return next((kind for kind, words in rows if words.search(text)), None)
 
 
 def trouble_of_signal(code: int | None) -> Trouble | None:

@@ -290,9 +290,27 @@ RETRY = {"type": "system", "subtype": "api_retry", "retry_delay_ms": 1500, "erro
             id="cut stream",
         ),
         pytest.param(
-            [FAILED | {"api_error_status": 400, "result": "API Error: 400 prompt is too long"}],
+            [FAILED | {"api_error_status": 400, "result": "Credit balance is too low"}],
             {"exit_code": 1},
-            Trouble(kind="runner-crash", message="API Error: 400 prompt is too long"),
+            Trouble(kind="quota", message="Credit balance is too low"),
+            id="no credit is left",
+        ),
+        pytest.param(
+            [FAILED | {"api_error_status": None, "stop_reason": "refusal", "result": "API Error: Usage Policy"}],
+            {"exit_code": 1},
+            Trouble(kind="refused", message="API Error: Usage Policy"),
+            id="the model refused",
+        ),
+        pytest.param(
+            [FAILED | {"api_error_status": 400, "terminal_reason": "prompt_too_long", "result": "Prompt is too long"}],
+            {"exit_code": 1},
+            Trouble(kind="context-exceeded", message="Prompt is too long"),
+            id="the conversation is too long",
+        ),
+        pytest.param(
+            [FAILED | {"api_error_status": 400, "result": "API Error: 400 tools: unknown field"}],
+            {"exit_code": 1},
+            Trouble(kind="runner-crash", message="API Error: 400 tools: unknown field"),
             id="any other refusal",
         ),
         pytest.param(

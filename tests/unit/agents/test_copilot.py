@@ -254,7 +254,7 @@ def test_the_skills_on_offer_are_known():
         pytest.param(
             [failed("You are out of credits", "quota", statusCode=402), ended(1)],
             {"exit_code": 1},
-            Trouble(kind="rate-limit", message="You are out of credits"),
+            Trouble(kind="quota", message="You are out of credits"),
             id="the plan is used up",
         ),
         pytest.param(

@@ -351,7 +351,7 @@ SUBAGENT = happened("session.created", "sub", info={"id": "sub", "parentID": "ma
 BASH = {"type": "tool", "tool": "bash", "state": {"time": {"start": 1, "end": 2}}}
 CUT = {
     "type": "error",
-    "error": {"name": "GaveUp", "data": {"message": "the model's answer ended before its first word"}},
+    "error": {"name": "GaveUp", "data": {"message": "the model's answer was cut off: its end is missing"}},
 }
 
 
@@ -371,12 +371,22 @@ CUT = {
             id="the third is the end",
         ),
         pytest.param(
-            [finished("unknown")] * 3 + [status(type="idle")], [CUT], id="so are three answers without a word"
+            [finished("unknown")] * 3 + [status(type="idle")], [CUT], id="so are three answers without an end"
         ),
         pytest.param(
             [*[finished("unknown")] * 2, happened("message.part.updated", part={"type": "text"}), finished("unknown")],
+            [CUT],
+            id="whatever words they begin with",
+        ),
+        pytest.param(
+            [*[finished("unknown")] * 2, happened("message.part.updated", part={"type": "tool"}), finished("unknown")],
             [],
-            id="but not with one between",
+            id="but not with a tool call between",
+        ),
+        pytest.param(
+            [*[finished("unknown")] * 2, finished("stop"), finished("unknown")],
+            [],
+            id="nor with an answer between",
         ),
         pytest.param(
             [

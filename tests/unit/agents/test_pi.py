@@ -206,8 +206,27 @@ def test_the_price_of_another_model_is_no_cost():
         pytest.param(
             [said(usage=NO_TOKENS), END],
             {},
-            Trouble(kind="provider", message="the model's answer ended before its first word"),
+            Trouble(kind="provider", message="the model's answer was cut off: its end is missing"),
             id="a cut stream looks like an empty answer that cost nothing",
+        ),
+        pytest.param(
+            [said(TEXT, api="openai-responses", usage=NO_TOKENS), END],
+            {},
+            Trouble(kind="provider", message="the model's answer was cut off: its end is missing"),
+            id="so does one that was cut after its first words",
+        ),
+        pytest.param(
+            [said(TEXT), said(TEXT, usage=NO_TOKENS), END],
+            {},
+            Trouble(kind="provider", message="the model's answer was cut off: its end is missing"),
+            id="and one after a complete answer",
+        ),
+        pytest.param([said(TEXT, usage=NO_TOKENS), END], {}, None, id="a service may report no tokens at all"),
+        pytest.param(
+            [said(TEXT, stopReason="length"), END],
+            {},
+            Trouble(kind="output-limit", message="the model's answer reached the limit of output tokens"),
+            id="the answer reached the output limit",
         ),
         pytest.param([said(), END], {}, None, id="an empty answer that cost tokens is the model's"),
         pytest.param([broke("429 slow down"), said(TEXT), END], {}, None, id="another try that worked"),

@@ -314,8 +314,7 @@ def test_a_refusal_in_words_of_the_service_has_their_kind(judge):
     broke = {"type": "error", "error": {"message": "Your credit balance is too low"}}
     with ScriptedServer(*[Reply(400, broke)] * 2) as server:
         assert asked(judge("anthropic", server.url)).trouble == Trouble(
-            kind="auth",
-            message="the judge's service answered 400: Your credit balance is too low; check ANTHROPIC_API_KEY",
+            kind="quota", message="the judge's service answered 400: Your credit balance is too low"
         )
 
 
@@ -514,3 +513,10 @@ def test_several_may_ask_at_the_same_time(judge):
         for thread in threads:
             thread.join()
     assert [answer.content for answer in answers] == [Grade(score=0.5)] * 8
+
+
+@pytest.mark.parametrize("status", [400, 413])
+def test_a_question_that_is_too_long_for_the_judge_is_no_failure_of_the_agent(judge, status):
+    broke = {"type": "error", "error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}
+    with ScriptedServer(*[Reply(status, broke)] * 2) as server:
+        assert asked(judge("anthropic", server.url)).trouble.kind == "grader"

@@ -409,9 +409,10 @@ def test_reports_blame_the_limit_and_not_an_assertion():
     assert "Resource limit exceeded" in line
 
 
-def test_only_a_limit_of_a_session_is_a_failure():
-    failed = [name for name, kind in TROUBLES.items() if kind.status is Status.FAILED]
-    assert failed == ["timeout", "max-steps", "budget-exceeded", "resource-limit"]
+def test_limits_of_a_session_and_of_its_model_are_failures():
+    failed = {name: kind.origin for name, kind in TROUBLES.items() if kind.status is Status.FAILED}
+    limits = dict.fromkeys(("timeout", "max-steps", "budget-exceeded", "resource-limit"), "limit")
+    assert failed == limits | dict.fromkeys(("context-exceeded", "output-limit", "refused"), "model")
 
 
 def test_the_action_takes_both_inputs(tmp_path):

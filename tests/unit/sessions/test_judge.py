@@ -107,11 +107,21 @@ def test_the_status(assertions, expected_fail, trouble, expected):
     assert (judgement.status, judgement.origin, failure_class) == expected
 
 
+OWN_FAILURES = {
+    "timeout",
+    "max-steps",
+    "budget-exceeded",
+    "resource-limit",
+    "context-exceeded",
+    "output-limit",
+    "refused",
+}
+
+
 @pytest.mark.parametrize("kind", TROUBLES)
 def test_every_class_of_trouble_has_its_origin_and_label(kind):
     judgement = trouble_judgement(Trouble(kind=kind, message="why"))
-    limits = ("timeout", "max-steps", "budget-exceeded", "resource-limit")
-    assert judgement.status == ("failed" if kind in limits else "errored")
+    assert judgement.status == ("failed" if kind in OWN_FAILURES else "errored")
     assert judgement.origin == TROUBLES[kind].origin
     assert (judgement.failure_class.id, judgement.failure_class.label) == (kind, TROUBLES[kind].label)
     assert (judgement.failure.name, judgement.failure.message) == (TROUBLES[kind].label, "why")
@@ -156,6 +166,12 @@ def test_a_limit_is_errored_if_wanted_and_then_only_diagnosed(kind, origin):
         pytest.param(
             [Says("yes", "a", diagnostic=False), Says("no", "b")], TIMEOUT, ["a", "b"], id="after a limit all of them"
         ),
+        pytest.param(
+            [Says("yes", "a", diagnostic=False), Says("yes", "b")],
+            Trouble(kind="refused", message="no"),
+            ["a", "b"],
+            id="after the model's own ending all of them, for the record",
+        ),
     ],
 )
 def test_assertions_are_evaluated_in_order(assertions, trouble, names):
@@ -163,6 +179,15 @@ def test_assertions_are_evaluated_in_order(assertions, trouble, names):
     judgement = judged(*assertions, trouble=trouble, context=context)
     assert context.judged == names
     assert [outcome.assertion for outcome in judgement.outcomes] == names
+
+
+@pytest.mark.parametrize("kind", ["context-exceeded", "output-limit", "refused"])
+@pytest.mark.parametrize("says", ["yes", "no", "cannot tell"])
+def test_how_the_model_ended_decides_whatever_assertions_say(kind, says):
+    judgement = judged(Says(says, "a"), trouble=Trouble(kind=kind, message="why"))
+    assert (judgement.status, judgement.origin, judgement.failure_class.id) == ("failed", "model", kind)
+    assert judgement.failure.message == "why"
+    assert [outcome.assertion for outcome in judgement.outcomes] == ["a"]
 
 
 # --- reasons ----------------------------------------------------------------------------------------

@@ -98,7 +98,8 @@ def test_the_journal_has_a_line_for_each_session(bench):
 SESSIONS = {
     **dict.fromkeys(("rate-limit", "provider", "network"), 3),
     "runner-crash": 2,
-    **dict.fromkeys(("auth", "model-rejected", "agent-missing"), 1),
+    **dict.fromkeys(("auth", "model-rejected", "agent-missing", "quota"), 1),
+    **dict.fromkeys(("content-policy", "context-exceeded", "output-limit", "refused"), 1),
     **dict.fromkeys(("timeout", "max-steps", "budget-exceeded", "resource-limit"), 1),
     **dict.fromkeys(("workspace", "workspace-bootstrap", "collection", "normalization"), 1),
     **dict.fromkeys(("snapshot", "assert-hook", "grader", "suite-invalid"), 1),
@@ -108,8 +109,7 @@ SESSIONS = {
 @pytest.mark.parametrize(("kind", "sessions"), SESSIONS.items())
 def test_the_number_of_sessions_by_kind_of_trouble(bench, kind, sessions):
     (result,) = bench.run(f"{COUNT}; {trouble(kind)}").results
-    limits = ("timeout", "max-steps", "budget-exceeded", "resource-limit")
-    status = Status.FAILED if kind in limits else Status.ERRORED
+    status = TROUBLES[kind].status
     assert (result.status, result.judgement.failure_class.id) == (status, kind)
     assert result.judgement.failure.message == f"{kind}!"
     assert (len(result.attempts), bench.sessions) == (sessions, sessions)

@@ -75,7 +75,7 @@ export interface RunnerResult {
 export type RunnerResultStatus = "passed" | "failed" | "expected-failed" | "unexpected-passed";
 export type RunnerFailureOrigin =
   | ("assertion" | "assert-hook" | "max-steps" | "timeout" | "model-rejected" | "runner")
-  | ("workspace" | "workspace-bootstrap" | "collection" | "normalization" | "snapshot" | "limit");
+  | ("workspace" | "workspace-bootstrap" | "collection" | "normalization" | "snapshot" | "limit" | "model");
 
 export interface SerializedError {
   name: string;

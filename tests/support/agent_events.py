@@ -1,0 +1,253 @@
+"""Events of a session and what each agent makes of them: the table of events in agents.md.
+
+``python tests/support/agent_events.py 'COLUMN/COLUMN:EVENT,EVENT'`` runs the real CLIs through events (all, if none is
+named) and keeps what they printed; without an argument it judges what was kept and writes the table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from agent_desk import KEY, MODELS, Desk, wiring
+from model_script import (
+    Cut,
+    End,
+    Fail,
+    Forever,
+    Garble,
+    Hang,
+    Reject,
+    Say,
+    Shell,
+    Step,
+    Together,
+    Use,
+)
+from model_server import ModelServer
+from paths import REPOSITORY
+from sessions import capture_of, session_with
+from skillgym_action.agents import agent_named, copilot, pi
+from skillgym_action.model.session import AgentConfig, Ending
+from skillgym_action.model.session_report import Trouble
+from skillgym_action.sessions.judge import trouble_judgement
+from skillgym_action.sessions.run_session import trouble_of_ending
+from skillgym_action.sessions.session_limits import SessionLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from skillgym_action.model.session import Capture, Session
+
+RECORDINGS = REPOSITORY / "tests" / "data" / "agent-events"
+TABLE = REPOSITORY / "tests" / "data" / "agent-events.json"
+NOISE = (*pi.NOISE, *copilot.NOISE)
+DONE = Say("skillgym ready")
+WORK = Shell("echo hello > out.txt")
+
+
+@dataclass(frozen=True)
+class AgentEvent:
+    """``name``: its folder; ``what``: its row in the documentation; ``steps``: what the scripted model does.
+
+    ``timeout``: seconds, where the event has no other end; ``max_steps``: of the session.
+    """
+
+    name: str
+    what: str
+    steps: tuple[Step, ...]
+    timeout: float | None = None
+    max_steps: int | None = None
+
+
+EVENTS = (
+    AgentEvent("answer", "an answer", (DONE,)),
+    AgentEvent("tool-fails", "a command fails, then an answer", (Shell("ls /no/such/dir; exit 3"), DONE)),
+    AgentEvent("unknown-tool", "a call of a tool that does not exist, then an answer", (Use("no_such_tool"), DONE)),
+    AgentEvent("empty", "an empty answer", (Say(""),)),
+    AgentEvent("empty-later", "an empty answer after a tool call", (WORK, Say(""))),
+    AgentEvent("refusal", "the model refuses", (End("refusal", "I cannot help with that."),)),
+    AgentEvent("output-limit", "the answer reaches the output limit", (End("length", "I have begun"),)),
+    AgentEvent("context", "the conversation exceeds the context window", (Reject("context"),)),
+    AgentEvent("policy", "the service rejects the prompt by its content policy", (Reject("policy"),)),
+    AgentEvent("filter", "the service's content filter stops the answer", (End("filter", "I have begun"),)),
+    AgentEvent("401", "401, wrong key", (Fail(401),)),
+    AgentEvent("403", "403, not permitted", (Reject("forbidden"),)),
+    AgentEvent("404", "404, unknown model", (Fail(404),)),
+    AgentEvent("429", "429 for ever, without retry-after", (Fail(429, retry_after=None),)),
+    AgentEvent("429-after", "429 for ever, with retry-after", (Fail(429),)),
+    AgentEvent("429-twice", "429 twice, then an answer", (Fail(429, times=2), DONE)),
+    AgentEvent("quota", "the account's quota is exhausted", (Reject("quota"),)),
+    AgentEvent("credit", "the account has no credit left", (Reject("credit"),)),
+    AgentEvent("500", "500 for ever", (Fail(500),)),
+    AgentEvent("overloaded", "503 or 529, overloaded, for ever", (Reject("overloaded"),)),
+    AgentEvent("garbled", "the reply is malformed JSON", (Garble(),)),
+    AgentEvent("cut-head", "the stream ends before its first event", (Cut("head"),)),
+    AgentEvent("cut", "the stream ends before the first word", (Cut(),)),
+    AgentEvent("cut-words", "the stream ends after the first words", (Cut("words"),)),
+    AgentEvent("cut-call", "the stream ends after a tool call, before its end", (Cut("call"), DONE)),
+    AgentEvent("cut-later", "a tool call, then the stream ends before the first word", (WORK, Cut())),
+    AgentEvent("cut-words-later", "a tool call, then the stream ends after the first words", (WORK, Cut("words"))),
+    AgentEvent("reset", "the connection is reset before the reply", (Cut("head", reset=True),)),
+    AgentEvent("reset-words", "the connection is reset after the first words", (Cut("words", reset=True),)),
+    AgentEvent("silence", "the service does not answer until the time limit", (Hang(),), timeout=12),
+    AgentEvent(
+        "loop", "the same tool call again and again", (Forever(Together((Say("Once more."), WORK))),), max_steps=8
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Player:
+    """A column of the table: an agent and the service it asks. ``model``, ``service``: of a ``Desk``'s session."""
+
+    agent: str
+    model: str | None
+    service: str
+
+
+PLAYERS = {
+    **{agent: Player(agent, model, agent) for agent, model in sorted(MODELS.items())},
+    "pi, Anthropic": Player("pi", "anthropic/claude-sonnet-4-5", "claude-code"),
+    "opencode, Anthropic": Player("opencode", "anthropic/claude-sonnet-4-5", "claude-code"),
+}
+STDERR_CHARACTERS = 4000
+TEXT_CHARACTERS = 600
+LIST_ITEMS = 20
+
+
+def play(player: Player, event: AgentEvent, folder: Path, models: ModelServer) -> tuple[Capture, Session]:
+    """Run the real CLI through an event."""
+    desk = Desk(player.agent, folder, models)
+    base_url = models.script(*event.steps)
+    session = desk.session("", model=player.model, env=wiring(player.service, base_url), max_steps=event.max_steps)
+    session = replace(session, timeout=event.timeout or session.timeout)
+    limits = SessionLimits(desk.adapter, session)
+    return desk.capture(desk.adapter.invocation(session), watch=limits), session
+
+
+def verdict(agent: str, capture: Capture, session: Session) -> str:
+    """What the table says of a session: ``judged``, or status and class."""
+    adapter = agent_named(agent)
+    found = trouble_of_ending(capture, session.timeout) or adapter.trouble(
+        capture, adapter.transcript(capture, session)
+    )
+    return f"{trouble_judgement(found).status}: {found.kind}" if found else "judged"
+
+
+# --- recorded ---------------------------------------------------------------------------------------
+
+
+def recording(capture: Capture, folder: Path) -> dict[str, Any]:
+    """A capture as JSON: what was printed, without long texts, lines that adapters leave out, paths and ports."""
+    stopped = capture.stopped_for
+    lines = [_shortened_line(line) for line in capture.stdout.lines() if line.strip() and not line.startswith(NOISE)]
+    found = {
+        "ending": capture.ending.value,
+        "exit": capture.exit_code,
+        "stopped": [stopped.kind, stopped.message] if stopped else None,
+        "stdout": lines,
+        "stderr": capture.stderr.tail(STDERR_CHARACTERS),
+    }
+    text = json.dumps(found, ensure_ascii=False).replace(str(folder), "/session").replace(KEY, "KEY")
+    recorded: dict[str, Any] = json.loads(re.sub(r"127\.0\.0\.1:\d+/script-\d+", "127.0.0.1:1/script", text))
+    return recorded
+
+
+def recorded_capture(recorded: dict[str, Any]) -> Capture:
+    kind, message = recorded["stopped"] or ("", "")
+    return capture_of(
+        "".join(f"{line}\n" for line in recorded["stdout"]),
+        ending=Ending(recorded["ending"]),
+        exit_code=recorded["exit"],
+        stderr=recorded["stderr"],
+        stopped_for=Trouble(kind=kind, message=message) if kind else None,
+    )
+
+
+def recorded_verdict(name: str, recorded: dict[str, Any]) -> str:
+    agent = PLAYERS[name].agent
+    return verdict(agent, recorded_capture(recorded), session_with(AgentConfig(type=agent)))
+
+
+def recordings(name: str) -> dict[str, dict[str, Any]]:
+    """The recorded events of a column, by the event's name."""
+    found: dict[str, dict[str, Any]] = json.loads(_recordings(name).read_text(encoding="utf-8"))
+    return found
+
+
+def _recordings(name: str) -> Path:
+    return RECORDINGS / f"{name.replace(', ', '-').lower()}.json"
+
+
+def _shortened_line(line: str) -> str:
+    try:
+        return json.dumps(_shortened(json.loads(line)), ensure_ascii=False, separators=(",", ":"))
+    except ValueError:
+        return line[:TEXT_CHARACTERS]
+
+
+def _shortened(value: Any) -> Any:
+    match value:
+        case str():
+            return value[:TEXT_CHARACTERS]
+        case list():
+            return [_shortened(item) for item in value[:LIST_ITEMS]]
+        case dict():
+            return {name: _shortened(item) for name, item in value.items()}
+        case _:
+            return value
+
+
+# --- the table --------------------------------------------------------------------------------------
+
+
+def table() -> dict[str, dict[str, str]]:
+    """Event -> column -> verdict, as reviewed."""
+    found: dict[str, dict[str, str]] = json.loads(TABLE.read_text(encoding="utf-8"))
+    return found
+
+
+def of_events() -> Iterator[tuple[str, ...]]:
+    """A row for each event, a column for each player."""
+    cells = table()
+    yield "What happens", *(name if "," in name else f"`{name}`" for name in PLAYERS)
+    for event in EVENTS:
+        yield event.what, *(cells[event.name][name] for name in PLAYERS)
+
+
+def write_table() -> None:
+    """The table as the recordings are judged now."""
+    columns = {name: recordings(name) for name in PLAYERS}
+    cells = {
+        event.name: {name: recorded_verdict(name, columns[name][event.name]) for name in PLAYERS} for event in EVENTS
+    }
+    TABLE.write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
+
+
+def record(name: str, chosen: Sequence[str], models: ModelServer) -> None:
+    """Play events on the real CLI and keep what it printed."""
+    path = _recordings(name)
+    kept = recordings(name) if path.exists() else {}
+    for event in EVENTS:
+        if not chosen or event.name in chosen:
+            with TemporaryDirectory() as place:
+                folder = Path(place).resolve()
+                capture, session = play(PLAYERS[name], event, folder, models)
+                print(f"{name}: {event.name}: {verdict(PLAYERS[name].agent, capture, session)} {capture.seconds:.0f} s")
+                kept[event.name] = recording(capture, folder)
+                path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    columns, _, events = sys.argv[1].partition(":") if len(sys.argv) > 1 else ("", "", "")
+    with ModelServer() as server:
+        for column in columns.split("/") if columns else ():
+            record(column, events.split(",") if events else (), server)
+    if not columns:
+        write_table()
