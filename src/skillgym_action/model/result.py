@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.errors import Location
     from skillgym_action.model.execution import Runner
+    from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.session_report import Trouble
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.verdicts import FailureClass, Status
@@ -36,6 +37,8 @@ class Outcome:
     ``passed`` None: it could not be evaluated; ``trouble`` is then a key of ``verdicts.TROUBLES``. ``explanation``:
     one sentence for people; ``evidence``: quoted output, or None. ``score``: from 0 to 1; ``weight``: its weight in the
     mean of the case. ``required``: the score below which the whole case scores 0; True: the case's threshold.
+    ``judge``: the judge, if it answered. ``votes``: if several answers were asked for, whether each of them passes the
+    assertion; None: there is no such answer.
     """
 
     assertion: str
@@ -50,6 +53,8 @@ class Outcome:
     failure_class: FailureClass | None = None
     trouble: str | None = None
     follow_ups: tuple[FollowUp, ...] = ()
+    judge: JudgeInfo | None = None
+    votes: tuple[bool | None, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.comparison import Comparison
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Runner
+    from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.links import Links
     from skillgym_action.model.result import Result
     from skillgym_action.model.suite import BenchmarkSuite
@@ -42,7 +43,8 @@ class RunReport:
     """A whole run; ``results`` are in the order of the plan.
 
     ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``. Times are ISO 8601 in UTC. ``incomplete``:
-    why results are missing, a sentence per reason. ``decision`` is None until the gate has decided.
+    why results are missing, a sentence per reason. ``judge``: the judge that graders asked; None: it never replied.
+    ``decision`` is None until the gate has decided.
     """
 
     id: str
@@ -60,6 +62,7 @@ class RunReport:
     shard: str | None = None
     incomplete: tuple[str, ...] = ()
     suites_from: SuitesFrom | None = None
+    judge: JudgeInfo | None = None
     links: Links | None = None
     comparison: Comparison | None = None
     decision: Decision | None = None

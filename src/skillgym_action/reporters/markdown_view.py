@@ -47,6 +47,7 @@ from skillgym_action.reporters.wording import (
     cause,
     counted,
     duration,
+    judge_name,
     money,
     percent,
     runner_id,
@@ -197,6 +198,11 @@ class ReportTotals:
         models = sorted({result.model for result in own if result.model} or {runner.agent.model or "its default model"})
         agent = " ".join((runner.agent.type, ", ".join(versions))).strip()
         return f"{clipped(runner.id, NAME // 3)}: {agent} with {', '.join(models)}"
+
+    def judge(self) -> Iterator[Markup]:
+        """The judge, if it was asked."""
+        if self.report.judge:
+            yield inline(f"judge: {judge_name(self.report.judge)}", 2 * NAME)
 
     def sources(self) -> Iterator[Markup]:
         """What else it takes to make this run again: suites, commit, and where it is kept."""
@@ -469,8 +475,8 @@ def _runners(figures: ReportTotals, budget: RowBudget) -> Table:
 
 
 def _provenance(figures: ReportTotals, budget: RowBudget) -> Markup:
-    sources, versions = (
+    judge, sources, versions = (
         while_it_fits(words, budget, _SEPARATOR, lambda word: (word,))
-        for words in (figures.sources(), figures.versions())
+        for words in (figures.judge(), figures.sources(), figures.versions())
     )
-    return markup(" · ").join((figures.tool(), *versions, *sources))
+    return markup(" · ").join((figures.tool(), *versions, *judge, *sources))

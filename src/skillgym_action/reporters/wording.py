@@ -13,6 +13,7 @@ from skillgym_action.model.verdicts import ASSERTION_FAILURE, LIMIT, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.result import Judgement, Result
     from skillgym_action.model.run_report import Decision, RunReport, SuitesFrom
     from skillgym_action.model.suite import SuiteChange
@@ -187,6 +188,16 @@ def place(result: Result) -> Location:
 def runner_id(result: Result) -> str:
     """The runner's id; a dash without a runner."""
     return result.runner.id if result.runner else "—"
+
+
+def judge_name(judge: JudgeInfo) -> str:
+    """``judge: claude-haiku-4-5 (anthropic), answered as claude-haiku-4-5-20251001, 3 votes per question``."""
+    parts = [f"{judge.model} ({judge.api})"]
+    if judge.versions and judge.versions != (judge.model,):
+        parts.append(f"answered as {listed(judge.versions)}")
+    if judge.votes > 1:
+        parts.append(f"{judge.votes} votes per question")
+    return ", ".join(parts)
 
 
 def leaked(result: Result) -> str:

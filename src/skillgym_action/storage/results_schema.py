@@ -17,6 +17,7 @@ from pydantic import AfterValidator, ConfigDict, FailFast, Field
 from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
+from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
 from skillgym_action.model.run_report import RunReport, SuitesFrom
 from skillgym_action.model.scores import SCORE_DIGITS
@@ -159,6 +160,20 @@ class SuitesFromEntry(MappedModel):
     configuration_differs: Annotated[bool, FieldSource(always=True)] = False
 
 
+class JudgeEntry(MappedModel):
+    """The model that graders asked: as configured, and in ``versions`` what its service called it in replies.
+
+    ``votes`` is the number of answers that were asked for per question.
+    """
+
+    noun: ClassVar = JudgeInfo
+
+    api: Id
+    model: Id
+    versions: Several[Id] = ()
+    votes: Annotated[int, Field(ge=1, le=10**6), FieldSource(always=True)] = 1
+
+
 class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
@@ -180,6 +195,7 @@ class RunEntry(MappedModel):
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     incomplete: Several[Text] = ()
     suites_from: SuitesFromEntry | None = None
+    judge: JudgeEntry | None = None
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
     def attributes(self) -> dict[str, object]:
@@ -260,7 +276,10 @@ class ErrorEntry(MappedModel):
 
 
 class OutcomeEntry(MappedModel):
-    """One assertion's answer; ``passed`` null: it could not be evaluated."""
+    """One assertion's answer; ``passed`` null: it could not be evaluated.
+
+    ``votes``: whether each answer of the judge passes it, where there was to be more than one; null: no answer.
+    """
 
     noun: ClassVar = Outcome
 
@@ -273,6 +292,8 @@ class OutcomeEntry(MappedModel):
     evidence: Text | None = None
     location: Annotated[LocationEntry | None, FieldSource(convert=in_repository)] = None
     failure_class: FailureClassEntry | None = None
+    judge: JudgeEntry | None = None
+    votes: Several[bool | None] = ()
 
 
 class UsageEntry(MappedModel):
