@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, create_model, model_validator
 from skillgym_action.assertions.graders import by_majority, not_gradable
 from skillgym_action.javascript.values import stringified
 from skillgym_action.limits import MAX_JUDGE_TEMPLATE_VARIABLES
-from skillgym_action.model.judge_question import Question, QuotedText
+from skillgym_action.model.judge_question import CHANGED_FILES, Question, QuotedText
 from skillgym_action.transcripts.tool_calls import call_list, calls_of
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ _TITLES = {
     "criteria": "The criteria",
     "expected_output": "An answer that would be right; others may be, too",
     "output": "final answer",
-    "file_changes": "changed files",
+    "file_changes": CHANGED_FILES,
     "tool_calls": "tool calls",
 }
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T", bound="BaseModel")
+CHANGED_FILES = "changed files"
+"""The name of the quoted text that is a unified diff: only its added lines are the agent's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 LEAK_DETECTED = "leak-detected"
+ADDRESSES_JUDGE = "addresses-judge"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,10 +89,11 @@ class Judgement:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """An API key in what the agent wrote.
+    """An API key in what the agent wrote, or text that addresses the judge.
 
-    ``kind``: the service that the key belongs to, or the variable that it is the value of. ``where``: path of the
-    artifact, in which ``***`` replaces the key. ``id``: what results.json calls this finding.
+    ``id``: ``LEAK_DETECTED`` or ``ADDRESSES_JUDGE``. ``kind``: of a key the service that it belongs to, or the variable
+    that it is the value of; of such a text what it attempts. ``where``: path of the artifact, in which ``***`` replaces
+    a key; for a text followed by its name in the judge's question.
     """
 
     kind: str
@@ -177,3 +179,8 @@ class SessionResult:
 def unique_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings without duplicates, at most ``MAX_FINDINGS``."""
     return tuple(dict.fromkeys(findings))[:MAX_FINDINGS]
+
+
+def of_kind(findings: Iterable[Finding], id_: str) -> tuple[Finding, ...]:
+    """The findings with the id ``LEAK_DETECTED`` or ``ADDRESSES_JUDGE``."""
+    return tuple([finding for finding in findings if finding.id == id_])

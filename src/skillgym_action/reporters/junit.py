@@ -20,7 +20,7 @@ from skillgym_action.limits import (
 from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import GREEN, LIMIT, Status
-from skillgym_action.reporters.wording import cause, explanation, judge_name, leaked, score
+from skillgym_action.reporters.wording import addressing, cause, explanation, judge_name, leaked, score
 from skillgym_action.text.escaping import clipped, tail, xml_text
 
 if TYPE_CHECKING:
@@ -146,6 +146,7 @@ def _properties(result: Result) -> Iterator[tuple[str, object]]:
     yield "attempts", len(result.attempts)
     yield "session", result.session_id
     yield "leaks", leaked(result) or None
+    yield "addresses-judge", addressing(result) or None
     judge = united_judges(outcome.judge for outcome in result.judgement.outcomes)
     yield "judge", judge_name(judge) if judge else None
 

@@ -26,6 +26,7 @@ from skillgym_action.reporters.markdown_rows import (
     Group,
     Rows,
     Section,
+    addressing_of,
     changed_suites_of,
     code,
     edits_of,
@@ -365,6 +366,7 @@ class View:
     reasons: tuple[Markup, ...] = ()
     runners: Table = Table()
     leaks: Block = NO_LINES
+    addressing: Block = NO_LINES
     suites_from: Block = NO_LINES
     changed_suites: ChangedSuites = NO_SUITES
     failed: Section = NO_ROWS
@@ -394,6 +396,8 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
         runners = _runners(figures, some)
     with budget.part(1 / 4) as some:
         leaks = leaks_of(report.results, rows, some)
+    with budget.part(1 / 8) as some:
+        addressing = addressing_of(report.results, rows, some)
     with budget.part(1 / 4) as some:
         suites_from = suites_from_of(report, some)
     with budget.part(1 / 4) as some:
@@ -416,6 +420,7 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
         reasons=reasons,
         runners=runners,
         leaks=leaks,
+        addressing=addressing,
         suites_from=suites_from,
         changed_suites=changed,
         failed=failed,
@@ -444,7 +449,7 @@ def _section(
 def _left_out(view: View, details: str) -> Markup:
     sections = (view.failed, view.unexpected, view.errored, view.skipped, view.expected, view.passed)
     absent = [section.title for section in sections if not section.rows]
-    absent += [NOTHING if some.lines else some.title for some in (view.leaks, view.warnings)]
+    absent += [NOTHING if some.lines else some.title for some in (view.leaks, view.addressing, view.warnings)]
     absent += [NOTHING if view.changed_suites.suites else view.changed_suites.title]
     absent += [markup(details)]
     return markup(", ").join(filter(None, absent))

@@ -8,8 +8,10 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.javascript.regex import SearchBudget
+from skillgym_action.judge.addressing import addressed_texts
 from skillgym_action.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.result import ADDRESSES_JUDGE, Finding
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Usage
 from skillgym_action.transcripts.agent_output import total_usage
@@ -80,7 +82,10 @@ class SuiteClassifier:
 
 
 class SessionAssertionContext(SuiteClassifier):
-    """The assertion context of one session. ``cost_usd``: of the judge's answers so far; None: unknown."""
+    """The assertion context of one session. ``cost_usd``: of the judge's answers so far; None: unknown.
+
+    ``findings``: texts of the agent in questions so far that address the judge.
+    """
 
     def __init__(
         self,
@@ -102,6 +107,7 @@ class SessionAssertionContext(SuiteClassifier):
         self._diff: str | None = None
         self._has_diff = False
         self.cost_usd: float | None = 0.0
+        self.findings: list[Finding] = []
         self._search_budget = SearchBudget()
 
     def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
@@ -160,6 +166,10 @@ class SessionAssertionContext(SuiteClassifier):
         both = (self.cost_usd, poll.cost_usd)
         self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
         path = self._folder / f"judge-{next(self._questions)}.json"
+        self.findings += [
+            Finding(id=ADDRESSES_JUDGE, kind=text.kind, where=f"{path.name}: {text.name}")
+            for text in addressed_texts(question, self._execution.case.prompt)
+        ]
         self._services.directory.write(path, json.dumps(_judge_artifact(question, poll), indent=1))
         return poll
 

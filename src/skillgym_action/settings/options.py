@@ -41,7 +41,18 @@ if TYPE_CHECKING:
 
 Schedule = Literal["serial", "parallel", "isolated-by-runner"]
 Keep = Literal["changed", "all", "none"]
-FAIL_ON = ("failed", "unexpected-passed", "errored", "skipped", "no-cases", "regression", "budget", "leaks", "warnings")
+FAIL_ON = (
+    "failed",
+    "unexpected-passed",
+    "errored",
+    "skipped",
+    "no-cases",
+    "regression",
+    "budget",
+    "leaks",
+    "addresses-judge",
+    "warnings",
+)
 DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 DEFAULT_TIMEOUT = 120.0
 _ERROR, _SHOULD = "Value error, ", "Input should"  # how messages of pydantic begin

@@ -326,11 +326,14 @@ class AttemptEntry(MappedModel):
 
 
 class FindingEntry(MappedModel):
-    """A key was found in a file of a session's artifacts, which has ``***`` in its place."""
+    """Something in a file of a session's artifacts that people should know of.
+
+    ``leak-detected``: a key, in whose place the file has ``***``. ``addresses-judge``: text that addresses the judge.
+    """
 
     noun: ClassVar = Finding
 
-    id: Literal["leak-detected"]
+    id: Literal["leak-detected", "addresses-judge"]
     kind: Id
     where: Text
 
