@@ -43,7 +43,7 @@ class _Model(BaseModel):
 
 
 def _agent_type(value: object) -> object:
-    known = [name for name, listing in AGENTS.items() if listing.format is None]
+    known = [name for name, listing in AGENTS.items() if listing.format is None and not listing.internal]
     if value not in known:
         raise ValueError(f"unknown agent {value!r}; {did_you_mean(str(value), known)}")
     return value

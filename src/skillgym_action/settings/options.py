@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.session_report import Price
+    from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
     from skillgym_action.reporters.markdown import Templates
     from skillgym_action.storage.changed_suites import SuiteComparison
@@ -243,7 +244,7 @@ class Settings(BaseModel):
     # --- what is written and shown
     output: Annotated[
         str | None,
-        Option(DECIDE, "DIR", "Run directory (default: .skillgym-results/<UTC time>-<random>)."),
+        Option((*DECIDE, "check"), "DIR", "Run directory (default: .skillgym-results/<UTC time>-<random>)."),
         Input("report-dir"),
     ] = None
     report: Annotated[
@@ -341,7 +342,7 @@ class PlanOptions:
 
     ``runners``: the selected ids or globs; ``configured``: the ids in the configuration.
     ``only``: run nothing but these cases, as (suite path, case id), on the runners of the run.
-    ``limits``: of each session; suites can only lower them.
+    ``limits``: of each session; suites can only lower them. ``adapt``: changes the suites before they are planned.
     """
 
     cases: tuple[str, ...] = ()
@@ -354,6 +355,7 @@ class PlanOptions:
     shard: tuple[int, int] = (1, 1)
     only: frozenset[tuple[str, str]] | None = None
     limits: ResourceLimits = field(default_factory=ResourceLimits)
+    adapt: Callable[[tuple[BenchmarkSuite, ...]], tuple[BenchmarkSuite, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

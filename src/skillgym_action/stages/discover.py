@@ -11,6 +11,7 @@ from skillgym_action.formats import format_named
 from skillgym_action.limits import SUITE_HEAD_BYTES
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.suite import FoundSuite
+from skillgym_action.repository.reference_solutions import is_in_solutions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -106,7 +107,7 @@ def _recognised(repository: Repository, paths: Iterable[str], options: DiscoverO
         names = EXTENSIONS.get(PurePosixPath(path).suffix.lower(), ())
         likely = [name for name in names if not options.formats or name in options.formats]
         likely = [name for name in likely if format_named(name).named(path)]
-        if not likely:
+        if not likely or is_in_solutions(path):
             continue
         file = repository.root / path
         try:

@@ -19,23 +19,23 @@ RED = "red failed"
 
 # One execution, alone or beside one that passed: the exit code for each word of --fail-on alone.
 ALONE = """
-                     failed  unexpected-passed  errored  skipped  no-cases  regression  budget  leaks  addresses-judge  warnings
-nothing              0       0                  0        0        2         0           0       0      0                0
-passed               0       0                  0        0        0         3           0       0      0                0
-failed               1       0                  0        0        0         3           0       0      0                0
-expected-failed      0       0                  0        0        0         3           0       0      0                0
-unexpected-passed    0       1                  0        0        0         3           0       0      0                0
-errored              0       0                  3        0        3         3           0       0      0                0
-skipped              0       0                  0        3        3         3           0       0      0                0
+                     failed unexpected-passed errored skipped no-cases regression budget leaks addresses-judge warnings
+nothing              0      0                 0       0       2        0          0      0     0               0
+passed               0      0                 0       0       0        3          0      0     0               0
+failed               1      0                 0       0       0        3          0      0     0               0
+expected-failed      0      0                 0       0       0        3          0      0     0               0
+unexpected-passed    0      1                 0       0       0        3          0      0     0               0
+errored              0      0                 3       0       3        3          0      0     0               0
+skipped              0      0                 0       3       3        3          0      0     0               0
 """
 BESIDE_A_PASS = """
-                     failed  unexpected-passed  errored  skipped  no-cases  regression  budget  leaks  addresses-judge  warnings
-passed               0       0                  0        0        0         3           0       0      0                0
-failed               1       0                  0        0        0         3           0       0      0                0
-expected-failed      0       0                  0        0        0         3           0       0      0                0
-unexpected-passed    0       1                  0        0        0         3           0       0      0                0
-errored              0       0                  3        0        0         3           0       0      0                0
-skipped              0       0                  0        3        0         3           0       0      0                0
+                     failed unexpected-passed errored skipped no-cases regression budget leaks addresses-judge warnings
+passed               0      0                 0       0       0        3          0      0     0               0
+failed               1      0                 0       0       0        3          0      0     0               0
+expected-failed      0      0                 0       0       0        3          0      0     0               0
+unexpected-passed    0      1                 0       0       0        3          0      0     0               0
+errored              0      0                 3       0       0        3          0      0     0               0
+skipped              0      0                 0       3       0        3          0      0     0               0
 """
 
 

@@ -134,7 +134,7 @@ export interface RunnerInfo {
 
 export type AgentType =
   | ("claude-code" | "codex" | "pi" | "opencode" | "copilot" | "gemini" | "qwen" | "cursor-agent")
-  | ("command" | "replay");
+  | ("command" | "nop" | "replay");
 
 /** Input includes cached tokens; output excludes reasoning; total = input + output + reasoning - cache. */
 export interface UsageReport {
