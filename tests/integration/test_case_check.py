@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 
 import pytest
 
+from paths import REPOSITORY
 from scratch import case, config, git_in, repository, runner, skillgym, suite
 
 SUITE = "bench/core.json"
@@ -318,3 +320,19 @@ def test_files_of_solutions_are_no_suites(tmp_path):
     files = solved(**{"one/bench/core.json": suite(), "one/EVAL.yaml": "tests: []"})
     listed = skillgym("list", cwd=scratch(tmp_path, **files))
     assert (listed.code, "oracle" in listed.out) == (0, False)
+
+
+# --- the examples -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        pytest.param("--nop", "nop: 3 cases: 2 correctly failed, 1 left out\n", id="nop"),
+        pytest.param("--oracle", "oracle: 3 cases: 3 passed with the reference solution\n", id="oracle"),
+    ],
+)
+def test_the_example_measures_something_and_can_be_solved(tmp_path, kind, shown):
+    shutil.copytree(REPOSITORY / "examples", tmp_path / "examples")
+    ran = check(tmp_path / "examples", kind, "x-bench")
+    assert (ran.code, ran.out) == (0, shown)

@@ -395,9 +395,7 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
         reasons = while_it_fits(figures.reasons(), some, _REASON, lambda reason: (reason,))
         runners = _runners(figures, some)
     with budget.part(1 / 4) as some:
-        leaks = leaks_of(report.results, rows, some)
-    with budget.part(1 / 8) as some:
-        addressing = addressing_of(report.results, rows, some)
+        leaks, addressing = leaks_of(report.results, rows, some), addressing_of(report.results, rows, some)
     with budget.part(1 / 4) as some:
         suites_from = suites_from_of(report, some)
     with budget.part(1 / 4) as some:

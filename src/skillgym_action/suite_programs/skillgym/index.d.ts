@@ -441,7 +441,7 @@ export interface RunConfig {
   limits?: WorkspaceLimits;
   /** What is archived of the workspace of a session that did not pass; the default is `changed`. */
   keep?: "changed" | "all" | "none";
-  judge?: { api: "anthropic" | "openai"; model: string; env?: Record<string, string> | string[] };
+  judge?: { api: "anthropic" | "openai"; model: string; votes?: number; env?: Record<string, string> | string[] };
 }
 
 export type ScheduleMode = "serial" | "parallel" | "isolated-by-runner";
