@@ -100,6 +100,10 @@ COMMENT_CHARACTERS = (65_000, 30_000, 8_000, 2_000, 500)
 
 JUDGE_SECONDS = 300.0  # for one question, all tries together
 MAX_JUDGE_QUESTIONS = 3  # one question, and two more after answers that do not fit the schema
+MAX_JUDGE_VOTES = 15  # independent answers to one question
+MAX_ANSWER_CANDIDATES = 50  # JSON objects in one quoted text that are compared with the form of an answer
+MAX_JUDGE_VERSIONS = 20  # names of one model in the replies of its service
+MAX_JUDGE_VERSION_CHARACTERS = 200
 MAX_JUDGE_ANSWER_TOKENS = 4096  # asked for; some models have less
 MAX_JUDGE_REPLY_BYTES = 2_000_000
 MAX_QUOTED_CHARACTERS = 200_000  # of one text that is judged; the middle of a longer one is left out

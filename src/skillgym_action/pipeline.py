@@ -14,6 +14,7 @@ from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.reporters.wording import CHECK_OUT_BASE
+from skillgym_action.repository.reference_solutions import solutions_folder
 from skillgym_action.repository.suite_digests import suite_digest
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of
@@ -125,7 +126,7 @@ def run(
         cut_off = (f"no case to run: {plan.nothing_selected}",)
     services.directory.redactor.learn(secrets_of(plan.runners))
     of_checkout = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
-    services.workspaces.hide(path for suite in (*plan.suites, *of_checkout) for path in (suite.path, *suite.hidden))
+    services.workspaces.hide(path for suite in (*plan.suites, *of_checkout) for path in _hidden(suite))
     suites_from = (
         _suites_from(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
     )
@@ -149,6 +150,11 @@ def run(
         report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from, stopped_early=stopped_early
     )
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
+
+
+def _hidden(suite: BenchmarkSuite) -> tuple[str, ...]:
+    """Paths that agents must not see: the suite, its reference solutions, and what it names itself."""
+    return (suite.path, solutions_folder(suite.path), *suite.hidden)
 
 
 def _suites_of_checkout(services: Services, options: Options) -> tuple[BenchmarkSuite, ...]:

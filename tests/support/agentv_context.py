@@ -16,7 +16,7 @@ from skillgym_action.cancellation import Cancellation
 from skillgym_action.javascript.regex import SearchBudget
 from skillgym_action.judge.questions import AnswerFormatError, parsed_answer, user_prompt
 from skillgym_action.model.errors import Location
-from skillgym_action.model.judge_question import Answer
+from skillgym_action.model.judge_question import Answer, JudgeInfo, Poll
 from skillgym_action.model.session_report import (
     AgentRef,
     Cost,
@@ -104,6 +104,7 @@ class FakeContext:
     files: Any = None
     timeout: float = 60.0
     judge: Judge | None = None
+    votes: int = 1
     diff: str | None = None
     processes: ProcessLauncher | None = None
     logs: Path | None = None
@@ -124,8 +125,11 @@ class FakeContext:
     def file_changes(self) -> str | None:
         return self.diff
 
-    def ask_judge(self, question: Any) -> Answer[Any] | None:
-        return self.judge.ask(question) if self.judge else None
+    def ask_judge(self, question: Any, votes: int | None = None) -> Poll[Any] | None:
+        if self.judge is None:
+            return None
+        info = JudgeInfo(api="anthropic", model="scripted", votes=votes or self.votes)
+        return Poll(judge=info, answers=tuple(self.judge.ask(question) for _ in range(info.votes)))
 
 
 @contextmanager

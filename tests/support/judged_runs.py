@@ -24,8 +24,9 @@ SPENT = {"type": "session", "finalOutput": "Hello, give it a 1!", "cost": {"usd"
 JUDGED = {"model": MODEL}
 
 
-def said(score: float) -> Reply:
-    ask = Ask(position=0, tools={}, model=MODEL, stream=False)
+def said(score: float, model: str = MODEL) -> Reply:
+    """The judge's reply with a score. ``model``: what the service calls the model in it."""
+    ask = Ask(position=0, tools={}, model=model, stream=False)
     return Reply(body=Anthropic().whole(ask, [Call("answer", {"score": score})]))
 
 

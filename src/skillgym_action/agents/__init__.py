@@ -27,7 +27,7 @@ class AgentInfo:
     reports its progress while it runs. ``format``: only suites of that format can name it. ``replays``: it replays a
     recording and ignores the prompt; ``replays_changes``: it also repeats the recorded changes of files, and is
     therefore never run in a directory of the user. ``configuration``: names of files and folders of a repository, in
-    any folder, from which its CLI reads instructions and settings.
+    any folder, from which its CLI reads instructions and settings. ``internal``: no configuration can name it.
     """
 
     module: str
@@ -40,6 +40,7 @@ class AgentInfo:
     replays: bool = False
     replays_changes: bool = False
     configuration: tuple[str, ...] = ()
+    internal: bool = False
 
 
 PLUGIN_FOLDERS = (".claude-plugin", ".codex-plugin", ".cursor-plugin")
@@ -172,6 +173,10 @@ AGENTS = {
     ),
     "command": AgentInfo(module="skillgym_action.agents.command"),
     "replay": AgentInfo(module="skillgym_action.agents.replay", replays=True, replays_changes=True),
+    "nop": AgentInfo(module="skillgym_action.agents.nop"),
+    "reference": AgentInfo(
+        module="skillgym_action.agents.reference", replays=True, replays_changes=True, internal=True
+    ),
     "agentv-cli": AgentInfo(module="skillgym_action.agentv.cli_agent", format="agentv"),
     "agentv-mock": AgentInfo(module="skillgym_action.agentv.mock_agent", format="agentv", replays=True),
     "agentv-replay": AgentInfo(module="skillgym_action.agentv.replay_agent", format="agentv", replays=True),

@@ -18,7 +18,7 @@ from skillgym_action.agentv.composite_graders import (
     weighted_average,
 )
 from skillgym_action.agentv.field_graders import field_accuracy
-from skillgym_action.agentv.judge_graders import JudgeGrader, rubrics_in, text_prompt
+from skillgym_action.agentv.judge_graders import JudgeGrader, rubrics_in, text_prompt, votes_in
 from skillgym_action.agentv.judge_questions import TextPrompt
 from skillgym_action.agentv.program_graders import PromptProgram, code_grader, custom_grader, program
 from skillgym_action.assertions.graders import AssertionGroup, ScoredAssertion
@@ -218,6 +218,7 @@ def _grader(entry: SuiteValue, at: EntryContext, type_: str) -> Grader:
 def _judge_grader(entry: SuiteValue, at: EntryContext, type_: str) -> JudgeGrader:
     key = JUDGE_TYPES[type_]
     rubrics = rubrics_in(entry, key) if entry.has(key) or type_ != "llm-grader" else ()
+    votes = votes_in(entry)
     if isinstance(entry.member("prompt").value, dict) and (prompt := entry.child("prompt")):
         argv = prompt.scalar_texts("command") or prompt.scalar_texts("script")
         config = prompt.child("config")
@@ -225,8 +226,8 @@ def _judge_grader(entry: SuiteValue, at: EntryContext, type_: str) -> JudgeGrade
             raise prompt.invalid("command", "a list of a program and its arguments")
         writer = program(argv, at, config.mapping() if config else {})
         text = TextPrompt(task=at.task, criteria=at.task.criteria)
-        return JudgeGrader(prompt=PromptProgram(writer, text), rubrics=rubrics)
-    return JudgeGrader(prompt=text_prompt(entry, at), rubrics=rubrics)
+        return JudgeGrader(prompt=PromptProgram(writer, text), rubrics=rubrics, votes=votes)
+    return JudgeGrader(prompt=text_prompt(entry, at), rubrics=rubrics, votes=votes)
 
 
 def _composite(entry: SuiteValue, at: EntryContext) -> Composite:
@@ -257,5 +258,5 @@ def _aggregator(entry: SuiteValue, at: EntryContext) -> Aggregator:
         prompt = aggregator.scalar_text("prompt") or JUDGE_PROMPT
         if prompt.startswith("file://"):
             prompt = at.file_text(aggregator.member("prompt"), prompt.removeprefix("file://"))
-        return JudgeAggregator(prompt)
+        return JudgeAggregator(prompt, votes_in(aggregator))
     raise aggregator.invalid("type", f"one of {', '.join(AGGREGATORS)}")

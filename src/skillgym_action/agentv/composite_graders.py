@@ -9,7 +9,7 @@ from skillgym_action.agentv.judge_questions import ScoreAnswer, grade_by_judge
 from skillgym_action.assertions.graders import PASSING_SCORE, CheckResult, checks_in, clamped, grade_of, not_gradable
 from skillgym_action.javascript.values import number, parsed, stringified, trimmed
 from skillgym_action.limits import MAX_GRADER_EVIDENCE_BYTES, MAX_GRADER_OUTPUT_BYTES, MIN_GRADER_SECONDS
-from skillgym_action.model.judge_question import QuotedText
+from skillgym_action.model.judge_question import QuotedText, united_judges
 from skillgym_action.model.scores import weighted_mean
 from skillgym_action.model.session import Ending, Invocation
 
@@ -64,6 +64,11 @@ class Composite:
     def grade(self, context: AssertionContext) -> Grade:
         """The aggregator's grade; not gradable if that is so for a member."""
         grades = tuple((member.name, member.grade(context)) for member in self.members)
+        aggregated = self._aggregated(grades, context)
+        judges = (*(grade.judge for _, grade in grades), aggregated.judge)
+        return replace(aggregated, judge=united_judges(judges))
+
+    def _aggregated(self, grades: NamedGrades, context: AssertionContext) -> Grade:
         for name, grade in grades:
             if grade.passed is None:
                 return not_gradable(f"{name}: {grade.explanation}", score=grade.score, evidence=grade.all_evidence)
@@ -133,6 +138,7 @@ class JudgeAggregator:
     """The judge reads the members' grades and gives the score."""
 
     prompt: str
+    votes: int | None = None
     diagnostic: ClassVar[bool] = False
 
     def aggregate(self, grades: NamedGrades, context: AssertionContext) -> Grade:
@@ -140,7 +146,7 @@ class JudgeAggregator:
         before, found, after = self.prompt.partition(RESULTS)
         results = (QuotedText("the graders' results", stringified(_results(grades), indent=2)),) if found else ()
         parts = (before.strip(), *results, after.replace(RESULTS, "").strip())
-        return grade_by_judge(context, tuple(part for part in parts if part), ScoreAnswer, _grade_of_answer)
+        return grade_by_judge(context, tuple(filter(None, parts)), ScoreAnswer, _grade_of_answer, self.votes)
 
 
 def _grade_of_answer(answer: ScoreAnswer) -> Grade:

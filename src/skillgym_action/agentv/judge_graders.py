@@ -21,7 +21,7 @@ from skillgym_action.agentv.judge_questions import (
     grade_by_judge,
 )
 from skillgym_action.assertions.graders import PASSING_SCORE, CheckResult, clamped, grade_of
-from skillgym_action.limits import MAX_JUDGE_REASONS
+from skillgym_action.limits import MAX_JUDGE_REASONS, MAX_JUDGE_VOTES
 from skillgym_action.model.scores import weighted_mean
 
 if TYPE_CHECKING:
@@ -40,10 +40,14 @@ SATISFYING_POINTS = 7
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeGrader:
-    """Asks the judge: without rubrics for a score of its own, else for a verdict on each rubric, or for its points."""
+    """Asks the judge: without rubrics for a score of its own, else for a verdict on each rubric, or for its points.
+
+    ``votes``: the number of answers; None: as configured.
+    """
 
     prompt: JudgePrompt
     rubrics: tuple[Rubric, ...] = ()
+    votes: int | None = None
 
     diagnostic: ClassVar[bool] = False
 
@@ -54,10 +58,11 @@ class JudgeGrader:
             return parts
         ids = tuple(rubric.id for rubric in self.rubrics)
         if not ids:
-            return grade_by_judge(context, parts, ScoreAnswer, _grade_of_score)
+            return grade_by_judge(context, parts, ScoreAnswer, _grade_of_score, self.votes)
         if any(rubric.ranges for rubric in self.rubrics):
-            return grade_by_judge(context, parts, complete_form(PointsAnswer, ids), self._grade_of_points)
-        return grade_by_judge(context, parts, complete_form(ChecklistAnswer, ids), self._grade_of_checklist)
+            return grade_by_judge(context, parts, complete_form(PointsAnswer, ids), self._grade_of_points, self.votes)
+        form = complete_form(ChecklistAnswer, ids)
+        return grade_by_judge(context, parts, form, self._grade_of_checklist, self.votes)
 
     def _grade_of_checklist(self, answer: ChecklistAnswer) -> Grade:
         """The weight of the satisfied rubrics, of all. A required one that is not fails the grade, not the score."""
@@ -107,6 +112,16 @@ def rubrics_in(entry: SuiteValue, key: str) -> tuple[Rubric, ...]:
     if not rubrics:
         raise entry.invalid(key, "a list of rubrics that is not empty")
     return tuple(rubrics)
+
+
+def votes_in(entry: SuiteValue) -> int | None:
+    """The odd number of ``votes``; None: not set. Raises SuiteError."""
+    votes = entry.member("votes").value
+    if votes is None:
+        return None
+    if isinstance(votes, bool) or not isinstance(votes, int) or not (0 < votes <= MAX_JUDGE_VOTES and votes % 2):
+        raise entry.invalid("votes", f"an odd number from 1 to {MAX_JUDGE_VOTES}")
+    return votes
 
 
 def text_prompt(entry: SuiteValue, at: EntryContext) -> TextPrompt:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from pydantic import BaseModel, Field, create_model, model_validator
 
-from skillgym_action.assertions.graders import not_gradable
+from skillgym_action.assertions.graders import by_majority, not_gradable
 from skillgym_action.javascript.values import stringified
 from skillgym_action.limits import MAX_JUDGE_TEMPLATE_VARIABLES
-from skillgym_action.model.judge_question import Question, QuotedText
+from skillgym_action.model.judge_question import CHANGED_FILES, Question, QuotedText
 from skillgym_action.transcripts.tool_calls import call_list, calls_of
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from skillgym_action.agentv.grader_context import Task
     from skillgym_action.assertions.graders import Grade
     from skillgym_action.model.assertion import AssertionContext
+    from skillgym_action.model.judge_question import Answer
 
     T = TypeVar("T", bound=BaseModel)
 
@@ -186,18 +187,32 @@ _TITLES = {
     "criteria": "The criteria",
     "expected_output": "An answer that would be right; others may be, too",
     "output": "final answer",
-    "file_changes": "changed files",
+    "file_changes": CHANGED_FILES,
     "tool_calls": "tool calls",
 }
 
 
 def grade_by_judge(
-    context: AssertionContext, parts: Parts, form: type[T], read: Callable[[T], Grade], instructions: str = INSTRUCTIONS
+    context: AssertionContext, parts: Parts, form: type[T], read: Callable[[T], Grade], votes: int | None = None
 ) -> Grade:
-    """The grade that ``read`` makes of the judge's answer; not gradable without a judge, or without an answer."""
-    answer = context.ask_judge(Question(instructions=instructions, prompt=parts, form=form))
-    if answer is None:
+    """The grade that ``read`` makes of the judge's answer, or that the majority of several answers agrees on.
+
+    ``votes``: the number of answers; None: as configured. Not gradable without a judge, an answer, or a majority.
+    """
+    poll = context.ask_judge(Question(instructions=INSTRUCTIONS, prompt=parts, form=form), votes)
+    if poll is None:
         return not_gradable(NO_JUDGE)
+    grades = tuple([_grade_of_answer(answer, read) for answer in poll.answers])
+    if poll.judge.votes > 1:
+        missing = poll.judge.votes - len(grades)
+        grade = by_majority((*grades, *[not_gradable("the judge was not asked")] * missing))
+    else:
+        (grade,) = grades
+    answered = any(answer.content is not None for answer in poll.answers)
+    return replace(grade, judge=poll.judge) if answered else grade
+
+
+def _grade_of_answer(answer: Answer[T], read: Callable[[T], Grade]) -> Grade:
     if answer.content is None:
         reason = answer.trouble.message if answer.trouble else "it says nothing"
         return not_gradable(f"the judge gave no answer: {reason}")

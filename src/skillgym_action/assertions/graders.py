@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from skillgym_action.javascript.values import is_true
+from skillgym_action.model.judge_question import majority
 from skillgym_action.model.result import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from skillgym_action.model.assertion import Assertion, AssertionContext
     from skillgym_action.model.errors import Location
+    from skillgym_action.model.judge_question import JudgeInfo
 
 PASSING_SCORE = 0.8
 """The score from which a grade passes, unless the grader decides that itself. AgentV's number."""
@@ -29,7 +34,8 @@ class CheckResult:
 class Grade:
     """A grader's result for one session: a score from 0 to 1, and what it checked.
 
-    ``passed`` is None if the session could not be graded; ``trouble`` is the reason.
+    ``passed`` is None if the session could not be graded; ``trouble`` is the reason. ``judge``: the judge, if it
+    answered; ``votes``: the grades by each of its answers, if there was to be more than one.
     """
 
     score: float | None
@@ -37,12 +43,21 @@ class Grade:
     checks: tuple[CheckResult, ...] = ()
     trouble: str | None = None
     evidence: str | None = None
+    judge: JudgeInfo | None = None
+    votes: tuple[Grade, ...] = ()
 
     @property
     def explanation(self) -> str:
-        """The trouble, the only check, or the number of checks that passed and the texts of the others."""
+        """The trouble, the only check, or the number of checks that passed and the texts of the others.
+
+        With votes also how many passed.
+        """
         if self.trouble is not None:
             return self.trouble
+        return f"{self._found} ({_tally(self.votes)})" if self.votes else self._found
+
+    @property
+    def _found(self) -> str:
         if len(self.checks) == 1:
             return self.checks[0].text
         failed = [check.text for check in self.checks if not check.passed]
@@ -51,7 +66,12 @@ class Grade:
 
     @property
     def all_evidence(self) -> str | None:
-        """Evidence for people: if there are several checks, a line for each of them, then the grade's own."""
+        """Evidence for people: if there are several checks, a line for each of them, then the grade's own.
+
+        With votes the explanation and the evidence of each.
+        """
+        if self.votes:
+            return "\n".join(_vote_line(number, vote) for number, vote in enumerate(self.votes, start=1))
         if len(self.checks) > 1:
             return "\n".join([*map(_line, self.checks), *([self.evidence] if self.evidence else [])])
         return self.evidence or (self.checks[0].evidence if self.checks else None)
@@ -105,11 +125,62 @@ def checks_in(assertions: object) -> tuple[CheckResult, ...]:
 
 
 def negated(grade: Grade) -> Grade:
-    """The opposite grade; without a score there is none."""
+    """The opposite grade; without a score there is none. Of votes each is negated."""
+    if grade.votes:
+        return _revoted(grade, negated)
     if grade.score is None or grade.passed is None:
         return grade
-    checks = tuple(replace(check, passed=not check.passed) for check in grade.checks)
+    checks = tuple([replace(check, passed=not check.passed) for check in grade.checks])
     return replace(grade, score=clamped(1 - grade.score), passed=not grade.passed, checks=checks)
+
+
+def by_majority(votes: tuple[Grade, ...]) -> Grade:
+    """The grade that more than half of all votes agree on, passed or failed, with the median of the scores.
+
+    Its checks are those of the agreeing vote whose score is closest to the median. Votes that are not gradable are on
+    neither side. Without a majority the session is not gradable.
+    """
+    usable = [vote for vote in votes if vote.passed is not None]
+    passed = sum(vote.passed is True for vote in usable)
+    needed = majority(len(votes))
+    if max(passed, len(usable) - passed) < needed:
+        reason = f"the votes of the judge have no majority: {_tally(votes)}" if usable else votes[0].explanation
+        return Grade(score=None, passed=None, trouble=reason, votes=votes)
+    verdict = passed >= needed
+    score = median(vote.score or 0.0 for vote in usable)
+    agreeing = (vote for vote in usable if vote.passed is verdict)
+    typical = min(agreeing, key=lambda vote: abs((vote.score or 0.0) - score))
+    return replace(typical, score=score, votes=votes)
+
+
+def with_minimum(grade: Grade, minimum: float) -> Grade:
+    """The grade, passed if its score is at least ``minimum``. Of votes that holds for each."""
+    if grade.votes:
+        return _revoted(grade, lambda vote: with_minimum(vote, minimum))
+    if grade.passed is None or grade.score is None:
+        return grade
+    return replace(grade, passed=grade.score >= minimum)
+
+
+def _revoted(grade: Grade, change: Callable[[Grade], Grade]) -> Grade:
+    return replace(by_majority(tuple([change(vote) for vote in grade.votes])), judge=grade.judge)
+
+
+def _tally(votes: tuple[Grade, ...]) -> str:
+    """``2 of 3 votes passed``, ``1 of 3 votes passed, 1 failed, 1 without an answer``."""
+    failed, unusable = (sum(vote.passed is value for vote in votes) for value in (False, None))
+    passed = len(votes) - failed - unusable
+    parts = [f"{passed} of {len(votes)} votes passed"]
+    if unusable:
+        parts += [f"{failed} failed", f"{unusable} without an answer"]
+    return ", ".join(parts)
+
+
+def _vote_line(number: int, vote: Grade) -> str:
+    word = "no answer" if vote.passed is None else "passed" if vote.passed else "failed"
+    score = "" if vote.score is None else f" with the score {vote.score:g}"
+    reasons = "; ".join(filter(None, (vote.explanation, vote.all_evidence)))
+    return f"vote {number}: {word}{score}: {reasons}"
 
 
 def clamped(score: float) -> float:
@@ -156,9 +227,9 @@ class ScoredAssertion:
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """One outcome; its ``passed`` is None if the session could not be graded."""
         grade = self.grade(context)
+        if self.min_score is not None:
+            grade = with_minimum(grade, self.min_score)
         passed = grade.passed
-        if passed is not None and self.min_score is not None and grade.score is not None:
-            passed = grade.score >= self.min_score
         outcome = Outcome(
             assertion=self.name,
             type=self.type,
@@ -170,6 +241,8 @@ class ScoredAssertion:
             required=(self.min_score or True) if self.required else False,
             location=self.location,
             trouble="grader" if passed is None else None,
+            judge=grade.judge,
+            votes=tuple([vote.passed for vote in grade.votes]),
         )
         return (outcome,)
 

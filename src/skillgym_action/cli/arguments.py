@@ -109,11 +109,21 @@ def list_(*, as_json: bool, matrix: int | None, **fields: Any) -> int:
 
 @cli.command(cls=SettingsCommand)
 @PATHS
-def check(**fields: Any) -> int:
-    """Load and validate configuration and suites; start nothing."""
+@click.option("--nop", is_flag=True, help="Run all cases with an agent that does nothing, and name those that pass.")
+@click.option("--oracle", is_flag=True, help="Run cases with their reference solution, and name those that fail.")
+def check(*, nop: bool, oracle: bool, **fields: Any) -> int:
+    """Load and validate configuration and suites; start no agent.
+
+    With --nop or --oracle also find out whether the cases measure anything, at no cost.
+    """
+    settings, context = _settings(fields), _context()
+    if nop or oracle:
+        from skillgym_action.cli.case_check import check_with_stand_in
+
+        return check_with_stand_in(settings, context, nop=nop, oracle=oracle)
     from skillgym_action.cli.check import check_suites
 
-    return check_suites(_settings(fields), _context())
+    return check_suites(settings, context)
 
 
 @cli.command(cls=SettingsCommand)

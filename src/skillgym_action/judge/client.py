@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import threading
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -18,9 +19,11 @@ from skillgym_action.limits import (
     JUDGE_SECONDS,
     MAX_JUDGE_QUESTIONS,
     MAX_JUDGE_REPLY_BYTES,
+    MAX_JUDGE_VERSION_CHARACTERS,
+    MAX_JUDGE_VERSIONS,
     MAX_SERVICE_MESSAGE_CHARACTERS,
 )
-from skillgym_action.model.judge_question import Answer
+from skillgym_action.model.judge_question import Answer, JudgeInfo, Poll, majority
 from skillgym_action.model.session_report import Trouble, Usage
 from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.network.proxies import DIRECT
@@ -67,23 +70,28 @@ class _TransientJudgeError(_JudgeError, TransientError):
 
 @dataclass(slots=True)
 class _Spending:
-    """Tokens and dollars of one question so far. ``usd`` is None once the price of a reply is not known."""
+    """Tokens and dollars of one question so far. ``usd`` is None once the price of a reply is not known.
+
+    ``version``: the service's name for the model in the last reply.
+    """
 
     model: str
     prices: Mapping[str, Price]
     usd: float | None = 0.0
     usages: list[Usage] = field(default_factory=list)
+    version: str | None = None
 
     def add(self, answer: ModelAnswer) -> None:
         """Add a reply. The service's name for the model is more exact, but the table of prices may not have it."""
         self.usages.append(answer.usage)
+        self.version = answer.model
         costs = (cost_usd(name, answer.usage, self.prices) for name in (answer.model, self.model) if name)
         usd = next((cost for cost in costs if cost is not None), None)
         self.usd = None if usd is None or self.usd is None else self.usd + usd
 
 
 class Judge:
-    """A model that graders ask, also from several threads. ``ask`` raises nothing.
+    """A model that graders ask, also from several threads. ``ask`` and ``poll`` raise nothing.
 
     ``deadline``: seconds for a question, all tries together.
     """
@@ -108,6 +116,44 @@ class Judge:
         self._deadline = deadline
         self._takes_schemas = True
         self._permanent_trouble: Trouble | None = None
+        self._lock = threading.Lock()
+        self._has_replied = False
+        self._versions: set[str] = set()
+
+    @property
+    def info(self) -> JudgeInfo | None:
+        """Which judge has answered so far, in all versions that it said it is; None: it never replied."""
+        with self._lock:
+            return self._info(self._versions, self._config.votes) if self._has_replied else None
+
+    def poll(self, question: Question[T], votes: int | None = None) -> Poll[T]:
+        """Ask for ``votes`` independent answers, each in a conversation of its own; None: as many as configured.
+
+        Ends early once too few answers can be usable for a majority, or the run is cancelled.
+        """
+        votes = votes or self._config.votes
+        answers: list[Answer[T]] = []
+        unusable = 0
+        while len(answers) < votes and unusable <= votes - majority(votes):
+            answers.append(self.ask(question))
+            unusable += answers[-1].content is None
+            if self._cancelled:
+                break
+        versions = {answer.version for answer in answers if answer.version}
+        return Poll(judge=self._info(versions, votes), answers=tuple(answers))
+
+    def _info(self, versions: set[str], votes: int) -> JudgeInfo:
+        known = tuple(sorted(versions))
+        return JudgeInfo(api=self._config.api, model=self._config.model, versions=known, votes=votes)
+
+    def _noted(self, version: str | None) -> str | None:
+        """The service's name for the model, as results have it; counted among the judge's versions."""
+        name = clipped(self._redactor.text(one_line(version or "")), MAX_JUDGE_VERSION_CHARACTERS).strip()
+        with self._lock:
+            self._has_replied = True
+            if name and len(self._versions) < MAX_JUDGE_VERSIONS:
+                self._versions.add(name)
+        return name or None
 
     def ask(self, question: Question[T]) -> Answer[T]:
         """Return the answer, or the trouble. After a trouble that stays, such as a refused key, nothing is sent."""
@@ -121,7 +167,13 @@ class Judge:
                 trouble = error.trouble
                 if TROUBLES[trouble.kind].stops_runner:
                     self._permanent_trouble = trouble
-        return Answer(content=content, trouble=trouble, cost_usd=spending.usd, usage=total_usage(spending.usages))
+        return Answer(
+            content=content,
+            trouble=trouble,
+            cost_usd=spending.usd,
+            usage=total_usage(spending.usages),
+            version=self._noted(spending.version) if spending.usages else None,
+        )
 
     def _configuration_trouble(self) -> Trouble | None:
         """What is wrong with the settings, if anything. A service at a URL of the user's may need no key."""

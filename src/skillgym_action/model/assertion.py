@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import regex
 
-    from skillgym_action.model.judge_question import Answer, Question, T
+    from skillgym_action.model.judge_question import Poll, Question, T
     from skillgym_action.model.result import Judgement, Outcome
     from skillgym_action.model.session import Capture, Invocation
     from skillgym_action.model.session_report import SessionReport
@@ -114,8 +114,8 @@ class AssertionContext(Classifier, Protocol):
         """The agent's changes of the workspace, as a unified diff; None if its earlier state was not recorded."""
         ...
 
-    def ask_judge(self, question: Question[T]) -> Answer[T] | None:
-        """The judge's answer; None: no judge is configured."""
+    def ask_judge(self, question: Question[T], votes: int | None = None) -> Poll[T] | None:
+        """The judge's answers: ``votes`` of them, by default as many as configured; None: no judge is configured."""
         ...
 
     def check(self, case_id: str) -> tuple[Outcome, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from skillgym_action.model.session_report import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic import BaseModel
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T", bound="BaseModel")
+CHANGED_FILES = "changed files"
+"""The name of the quoted text that is a unified diff: only its added lines are the agent's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,13 +25,29 @@ class JudgeConfig:
     """Configuration of the judge. ``env`` contains secrets and is excluded from ``repr``.
 
     ``api``: a key of ``protocols.PROTOCOLS``; ``problem``: why the judge cannot be used; ``prices``: by model name.
+    ``votes``: independent answers to each question, an odd number.
     """
 
     api: str
     model: str
+    votes: int = 1
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     problem: str | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeInfo:
+    """The judge that answered, as results and reports show it.
+
+    ``api`` and ``model``: as configured. ``versions``: what the service called the model in its replies, such as a
+    dated snapshot, sorted; (): its replies do not say, or it never answered. ``votes``: answers asked for per question.
+    """
+
+    api: str
+    model: str
+    versions: tuple[str, ...] = ()
+    votes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +76,40 @@ class Question(Generic[T]):
 class Answer(Generic[T]):
     """The judge's answer: either ``content`` or ``trouble`` is set.
 
-    ``cost_usd`` (US dollars; None: unknown) and ``usage`` include repeated questions.
+    ``cost_usd`` (US dollars; None: unknown) and ``usage`` include repeated questions. ``version``: what the service
+    called the model; None: it did not say.
     """
 
     content: T | None = None
     trouble: Trouble | None = None
     cost_usd: float | None = 0.0
     usage: Usage = field(default_factory=Usage)
+    version: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Poll(Generic[T]):
+    """The answers to one question. There are fewer than ``judge.votes`` if the others could not change the result."""
+
+    judge: JudgeInfo
+    answers: tuple[Answer[T], ...]
+
+    @property
+    def cost_usd(self) -> float | None:
+        """US dollars of all answers; None: unknown."""
+        costs = [answer.cost_usd for answer in self.answers]
+        return None if None in costs else sum(cost or 0.0 for cost in costs)
+
+
+def majority(votes: int) -> int:
+    """The number of votes that is more than half of ``votes``."""
+    return votes // 2 + 1
+
+
+def united_judges(judges: Iterable[JudgeInfo | None]) -> JudgeInfo | None:
+    """The first judge, with the versions and the highest number of votes of all; None if there is none."""
+    known = [judge for judge in judges if judge]
+    if not known:
+        return None
+    versions = {version for judge in known for version in judge.versions}
+    return replace(known[0], versions=tuple(sorted(versions)), votes=max(judge.votes for judge in known))

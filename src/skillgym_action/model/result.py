@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.errors import Location
     from skillgym_action.model.execution import Runner
+    from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.session_report import Trouble
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.verdicts import FailureClass, Status
 
 
 LEAK_DETECTED = "leak-detected"
+ADDRESSES_JUDGE = "addresses-judge"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +39,8 @@ class Outcome:
     one sentence for people; ``evidence``: quoted output, or None. ``score``: from 0 to 1; ``weight``: its weight in the
     mean of the case. ``required``: the score below which the whole case scores 0; True: the case's threshold.
     ``vacuous``: it passed, and would have passed whatever the agent did, as far as anybody could expect.
+    ``judge``: the judge, if it answered. ``votes``: if several answers were asked for, whether each of them passes the
+    assertion; None: there is no such answer.
     """
 
     assertion: str
@@ -52,6 +56,8 @@ class Outcome:
     trouble: str | None = None
     vacuous: bool = False
     follow_ups: tuple[FollowUp, ...] = ()
+    judge: JudgeInfo | None = None
+    votes: tuple[bool | None, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,10 +91,11 @@ class Judgement:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """An API key in what the agent wrote.
+    """An API key in what the agent wrote, or text that addresses the judge.
 
-    ``kind``: the service that the key belongs to, or the variable that it is the value of. ``where``: path of the
-    artifact, in which ``***`` replaces the key. ``id``: what results.json calls this finding.
+    ``id``: ``LEAK_DETECTED`` or ``ADDRESSES_JUDGE``. ``kind``: of a key the service that it belongs to, or the variable
+    that it is the value of; of such a text what it attempts. ``where``: path of the artifact, in which ``***`` replaces
+    a key; for a text followed by its name in the judge's question.
     """
 
     kind: str
@@ -174,3 +181,8 @@ class SessionResult:
 def unique_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings without duplicates, at most ``MAX_FINDINGS``."""
     return tuple(dict.fromkeys(findings))[:MAX_FINDINGS]
+
+
+def of_kind(findings: Iterable[Finding], id_: str) -> tuple[Finding, ...]:
+    """The findings with the id ``LEAK_DETECTED`` or ``ADDRESSES_JUDGE``."""
+    return tuple([finding for finding in findings if finding.id == id_])

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.comparison import Comparison
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Runner
+    from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.links import Links
     from skillgym_action.model.result import Result
     from skillgym_action.model.suite import BenchmarkSuite
@@ -46,7 +47,8 @@ class RunReport:
 
     ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``. Times are ISO 8601 in UTC. ``incomplete``:
     why results are missing, a sentence per reason. ``stopped_early``: executions ended as soon as their status was
-    certain, so only their first sessions are a sample. ``decision`` is None until the gate has decided.
+    certain, so only their first sessions are a sample. ``judge``: the judge that graders asked; None: it never replied.
+    ``decision`` is None until the gate has decided.
     """
 
     id: str
@@ -65,6 +67,7 @@ class RunReport:
     incomplete: tuple[str, ...] = ()
     stopped_early: bool = False
     suites_from: SuitesFrom | None = None
+    judge: JudgeInfo | None = None
     links: Links | None = None
     comparison: Comparison | None = None
     decision: Decision | None = None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.limits import MAX_REPORTED_EXPLANATION_CHARACTERS, MAX_REPORTED_MESSAGE_CHARACTERS
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.verdicts import Status
-from skillgym_action.reporters.wording import cause, explanation, leaked, place, retries
+from skillgym_action.reporters.wording import addressing, cause, explanation, leaked, place, retries
 from skillgym_action.text.escaping import clipped, visible
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def _extra(result: Result) -> dict[str, object]:
         "failureClass": failure_class and visible(failure_class.id),
         "artifactDir": result.directory and visible(result.directory),
         "leaks": visible(leaked(result)) or None,
+        "addressesJudge": visible(addressing(result)) or None,
     }
     return {name: value for name, value in values.items() if value is not None}
 

@@ -25,6 +25,7 @@ from skillgym_action.reporters.markdown_rows import (
     Group,
     Rows,
     Section,
+    addressing_of,
     changed_suites_of,
     code,
     edits_of,
@@ -48,6 +49,7 @@ from skillgym_action.reporters.wording import (
     counted,
     duration,
     headline,
+    judge_name,
     money,
     tallied,
     tally,
@@ -209,6 +211,11 @@ class ReportTotals:
         agent = " ".join((runner.agent.type, ", ".join(versions))).strip()
         return f"{clipped(runner.id, NAME // 3)}: {agent} with {', '.join(models)}"
 
+    def judge(self) -> Iterator[Markup]:
+        """The judge, if it was asked."""
+        if self.report.judge:
+            yield inline(f"judge: {judge_name(self.report.judge)}", 2 * NAME)
+
     def sources(self) -> Iterator[Markup]:
         """What else it takes to make this run again: suites, commit, and where it is kept."""
         report, links = self.report, self.report.links
@@ -272,6 +279,7 @@ class View:
     runners: Table = Table()
     rates: tuple[Markup, ...] = ()
     leaks: Block = NO_LINES
+    addressing: Block = NO_LINES
     suites_from: Block = NO_LINES
     changed_suites: ChangedSuites = NO_SUITES
     failed: Section = NO_ROWS
@@ -302,7 +310,7 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
         runners = _runners(figures, some)
         rates = while_it_fits(figures.rates(), some, _BULLET, lambda line: (line,))
     with budget.part(1 / 4) as some:
-        leaks = leaks_of(report.results, rows, some)
+        leaks, addressing = leaks_of(report.results, rows, some), addressing_of(report.results, rows, some)
     with budget.part(1 / 4) as some:
         suites_from = suites_from_of(report, some)
     with budget.part(1 / 4) as some:
@@ -329,6 +337,7 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
         rates=rates,
         mixed=mixed,
         leaks=leaks,
+        addressing=addressing,
         suites_from=suites_from,
         changed_suites=changed,
         failed=failed,
@@ -357,7 +366,9 @@ def _section(
 def _left_out(view: View, details: str) -> Markup:
     sections = (view.failed, view.unexpected, view.errored, view.skipped, view.expected, view.passed)
     absent = [section.title for section in sections if not section.rows]
-    absent += [NOTHING if some.lines else some.title for some in (view.leaks, view.mixed, view.warnings)]
+    absent += [
+        NOTHING if some.lines else some.title for some in (view.leaks, view.addressing, view.mixed, view.warnings)
+    ]
     absent += [NOTHING if view.changed_suites.suites else view.changed_suites.title]
     absent += [markup(details)]
     return markup(", ").join(filter(None, absent))
@@ -388,8 +399,8 @@ def _runners(figures: ReportTotals, budget: RowBudget) -> Table:
 
 
 def _provenance(figures: ReportTotals, budget: RowBudget) -> Markup:
-    sources, versions = (
+    judge, sources, versions = (
         while_it_fits(words, budget, _SEPARATOR, lambda word: (word,))
-        for words in (figures.sources(), figures.versions())
+        for words in (figures.judge(), figures.sources(), figures.versions())
     )
-    return markup(" · ").join((figures.tool(), *versions, *sources))
+    return markup(" · ").join((figures.tool(), *versions, *judge, *sources))

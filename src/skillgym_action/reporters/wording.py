@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.errors import Location, Problem
+from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED, of_kind
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, NOT_BY_ASSERTIONS, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.result import Judgement, Result
     from skillgym_action.model.run_report import Decision, RunReport, SuitesFrom, Verdict
     from skillgym_action.model.suite import SuiteChange
@@ -26,6 +28,7 @@ CHANGES: dict[SuiteChange, str] = {
     "not-compared": "was compared with nothing",
 }
 LEAKED = "revoke it and create a new one: any service that the session reached may have seen it"
+READ_THE_QUESTION = "read the question and the answer before you trust the verdict"
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
 VERDICTS: dict[Verdict, str] = {
     "passed": "passed",
@@ -197,19 +200,49 @@ def runner_id(result: Result) -> str:
     return result.runner.id if result.runner else "—"
 
 
+def judge_name(judge: JudgeInfo) -> str:
+    """``judge: claude-haiku-4-5 (anthropic), answered as claude-haiku-4-5-20251001, 3 votes per question``."""
+    parts = [f"{judge.model} ({judge.api})"]
+    if judge.versions and judge.versions != (judge.model,):
+        parts.append(f"answered as {listed(judge.versions)}")
+    if judge.votes > 1:
+        parts.append(f"{judge.votes} votes per question")
+    return ", ".join(parts)
+
+
 def leaked(result: Result) -> str:
     """``github in stdout.log, jwt in changes/a.txt``; empty without a leak."""
-    return ", ".join(f"{finding.kind} in {finding.where}" for finding in result.findings)
+    return _found(result, LEAK_DETECTED)
+
+
+def addressing(result: Result) -> str:
+    """``verdict in judge-1.json: final answer``; empty where no text of the agent addresses the judge."""
+    return _found(result, ADDRESSES_JUDGE)
+
+
+def _found(result: Result, id_: str) -> str:
+    return ", ".join(f"{finding.kind} in {finding.where}" for finding in of_kind(result.findings, id_))
 
 
 def leaks(report: RunReport) -> Iterator[Problem]:
     """Leaked keys, one problem per execution."""
     for result in report.results:
-        if result.findings:
+        if found := leaked(result):
             yield Problem(
-                message=f"{result.case_id} on {runner_id(result)}: a key was leaked: {leaked(result)}",
+                message=f"{result.case_id} on {runner_id(result)}: a key was leaked: {found}",
                 location=place(result),
                 remedy=LEAKED,
+            )
+
+
+def texts_for_the_judge(report: RunReport) -> Iterator[Problem]:
+    """Texts of agents that address the judge, one problem per execution."""
+    for result in report.results:
+        if found := addressing(result):
+            yield Problem(
+                message=f"{result.case_id} on {runner_id(result)}: the agent addresses the judge: {found}",
+                location=place(result),
+                remedy=READ_THE_QUESTION,
             )
 
 

@@ -8,10 +8,13 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.javascript.regex import SearchBudget
+from skillgym_action.judge.addressing import addressed_texts
 from skillgym_action.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.result import ADDRESSES_JUDGE, Finding
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Usage
+from skillgym_action.transcripts.agent_output import total_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     import regex
 
     from skillgym_action.model.execution import Execution
-    from skillgym_action.model.judge_question import Answer, Question, T
+    from skillgym_action.model.judge_question import Answer, Poll, Question, T
     from skillgym_action.model.result import Judgement, Outcome
     from skillgym_action.model.session import Capture
     from skillgym_action.model.verdicts import FailureClass
@@ -79,7 +82,10 @@ class SuiteClassifier:
 
 
 class SessionAssertionContext(SuiteClassifier):
-    """The assertion context of one session. ``cost_usd``: of the judge's answers so far; None: unknown."""
+    """The assertion context of one session. ``cost_usd``: of the judge's answers so far; None: unknown.
+
+    ``findings``: texts of the agent in questions so far that address the judge.
+    """
 
     def __init__(
         self,
@@ -101,6 +107,7 @@ class SessionAssertionContext(SuiteClassifier):
         self._diff: str | None = None
         self._has_diff = False
         self.cost_usd: float | None = 0.0
+        self.findings: list[Finding] = []
         self._search_budget = SearchBudget()
 
     def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
@@ -148,19 +155,23 @@ class SessionAssertionContext(SuiteClassifier):
             self._diff, self._has_diff = self._workspace.diff(), True
         return self._diff
 
-    def ask_judge(self, question: Question[T]) -> Answer[T] | None:
-        """Ask the judge, add the cost, and store question and answer as an artifact. None: no judge is configured."""
+    def ask_judge(self, question: Question[T], votes: int | None = None) -> Poll[T] | None:
+        """Ask the judge, add the cost, and store question and answers as an artifact. None: no judge is configured."""
         judge = self._services.judge
         if judge is None:
             return None
         self._begin()
         with self._services.processes.work_slots.released():
-            answer = judge.ask(question)
-        both = (self.cost_usd, answer.cost_usd)
+            poll = judge.poll(question, votes)
+        both = (self.cost_usd, poll.cost_usd)
         self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
         path = self._folder / f"judge-{next(self._questions)}.json"
-        self._services.directory.write(path, json.dumps(_judge_artifact(question, answer), indent=1))
-        return answer
+        self.findings += [
+            Finding(id=ADDRESSES_JUDGE, kind=text.kind, where=f"{path.name}: {text.name}")
+            for text in addressed_texts(question, self._execution.case.prompt)
+        ]
+        self._services.directory.write(path, json.dumps(_judge_artifact(question, poll), indent=1))
+        return poll
 
     def check(self, case_id: str) -> tuple[Outcome, ...]:
         """The outcomes of the case's check; (): the session has no report."""
@@ -183,13 +194,30 @@ def _empty_report(execution: Execution) -> SessionReport:
     return SessionReport(runner=runner_ref(execution), prompt=prompt, cwd="", usage=usage)
 
 
-def _judge_artifact(question: Question[T], answer: Answer[T]) -> dict[str, object]:
-    """A question and its answer, as the artifact ``judge-N.json`` has them."""
+def _judge_artifact(question: Question[T], poll: Poll[T]) -> dict[str, object]:
+    """A question and its answers, as the artifact ``judge-N.json`` has them.
+
+    ``answer`` and ``trouble`` are those of a question with one vote; null if there are several.
+    """
+    votes = [_vote(answer) for answer in poll.answers]
+    only: dict[str, object] = votes[0] if poll.judge.votes == 1 else {}
     return {
+        "judge": to_json(poll.judge),
         "instructions": question.instructions,
         "prompt": [part if isinstance(part, str) else to_json(part) for part in question.prompt],
+        "answer": only.get("answer"),
+        "trouble": only.get("trouble"),
+        "votes": votes,
+        "usage": to_json(total_usage([answer.usage for answer in poll.answers])),
+        "costUsd": poll.cost_usd,
+    }
+
+
+def _vote(answer: Answer[T]) -> dict[str, object]:
+    return {
         "answer": answer.content.model_dump(mode="json") if answer.content else None,
         "trouble": to_json(answer.trouble) if answer.trouble else None,
+        "version": answer.version,
         "usage": to_json(answer.usage),
         "costUsd": answer.cost_usd,
     }

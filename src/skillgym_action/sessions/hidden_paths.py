@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.repository.reference_solutions import solutions_folder
 from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.workspaces.closed_paths import closed_but_to
 
@@ -63,7 +64,9 @@ def _of_suite(roots: Iterable[Path], execution: Execution) -> Iterator[Path]:
     suite = execution.suite
     yield suite.file
     for root in roots:
-        yield from (path for name in (suite.path, *suite.hidden) if (path := root / name).exists())
+        yield from (
+            path for name in (suite.path, solutions_folder(suite.path), *suite.hidden) if (path := root / name).exists()
+        )
 
 
 def _folders_or_files(root: Path, suites: Iterable[Path], needed: frozenset[Path]) -> Iterator[Path]:

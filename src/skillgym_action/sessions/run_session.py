@@ -249,6 +249,7 @@ class _SessionRun:
             judgement = judge(self._execution.case, context, agent_run.trouble, self._options.on_limit)
         except OSError as error:
             judgement = trouble_judgement(Trouble(kind="workspace", message=f"the session cannot be judged: {error}"))
+        self._secrets.add(context.findings)
         judgement = CANCELLED_JUDGEMENT if self._services.cancelled else judgement
         return judgement if judgement.cost_usd == context.cost_usd else replace(judgement, cost_usd=context.cost_usd)
 

@@ -38,8 +38,12 @@ class SecretScan:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The keys that the agent wrote, in the order in which artifacts were scanned."""
+        """The keys that the agent wrote, in the order in which artifacts were scanned; then what was added."""
         return unique_findings(self._findings)
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        """Add findings that were made elsewhere."""
+        self._findings += findings
 
     def redacted(self, result: Result) -> Result:
         """The result without secrets, and with the end of the final output only.

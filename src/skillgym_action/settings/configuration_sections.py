@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import (
+    AfterValidator,
     AliasChoices,
     BaseModel,
     BeforeValidator,
@@ -20,6 +21,7 @@ from pydantic import (
 from skillgym_action.agents import AGENTS, EXACT_VERSION
 from skillgym_action.documents.option_values import Count, Require, Size
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
+from skillgym_action.limits import MAX_JUDGE_VOTES
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
@@ -41,7 +43,7 @@ class _Model(BaseModel):
 
 
 def _agent_type(value: object) -> object:
-    known = [name for name, listing in AGENTS.items() if listing.format is None]
+    known = [name for name, listing in AGENTS.items() if listing.format is None and not listing.internal]
     if value not in known:
         raise ValueError(f"unknown agent {value!r}; {did_you_mean(str(value), known)}")
     return value
@@ -56,6 +58,12 @@ def _exact_version(value: object) -> object:
 def _references(value: object) -> object:
     """A list of names means those variables of the tool's environment."""
     return {str(name): f"${{{{ {name} }}}}" for name in value} if isinstance(value, list) else value
+
+
+def _odd(votes: int) -> int:
+    if votes % 2 == 0:
+        raise ValueError("must be an odd number, since an even one may have no majority")
+    return votes
 
 
 def _reporter(value: object) -> object:
@@ -103,11 +111,12 @@ class WorkspaceSection(_Model):
 
 
 class JudgeSection(_Model):
-    """``run.judge``: the model that grades."""
+    """``run.judge``: the model that grades. ``votes``: answers to each question, of which the majority decides."""
 
     api: Literal["anthropic", "openai"]
     model: Annotated[str, Field(min_length=1)]
     env: Annotated[dict[str, str], BeforeValidator(_references)] = {}
+    votes: Annotated[int, Field(ge=1, le=MAX_JUDGE_VOTES), AfterValidator(_odd)] = 1
 
 
 class LimitsSection(_Model):

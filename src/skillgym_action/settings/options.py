@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.session_report import Price
+    from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
     from skillgym_action.reporters.markdown import Templates
     from skillgym_action.storage.changed_suites import SuiteComparison
@@ -42,7 +43,18 @@ if TYPE_CHECKING:
 Schedule = Literal["serial", "parallel", "isolated-by-runner"]
 Keep = Literal["changed", "all", "none"]
 OnLimit = Literal["failed", "errored"]
-FAIL_ON = ("failed", "unexpected-passed", "errored", "skipped", "no-cases", "regression", "budget", "leaks", "warnings")
+FAIL_ON = (
+    "failed",
+    "unexpected-passed",
+    "errored",
+    "skipped",
+    "no-cases",
+    "regression",
+    "budget",
+    "leaks",
+    "addresses-judge",
+    "warnings",
+)
 DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 DEFAULT_TIMEOUT = 120.0
 _ERROR, _SHOULD = "Value error, ", "Input should"  # how messages of pydantic begin
@@ -258,7 +270,7 @@ class Settings(BaseModel):
     # --- what is written and shown
     output: Annotated[
         str | None,
-        Option(DECIDE, "DIR", "Run directory (default: .skillgym-results/<UTC time>-<random>)."),
+        Option((*DECIDE, "check"), "DIR", "Run directory (default: .skillgym-results/<UTC time>-<random>)."),
         Input("report-dir"),
     ] = None
     report: Annotated[
@@ -357,7 +369,7 @@ class PlanOptions:
     ``runners``: the selected ids or globs; ``configured``: the ids in the configuration.
     ``only``: run nothing but these cases, as (suite path, case id), on the runners of the run. ``repetitions``: of each
     execution, by suite path, case id and runner id, where they are not those of the run.
-    ``limits``: of each session; suites can only lower them.
+    ``limits``: of each session; suites can only lower them. ``adapt``: changes the suites before they are planned.
     """
 
     cases: tuple[str, ...] = ()
@@ -371,6 +383,7 @@ class PlanOptions:
     only: frozenset[tuple[str, str]] | None = None
     repetitions: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     limits: ResourceLimits = field(default_factory=ResourceLimits)
+    adapt: Callable[[tuple[BenchmarkSuite, ...]], tuple[BenchmarkSuite, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

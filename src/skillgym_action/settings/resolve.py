@@ -268,9 +268,9 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
     }
     try:
         env = {**known, **resolved_env(section.env, environment, "run.judge.env")}
-        return JudgeConfig(api=section.api, model=section.model, env=env, prices=_prices(config))
+        return JudgeConfig(api=section.api, model=section.model, votes=section.votes, env=env, prices=_prices(config))
     except ConfigError as error:
-        return JudgeConfig(api=section.api, model=section.model, problem=str(error))
+        return JudgeConfig(api=section.api, model=section.model, votes=section.votes, problem=str(error))
 
 
 def _templates(settings: Settings, config: Config, context: LaunchContext) -> TemplateSources | None:

@@ -15,6 +15,7 @@ from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_NEAR_MISS_FILES, NEAR_MISS_HEAD_BYTES, SUITE_HEAD_BYTES
 from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean
 from skillgym_action.model.suite import Discovery, FoundSuite, NotASuite
+from skillgym_action.repository.reference_solutions import is_in_solutions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -181,7 +182,7 @@ def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:
     for path in paths:
         names = EXTENSIONS.get(PurePosixPath(path).suffix.lower(), ())
         likely = [name for name in names if not search.options.formats or name in search.options.formats]
-        if not likely:
+        if not likely or is_in_solutions(path):
             continue
         named = [name for name in likely if format_named(name).named(path)]
         if name := _format_of(search, path, named, likely):

@@ -27,6 +27,8 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
 
     Raises UsageError if no runner is configured, or a selector matches none.
     """
+    if options.adapt:
+        suites = options.adapt(suites)
     check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options)
     if not runners and any(suite.cases and not suite.runners for suite in suites):
         raise no_runner()

@@ -9,6 +9,7 @@ from skillgym_action import __version__
 from skillgym_action.assertions.files import vacuous_problem
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.errors import Problem
+from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.run_report import RunReport
 from skillgym_action.model.verdicts import JUDGED
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.model.execution import Plan
+    from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.result import Result
     from skillgym_action.services import Services
     from skillgym_action.settings.options import ReportOptions
@@ -30,6 +32,7 @@ def report_run(
     began, ended = journal.began, max(services.clock.now(), journal.began)
     warnings = [*journal.warnings, *plan.warnings, *(warning for suite in plan.suites for warning in suite.warnings)]
     warnings += dict.fromkeys(_vacuous(results))
+    judge, judge_warnings = _judge_of(services, results)
     return RunReport(
         id=services.directory.path.name,
         version=__version__,
@@ -44,10 +47,12 @@ def report_run(
             *warnings,
             *(services.snapshots.warnings() if services.snapshots else ()),
             *(services.untrusted_configuration.warnings() if services.untrusted_configuration else ()),
+            *judge_warnings,
         ),
         cancelled=bool(services.cancelled),
         commit=services.repository.commit(),
         shard=shard,
+        judge=judge,
         links=services.links,
     )
 
@@ -60,12 +65,25 @@ def _vacuous(results: tuple[Result, ...]) -> Iterator[Problem]:
                 yield vacuous_problem(result.case_id, outcome.assertion, result.location)
 
 
+def _judge_of(services: Services, results: tuple[Result, ...]) -> tuple[JudgeInfo | None, tuple[Problem, ...]]:
+    """The judge of a run, and a warning if sessions of a resumed run were judged by another one."""
+    own = services.judge.info if services.judge else None
+    answered = [outcome.judge for result in results for outcome in result.judgement.outcomes if outcome.judge]
+    names = sorted({f"{judge.model} ({judge.api})" for judge in (own, *answered) if judge})
+    if len(names) > 1:
+        problem = Problem(message=f"the sessions of this run were judged by different judges: {', '.join(names)}")
+        return own, (problem,)
+    judge = united_judges((own, *answered))
+    return replace(judge, votes=own.votes) if judge and own else judge, ()
+
+
 def report_stored_run(services: Services, report: RunReport) -> RunReport:
     """A stored run, without the secrets of this process, and with links to the current repository and workflow run."""
     redacted = services.directory.redactor.redacted
     results = (redacted(result, exclude=("suite", "runner")) for result in report.results)
     suites_from = redacted(report.suites_from) if report.suites_from else None
-    return replace(report, results=tuple(results), suites_from=suites_from, links=services.links)
+    judge = redacted(report.judge) if report.judge else None
+    return replace(report, results=tuple(results), suites_from=suites_from, judge=judge, links=services.links)
 
 
 def compare_with_baseline(report: RunReport, base: RunReport | None, options: ReportOptions) -> RunReport:

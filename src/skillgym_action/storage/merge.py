@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action import __version__
 from skillgym_action.model.errors import Problem, UsageError
+from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.run_report import RunReport
-from skillgym_action.reporters.wording import listed
+from skillgym_action.reporters.wording import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from skillgym_action.model.execution import Runner
+    from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import SuitesFrom
     from skillgym_action.model.suite import BenchmarkSuite
@@ -57,7 +59,18 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         incomplete=incomplete,
         stopped_early=any(report.stopped_early for report in reports),
         suites_from=_suites_from(reports),
+        judge=_judge(reports),
     )
+
+
+def _judge(reports: list[RunReport]) -> JudgeInfo | None:
+    """Return the judge of the runs that asked one, with the versions seen by any; None if they had different ones."""
+    known = [report.judge for report in reports if report.judge]
+    return united_judges(known) if len(set(map(_name_of_judge, known))) == 1 else None
+
+
+def _name_of_judge(judge: JudgeInfo) -> str:
+    return f"{judge.model} ({judge.api}, {counted(judge.votes, 'vote')})"
 
 
 def _suites_from(reports: list[RunReport]) -> SuitesFrom | None:
@@ -127,6 +140,7 @@ def _differences(reports: list[RunReport]) -> Iterator[Problem]:
         ("commits", [report.commit or "none" for report in reports]),
         ("versions of skillgym-action", [report.version for report in reports]),
         ("folders of suites", [_folder(report.suites_from) for report in reports]),
+        ("judges", [_name_of_judge(report.judge) for report in reports if report.judge]),
     ):
         if len(set(values)) > 1:
             yield Problem(message=f"the runs are of different {what}: {listed(sorted(set(values)))}")

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field
 from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
+from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
 from skillgym_action.model.run_report import RunReport, SuitesFrom, Verdict
 from skillgym_action.model.samples import is_flaky
@@ -144,6 +145,20 @@ class SuitesFromEntry(MappedModel):
     configuration_differs: Annotated[bool, FieldSource(always=True)] = False
 
 
+class JudgeEntry(MappedModel):
+    """The model that graders asked: as configured, and in ``versions`` what its service called it in replies.
+
+    ``votes`` is the number of answers that were asked for per question.
+    """
+
+    noun: ClassVar = JudgeInfo
+
+    api: Id
+    model: Id
+    versions: Several[Id] = ()
+    votes: Annotated[int, Field(ge=1, le=10**6), FieldSource(always=True)] = 1
+
+
 class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
@@ -168,6 +183,7 @@ class RunEntry(MappedModel):
     stopped_early: bool = False
     suites_from: SuitesFromEntry | None = None
     comparison: Annotated[RegressionEntry | None, FieldSource(read=False, convert=regression_of)] = None
+    judge: JudgeEntry | None = None
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
     def attributes(self) -> dict[str, object]:
@@ -254,7 +270,10 @@ class ErrorEntry(MappedModel):
 
 
 class OutcomeEntry(MappedModel):
-    """One assertion's answer; ``passed`` null: it could not be evaluated."""
+    """One assertion's answer; ``passed`` null: it could not be evaluated.
+
+    ``votes``: whether each answer of the judge passes it, where there was to be more than one; null: no answer.
+    """
 
     noun: ClassVar = Outcome
 
@@ -268,6 +287,8 @@ class OutcomeEntry(MappedModel):
     location: Annotated[LocationEntry | None, FieldSource(convert=in_repository)] = None
     failure_class: FailureClassEntry | None = None
     vacuous: bool = False
+    judge: JudgeEntry | None = None
+    votes: Several[bool | None] = ()
 
 
 class UsageEntry(MappedModel):
@@ -300,11 +321,14 @@ class AttemptEntry(MappedModel):
 
 
 class FindingEntry(MappedModel):
-    """A key was found in a file of a session's artifacts, which has ``***`` in its place."""
+    """Something in a file of a session's artifacts that people should know of.
+
+    ``leak-detected``: a key, in whose place the file has ``***``. ``addresses-judge``: text that addresses the judge.
+    """
 
     noun: ClassVar = Finding
 
-    id: Literal["leak-detected"]
+    id: Literal["leak-detected", "addresses-judge"]
     kind: Id
     where: Text
 

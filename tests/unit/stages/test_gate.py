@@ -8,7 +8,7 @@ import pytest
 
 from builders import run_report
 from skillgym_action.comparison.comparison import compare
-from skillgym_action.model.result import Finding
+from skillgym_action.model.result import ADDRESSES_JUDGE, Finding
 from skillgym_action.model.verdicts import Status
 from skillgym_action.settings.options import FAIL_ON, GateOptions
 from skillgym_action.stages.gate import NOT_COMPARED, gate
@@ -19,23 +19,23 @@ RED = "red failed"
 
 # One execution, alone or beside one that passed: the exit code for each word of --fail-on alone.
 ALONE = """
-                     failed  unexpected-passed  errored  skipped  no-cases  regression  budget  leaks  warnings
-nothing              3       3                  3        3        2         3           3       3      3
-passed               0       0                  0        0        0         3           0       0      0
-failed               1       0                  0        0        0         3           0       0      0
-expected-failed      0       0                  0        0        0         3           0       0      0
-unexpected-passed    0       1                  0        0        0         3           0       0      0
-errored              3       3                  3        3        3         3           3       3      3
-skipped              3       3                  3        3        3         3           3       3      3
+                     failed unexpected-passed errored skipped no-cases regression budget leaks addresses-judge warnings
+nothing              3      3                 3       3       2        3          3      3     3               3
+passed               0      0                 0       0       0        3          0      0     0               0
+failed               1      0                 0       0       0        3          0      0     0               0
+expected-failed      0      0                 0       0       0        3          0      0     0               0
+unexpected-passed    0      1                 0       0       0        3          0      0     0               0
+errored              3      3                 3       3       3        3          3      3     3               3
+skipped              3      3                 3       3       3        3          3      3     3               3
 """
 BESIDE_A_PASS = """
-                     failed  unexpected-passed  errored  skipped  no-cases  regression  budget  leaks  warnings
-passed               0       0                  0        0        0         3           0       0      0
-failed               1       0                  0        0        0         3           0       0      0
-expected-failed      0       0                  0        0        0         3           0       0      0
-unexpected-passed    0       1                  0        0        0         3           0       0      0
-errored              0       0                  3        0        0         3           0       0      0
-skipped              0       0                  0        3        0         3           0       0      0
+                     failed unexpected-passed errored skipped no-cases regression budget leaks addresses-judge warnings
+passed               0      0                 0       0       0        3          0      0     0               0
+failed               1      0                 0       0       0        3          0      0     0               0
+expected-failed      0      0                 0       0       0        3          0      0     0               0
+unexpected-passed    0      1                 0       0       0        3          0      0     0               0
+errored              0      0                 3       0       0        3          0      0     0               0
+skipped              0      0                 0       3       0        3          0      0     0               0
 """
 
 
@@ -144,6 +144,16 @@ def test_a_leaked_key_fails_the_run_if_wanted():
     report = replace(report, results=(*leaking, report.results[2]))
     decision = gate(report, GateOptions(fail_on=frozenset({"leaks"})))
     assert (decision.exit_code, decision.reasons) == (1, ("2 executions leaked a key",))
+    assert gate(report, DEFAULT).passed
+
+
+def test_text_that_addresses_the_judge_fails_the_run_if_wanted_and_is_no_leak():
+    report = run_report(f"{PASSED}\ntwo passed", decision=None)
+    finding = Finding(id=ADDRESSES_JUDGE, kind="verdict", where="judge-1.json: final answer")
+    report = replace(report, results=(replace(report.results[0], findings=(finding,)), report.results[1]))
+    decision = gate(report, GateOptions(fail_on=frozenset({"addresses-judge"})))
+    assert (decision.exit_code, decision.reasons) == (1, ("1 execution with text that addresses the judge",))
+    assert gate(report, GateOptions(fail_on=frozenset({"leaks"}))).passed
     assert gate(report, DEFAULT).passed
 
 

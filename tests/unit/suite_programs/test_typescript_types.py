@@ -236,7 +236,9 @@ def constants(there: Mapping[str, list[str]]) -> dict[str, object]:
             "limits",
             *map(camel_case, config.WorkspaceSection.model_fields),
         ],
-        "Record<skillgym.AgentType, true>": [name for name, agent in AGENTS.items() if agent.format is None],
+        "Record<skillgym.AgentType, true>": [
+            name for name, agent in AGENTS.items() if agent.format is None and not agent.internal
+        ],
         "Record<skillgym.ScheduleMode, true>": get_args(Schedule),
         'Record<NonNullable<skillgym.SnapshotConfig["metric"]>, true>': METRIC_FIELDS,
         "Record<skillgym.RunnerFailureOrigin, true>": {"assertion", *(kind.origin for kind in TROUBLES.values())}

@@ -134,7 +134,7 @@ export interface RunnerInfo {
 
 export type AgentType =
   | ("claude-code" | "codex" | "pi" | "opencode" | "copilot" | "gemini" | "qwen" | "cursor-agent")
-  | ("command" | "replay");
+  | ("command" | "nop" | "replay");
 
 /** Input includes cached tokens; output excludes reasoning; total = input + output + reasoning - cache. */
 export interface UsageReport {
@@ -441,7 +441,7 @@ export interface RunConfig {
   limits?: WorkspaceLimits;
   /** What is archived of the workspace of a session that did not pass; the default is `changed`. */
   keep?: "changed" | "all" | "none";
-  judge?: { api: "anthropic" | "openai"; model: string; env?: Record<string, string> | string[] };
+  judge?: { api: "anthropic" | "openai"; model: string; votes?: number; env?: Record<string, string> | string[] };
 }
 
 export type ScheduleMode = "serial" | "parallel" | "isolated-by-runner";

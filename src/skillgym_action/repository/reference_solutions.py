@@ -1,0 +1,48 @@
+"""Reference solutions of cases: files beside a suite that solve its cases, for ``check --oracle``.
+
+Beside ``bench/core.json`` the folder ``bench/core.json.oracle`` has, for the case ``edit``, either ``edit.patch`` (a
+unified diff) or the folder ``edit`` (files that replace those of the workspace), and perhaps ``edit.md`` (the final
+answer). They are hidden from agents.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from skillgym_action.text.escaping import path_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.repository.checkout import Checkout
+
+SUFFIX = ".oracle"
+
+
+def solutions_folder(suite_path: str) -> str:
+    """The path of the folder with the reference solutions of a suite; it may not exist."""
+    return f"{suite_path}{SUFFIX}"
+
+
+def is_in_solutions(path: str) -> bool:
+    """Whether a path of the repository is in a folder with reference solutions."""
+    return any(part.endswith(SUFFIX) for part in PurePosixPath(path).parts[:-1])
+
+
+def solution_paths(folder: Path, case_id: str) -> tuple[Path, ...]:
+    """The existing paths of the solution of a case; (): it has none. A dangling link counts."""
+    name = path_key(case_id)
+    paths = (folder / f"{name}.patch", folder / name, folder / f"{name}.md")
+    return tuple(path for path in paths if path.exists() or path.is_symlink())
+
+
+def problem_with(paths: tuple[Path, ...], checkout: Checkout) -> str | None:
+    """Why a solution cannot be used, if so: it leads through a link, or is a patch and a folder at once."""
+    for path in paths:
+        if checkout.contains(path) and (refused := checkout.refusal(path)):
+            return refused
+        if path.is_symlink():
+            return f"{path.name} is a symbolic link"
+    changing = [path.name for path in paths if path.suffix != ".md" or path.is_dir()]
+    return f"there are two solutions, {' and '.join(changing)}" if len(changing) > 1 else None
