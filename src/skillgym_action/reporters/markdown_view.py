@@ -6,7 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
@@ -78,6 +78,7 @@ SIGNS = {
     Status.ERRORED: "⚠️",
     Status.SKIPPED: "⏭️",
 }
+T = TypeVar("T")
 _SECTION_NOUNS = NOUNS | {Status.FAILED: ("failure", "failures")}
 _TITLE_SIGNS = {"passed": "✅", "failed": "❌", "inconclusive": "⚠️", "not-gated": "⚪"}
 # Characters that a template adds to a reason, a cell, a word of the last line, a title, a list item and a name.
@@ -309,23 +310,20 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
         reasons = while_it_fits(figures.reasons(), some, _REASON, lambda reason: (reason,))
         runners = _runners(figures, some)
         rates = while_it_fits(figures.rates(), some, _BULLET, lambda line: (line,))
-    with budget.part(1 / 4) as some:
-        leaks, addressing = leaks_of(report.results, rows, some), addressing_of(report.results, rows, some)
-    with budget.part(1 / 4) as some:
-        suites_from = suites_from_of(report, some)
-    with budget.part(1 / 4) as some:
-        changed = changed_suites_of(report, partial(_in_changed_suite, rows), some)
-    with budget.part(1 / 4) as some:
-        changes = changes_of(report.comparison, rows, some)
-    with budget.part(1 / 4) as some:
-        mixed = mixed_of(report, rows, some)
+    quarter = partial(_in_a_quarter, budget)
+    leaks = quarter(partial(leaks_of, report.results, rows))
+    addressing = quarter(partial(addressing_of, report.results, rows))
+    suites_from = quarter(partial(suites_from_of, report))
+    changed = quarter(partial(changed_suites_of, report, partial(_in_changed_suite, rows)))
+    changes = quarter(partial(changes_of, report.comparison, rows))
+    mixed = quarter(partial(mixed_of, report, rows))
     failed, unexpected = section(Status.FAILED, rows.brief), section(Status.UNEXPECTED_PASSED, rows.unexpected)
     errored = section(Status.ERRORED, rows.brief)
     failed = lengthened(failed, results[Status.FAILED], rows.reasoned, budget)
     errored = lengthened(errored, results[Status.ERRORED], rows.reasoned, budget)
     warnings = warnings_of(report.warnings, rows, budget)
-    failed = lengthened(failed, results[Status.FAILED], rows.detailed, budget)
-    failed = lengthened(failed, results[Status.FAILED], rows.proven, budget)
+    for row in (rows.detailed, rows.proven):
+        failed = lengthened(failed, results[Status.FAILED], row, budget)
     shortened = budget.full and (failed.rows or errored.rows)
     view = View(
         title=figures.title(),
@@ -355,6 +353,12 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
         provenance=provenance,
     )
     return replace(view, left_out=_left_out(view, "some details" if shortened else ""))
+
+
+def _in_a_quarter(budget: RowBudget, render: Callable[[RowBudget], T]) -> T:
+    """What ``render`` makes with at most a quarter of what is left of the budget."""
+    with budget.part(1 / 4) as some:
+        return render(some)
 
 
 def _section(

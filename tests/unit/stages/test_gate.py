@@ -227,7 +227,7 @@ def test_a_regression_alone_does_not_fail_the_run():
 def test_lost_evidence_is_never_green(before, after, reason):
     verdict, code, reasons = against(before, after)
     assert (verdict, code) == ("inconclusive", 3)
-    assert reasons == [f"comparison with the baseline: {reason}"]
+    assert reasons[-1] == f"comparison with the baseline: {reason}"
 
 
 def test_without_a_baseline_regressions_cannot_be_detected():
