@@ -14,7 +14,7 @@ from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.reporters.wording import CHECK_OUT_BASE
-from skillgym_action.repository.suite_digests import suite_digest
+from skillgym_action.repository.suite_digests import suite_digest, template_digest
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of
 from skillgym_action.stages.discover import discover
@@ -103,6 +103,7 @@ def run(
             services.workspaces.hide(
                 services.untrusted_configuration.among(services.repository.files(services.repository.root))
             )
+    digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     journal = _journal(services, plan, options, began, command)
     plan = install_agents(services, plan, options.install_agents)
     from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
@@ -113,7 +114,8 @@ def run(
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
     report = report_run(services, plan, results, journal, command=command, shard=shard)
-    report = replace(report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from)
+    suites = tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites)
+    report = replace(report, suites=suites, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from)
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
 
 
