@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint lock bench mutants test-agents test-container compare-agentv clean
+.PHONY: help demo test lint lock bench simulate mutants test-agents test-container compare-agentv clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -50,6 +50,9 @@ lock: $(VENV)/development ## renew the versions and hashes of what contributors 
 
 bench: $(VENV)/development ## measure speed and memory
 	$(BIN)/python -m bench
+
+simulate: $(VENV)/development ## simulate comparisons of runs: false regressions, power, intervals; RUNS=2000 in each cell
+	$(BIN)/python -m bench.simulate $(RUNS)
 
 mutants: $(VENV)/development ## remove one protection at a time: the tests have to notice (some as root); ONLY=PATTERN for a few
 	$(BIN)/python tests/support/mutants.py $(if $(ONLY),'$(ONLY)')

@@ -15,7 +15,7 @@ from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.reporters.wording import CHECK_OUT_BASE
 from skillgym_action.repository.reference_solutions import solutions_folder
-from skillgym_action.repository.suite_digests import suite_digest
+from skillgym_action.repository.suite_digests import suite_digest, template_digest
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of
 from skillgym_action.stages.discover import discover, near_miss_warnings
@@ -135,6 +135,7 @@ def run(
             services.workspaces.hide(
                 services.untrusted_configuration.among(services.repository.files(services.repository.root))
             )
+    digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     journal = _journal(services, plan, options, began, command)
     plan = install_agents(services, plan, options.install_agents)
     from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
@@ -147,7 +148,11 @@ def run(
     report = report_run(services, plan, results, journal, command=command, shard=shard)
     stopped_early = options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
     report = replace(
-        report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from, stopped_early=stopped_early
+        report,
+        suites=tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites),
+        incomplete=(*report.incomplete, *cut_off),
+        suites_from=suites_from,
+        stopped_early=stopped_early,
     )
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
 

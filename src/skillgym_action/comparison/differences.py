@@ -23,6 +23,7 @@ T = TypeVar("T")
 def differences(base: RunReport, head: RunReport) -> Iterator[Difference]:
     """The differences: the tool's first, then those of runners and of suites. What is unknown on a side is none."""
     yield from _difference("skillgym-action", "", base.version, head.version)
+    yield from _difference("judge", "", _judge(base), _judge(head))
     for runner, (earlier, later) in _in_both(_by_runner(base), _by_runner(head)):
         yield from _difference("agent", runner, _agents(earlier), _agents(later))
         yield from _difference("model", runner, _values(r.model for r in earlier), _values(r.model for r in later))
@@ -33,9 +34,20 @@ def differences(base: RunReport, head: RunReport) -> Iterator[Difference]:
         yield from _of_suite(path, before, after)
 
 
+def _judge(report: RunReport) -> str | None:
+    """The judge's model, with the versions that it replied with; None without a judge."""
+    judge = getattr(report, "judge", None)
+    if judge is None:
+        return None
+    versions = [version for version in judge.versions if version != judge.model]
+    votes = [f"{judge.votes} votes"] if judge.votes > 1 else []
+    return ", ".join([judge.model, *versions, *votes])
+
+
 def _of_suite(path: str, before: BenchmarkSuite, after: BenchmarkSuite) -> Iterator[Difference]:
     """Prompts and assertions are compared one by one; a check's body is only in the suite's digest."""
     yield from _difference("suite file", path, _short(before.digest), _short(after.digest))
+    yield from _difference("workspace template", path, _short(before.template_digest), _short(after.template_digest))
 
 
 def _difference(what: str, subject: str, before: str | None, after: str | None) -> Iterator[Difference]:

@@ -42,7 +42,9 @@ def wilson(rate: float, n: float, z: float = TWO_SIDED) -> Interval:
     """The Wilson interval of a rate over n > 0 samples, which need not be a whole number."""
     spread = z * sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
     centre, scale = rate + z * z / (2 * n), 1 + z * z / n
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+    low = max(0.0, (centre - spread) / scale) if rate > 0 else 0.0  # not a rounding error more
+    high = min(1.0, (centre + spread) / scale) if rate < 1 else 1.0
+    return low, high
 
 
 def case_interval(samples: Samples) -> Interval | None:

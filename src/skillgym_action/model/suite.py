@@ -95,8 +95,9 @@ class BenchmarkSuite:
 
     ``invalid``: cases that cannot be used. ``runners``: its own, instead of the configured ones. ``budget``: US dollars
     that all sessions on one runner may cost. ``hidden``: paths that, like the suite file, agents must not see.
-    ``digest``: SHA-256 over ``file`` and the hidden paths. ``changed``: set when stored results were compared with the
-    suites of a base commit.
+    ``digest``: SHA-256 over ``file`` and the hidden paths. ``template_digest``: over the files of the workspace
+    templates; None without one, or if it is unknown. ``changed``: set when stored results were compared with the suites
+    of a base commit.
     """
 
     path: str
@@ -112,6 +113,7 @@ class BenchmarkSuite:
     budget: float | None = None
     hidden: tuple[str, ...] = ()
     digest: str | None = None
+    template_digest: str | None = None
     changed: SuiteChange | None = None
 
 

@@ -7,6 +7,7 @@ import stat
 from hashlib import file_digest, sha256
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_TEMPLATE_DIGEST_FILES
 from skillgym_action.repository.walk import REGULAR_FILE
 
 if TYPE_CHECKING:
@@ -27,6 +28,28 @@ def suite_digest(suite: BenchmarkSuite, repository: Repository) -> str | None:
         paths = {path for hidden in suite.hidden for path in _files_at(repository, hidden)}
         lines = [f"{suite.path}\0file {suite.digest}\n"]
         lines += [f"{path}\0{_kind_and_digest(repository.root / path)}\n" for path in sorted(paths - {suite.path})]
+    except OSError:
+        return None
+    return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
+
+
+def template_digest(suite: BenchmarkSuite, repository: Repository) -> str | None:
+    """SHA-256 of the list of files in the workspace templates of a suite and its cases, those that git does not ignore.
+
+    None without a template, if one is unreadable, or if there are more than ``MAX_TEMPLATE_DIGEST_FILES``.
+    """
+    specs = (suite.workspace, *(case.workspace for case in suite.cases if case.workspace))
+    templates = sorted({spec.template for spec in specs if spec.source == "template" and spec.template})
+    if not templates:
+        return None
+    try:
+        files = [(folder, path) for folder in templates for path in repository.files(folder)]
+        if len(files) > MAX_TEMPLATE_DIGEST_FILES:
+            return None
+        lines = []
+        for folder, path in files:
+            file = repository.root / path
+            lines.append(f"{os.path.relpath(file, folder)}\0{_kind_and_digest(file)}\n")
     except OSError:
         return None
     return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()

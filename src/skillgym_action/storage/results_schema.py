@@ -384,7 +384,7 @@ class ResultEntry(MappedModel):
 
 
 class SuiteHead(MappedModel):
-    """A suite. ``digest`` and ``changed``: see ``SuiteEntry``."""
+    """A suite. ``digest``, ``templateDigest`` and ``changed``: see ``SuiteEntry``."""
 
     noun: ClassVar = BenchmarkSuite
 
@@ -392,14 +392,16 @@ class SuiteHead(MappedModel):
     name: Id
     format: Id
     digest: Annotated[str, Field(pattern=DIGEST)] | None = None
+    template_digest: Annotated[str, Field(pattern=DIGEST)] | None = None
     changed: SuiteChange | None = None
 
 
 class SuiteEntry(SuiteHead):
     """A suite and the results of its cases, in the order of the plan.
 
-    ``digest`` is the SHA-256 of its file, or of a list of its files where its cases are in several. ``changed`` says
-    why the suite is not one of the commit it was compared with; see ``SuiteChange``.
+    ``digest`` is the SHA-256 of its file, or of a list of its files where its cases are in several;
+    ``templateDigest`` that of a list of the files in its workspace templates. ``changed`` says why the suite is not one
+    of the commit it was compared with; see ``SuiteChange``.
     """
 
     results: Several[ResultEntry]

@@ -68,7 +68,7 @@ def test_the_example_of_the_document_works(tmp_path):
     with rendered_elsewhere(tmp_path) as templates:
         markdown = "".join(summary(showcase(), templates=templates))
     assert markdown.startswith("# Skills: ❌ Failed: 6 of 14 green\n❌\u00a04\u00a0failed")
-    assert "### ❌ 3 failures" in markdown
+    assert "### ❌ 4 failures" in markdown
 
 
 def test_there_are_templates():

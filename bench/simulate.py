@@ -1,0 +1,323 @@
+"""Simulates runs and compares them with the product's own functions: ``make simulate``.
+
+    python -m bench.simulate [RUNS] [--jobs N]
+
+RUNS: simulated comparisons per cell, 200 by default. A case's chance to pass is drawn from a beta distribution with the
+given mean and intraclass correlation (ICC): with ICC 0 all cases are alike, with 1 each always passes or always fails.
+Ends with exit code 1 if a promise is broken beyond what so many simulations can show by chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import product
+from math import comb
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+from skillgym_action.comparison.exact_tests import SampledPair
+from skillgym_action.comparison.planning import first_stage, must_complete, pairs_to_continue
+from skillgym_action.comparison.rates import population_rate, same_cases_rate
+from skillgym_action.comparison.verdict import has_dropped, named, rate_change
+from skillgym_action.model.samples import Samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+MEANS = (0.5, 0.8, 0.95)
+CORRELATIONS = (0.0, 0.3, 0.7, 1.0)
+CASES = (5, 20, 50)
+REPETITIONS = (1, 3, 5, 10)
+MOST_RED = 0.02
+LEAST_POWER = 0.8
+DOUBT = 1e-4  # a promise is called broken if the simulated share would be as bad with at most this probability
+BAD_DAYS = (0.0, 0.05, 0.1, 0.2)
+DEFAULT_RUNS = 200
+
+
+class Cell(NamedTuple):
+    """What is simulated: cases with this mean and correlation, and so many repetitions on each side."""
+
+    mean: float
+    icc: float
+    cases: int
+    repetitions: int
+
+
+def chances(random: Random, cell: Cell) -> list[float]:
+    """The cases' chances to pass."""
+    if cell.icc == 0:
+        return [cell.mean] * cell.cases
+    if cell.icc == 1:
+        return [float(random.random() < cell.mean) for _ in range(cell.cases)]
+    size = (1 - cell.icc) / cell.icc
+    return [random.betavariate(cell.mean * size, (1 - cell.mean) * size) for _ in range(cell.cases)]
+
+
+def sessions(random: Random, chance: float, number: int) -> Samples:
+    """So many sessions of a case."""
+    return Samples(passed=sum(random.random() < chance for _ in range(number)), judged=number)
+
+
+def run(random: Random, rates: Sequence[float], number: int) -> list[Samples]:
+    """A run over all cases."""
+    return [sessions(random, chance, number) for chance in rates]
+
+
+def pairs(random: Random, before: Sequence[float], after: Sequence[float], cell: Cell) -> list[SampledPair]:
+    """A baseline and a run."""
+    base, head = (run(random, rates, cell.repetitions) for rates in (before, after))
+    return [SampledPair(*both) for both in zip(base, head, strict=True)]
+
+
+# --- what is counted ----------------------------------------------------------------------------------
+
+
+def unchanged(random: Random, cell: Cell) -> bool:
+    """Whether two runs of the same agent are called a regression."""
+    rates = chances(random, cell)
+    return has_dropped(pairs(random, rates, rates, cell))
+
+
+def broken_quarter(random: Random, cell: Cell) -> bool:
+    """Whether it is seen that a quarter of the cases never pass any more."""
+    rates = chances(random, cell)
+    return has_dropped(pairs(random, rates, [0.0] * (cell.cases // 4) + rates[cell.cases // 4 :], cell))
+
+
+def lower(random: Random, cell: Cell, drop: float = 0.2) -> bool:
+    """Whether it is seen that all rates are 20 points lower, or zero."""
+    rates = chances(random, cell)
+    return has_dropped(pairs(random, rates, [max(0.0, rate - drop) for rate in rates], cell))
+
+
+def one_collapsed(random: Random, cell: Cell) -> bool:
+    """Whether it is seen that one case which always passed never passes any more."""
+    rates = [1.0, *chances(random, cell)[1:]]
+    return has_dropped(pairs(random, rates, [0.0, *rates[1:]], cell))
+
+
+def wrongly_named(random: Random, cell: Cell) -> bool:
+    """Whether an unchanged case is named when a quarter is broken."""
+    rates, quarter = chances(random, cell), cell.cases // 4
+    found = pairs(random, rates, [0.0] * quarter + rates[quarter:], cell)
+    return has_dropped(found) and any(index >= quarter for index in named(found))
+
+
+def covers_population(random: Random, cell: Cell) -> bool:
+    """Whether the interval for cases like these has their mean."""
+    low, high = population_rate(run(random, chances(random, cell), cell.repetitions)).interval
+    return low <= cell.mean <= high
+
+
+def covers_same_cases(random: Random, cell: Cell) -> bool:
+    """Whether the interval for the same cases has their mean chance."""
+    rates = chances(random, cell)
+    low, high = same_cases_rate(run(random, rates, cell.repetitions)).interval
+    return low <= sum(rates) / len(rates) <= high
+
+
+def bounds_drop(random: Random, cell: Cell) -> bool:
+    """Whether the drop that is not excluded is at least the true one."""
+    rates = chances(random, cell)
+    after = [max(0.0, rate - 0.1) for rate in rates]
+    drop = (sum(rates) - sum(after)) / len(rates)
+    return rate_change(pairs(random, rates, after, cell)).drop_at_most >= drop
+
+
+def bad_day(random: Random, cell: Cell, spread: float) -> bool:
+    """Whether unchanged agents are called a regression if each run has a day of its own.
+
+    All chances of a run are higher or lower by the same amount, normally distributed with this standard deviation.
+    """
+    rates = chances(random, cell)
+    before, after = (
+        [min(1.0, max(0.0, rate + shift)) for rate in rates]
+        for shift in (random.gauss(0, spread), random.gauss(0, spread))
+    )
+    return has_dropped(pairs(random, before, after, cell))
+
+
+class Stopped(NamedTuple):
+    """What a futility stop did to one comparison: the share of sessions that were run, and both verdicts."""
+
+    share: float
+    red_with_all: bool
+    red: bool
+
+
+def stopped_for_futility(random: Random, cell: Cell, change: Callable[[list[float]], list[float]]) -> Stopped:
+    """A run that may stop after its first stage, with the same sessions as one that does not."""
+    rates, number = chances(random, cell), cell.repetitions
+    early, rest = first_stage(number), number - first_stage(number)
+    base, after = run(random, rates, number), change(rates)
+    first, second = run(random, after, early), run(random, after, rest)
+    whole = [SampledPair(before, one + two) for before, one, two in zip(base, first, second, strict=True)]
+    staged = [SampledPair(before, one) for before, one in zip(base, first, strict=True)]
+    continued = pairs_to_continue(staged, number)
+    complete = len(continued) == cell.cases or must_complete([whole[index] for index in continued])
+    held = cell.cases * number if complete else cell.cases * early + len(continued) * rest
+    red = has_dropped(whole)
+    return Stopped(held / (cell.cases * number), red, complete and red)
+
+
+# --- how often ----------------------------------------------------------------------------------------
+
+
+def share(measured: Callable[[Random, Cell], bool], runs: int, cell: Cell) -> float:
+    """How often something is so; always the same for the same cell."""
+    random = Random(f"{cell}")
+    return sum(measured(random, cell) for _ in range(runs)) / runs
+
+
+def futility(runs: int, cell: Cell, change: Callable[[list[float]], list[float]]) -> Stopped:
+    """Means of what the futility stop does."""
+    random = Random(f"{cell}")
+    found = [stopped_for_futility(random, cell, change) for _ in range(runs)]
+    return Stopped(*(sum(column) / runs for column in zip(*found, strict=True)))
+
+
+def is_beyond_chance(found: float, promised: float, runs: int, *, above: bool) -> bool:
+    """Whether so large a share (or so small a one, unless ``above``) has at most the probability ``DOUBT``."""
+    count = round(found * runs)
+    ways = range(count, runs + 1) if above else range(count + 1)
+    return sum(comb(runs, way) * promised**way * (1 - promised) ** (runs - way) for way in ways) <= DOUBT
+
+
+def same(rates: list[float]) -> list[float]:
+    """Nothing has changed."""
+    return rates
+
+
+def quarter_broken(rates: list[float]) -> list[float]:
+    """A quarter of the cases never passes."""
+    return [0.0] * (len(rates) // 4) + rates[len(rates) // 4 :]
+
+
+# --- the tables ---------------------------------------------------------------------------------------
+
+
+class Simulation:
+    """Runs cells in parallel and prints tables; ``broken`` collects the promises that do not hold."""
+
+    def __init__(self, pool: ProcessPoolExecutor, runs: int) -> None:
+        """``runs``: comparisons per cell."""
+        self.pool, self.runs = pool, runs
+        self.broken: list[str] = []
+
+    def shares(self, measured: Callable[[Random, Cell], bool], cells: Sequence[Cell]) -> dict[Cell, float]:
+        """How often something is so, by cell."""
+        return dict(zip(cells, self.pool.map(partial(share, measured, self.runs), cells), strict=True))
+
+    def unchanged(self) -> None:
+        """A/A: the share called a regression, each cell at most 2 %."""
+        found = self.shares(unchanged, [Cell(*cell) for cell in product(MEANS, CORRELATIONS, CASES, REPETITIONS)])
+        for cell, red in found.items():
+            if is_beyond_chance(red, MOST_RED, self.runs, above=True):
+                self.broken.append(f"{cell}: {red:.1%} of unchanged runs are called a regression")
+        rows = []
+        for cases in CASES:
+            row = [f"{cases}"]
+            for repetitions in REPETITIONS:
+                own = [red for cell, red in found.items() if cell[2:] == (cases, repetitions)]
+                row.append(f"{max(own):.1%} ({sum(own) / len(own):.1%})")
+            rows.append(row)
+        head = ["cases", *(f"R {number}" for number in REPETITIONS)]
+        table("Nothing changed: called a regression, at most in a cell (mean over cells)", head, rows)
+
+    def power(self) -> None:
+        """How often true changes are seen, with 20 cases."""
+        changes = {"a quarter broken": broken_quarter, "all 20 points lower": lower, "one case 1 to 0": one_collapsed}
+        rows = []
+        for mean, icc in ((0.8, 0.3), (0.8, 0.0), (0.5, 0.3), (0.95, 0.3)):
+            for name, change in changes.items():
+                cells = [Cell(mean, icc, 20, repetitions) for repetitions in (3, 5, 10)]
+                found = self.shares(change, cells)
+                rows.append([f"{mean}", f"{icc}", name, *(f"{value:.0%}" for value in found.values())])
+                power = found[cells[1]]
+                promised = (mean, name) == (0.8, "a quarter broken")
+                if promised and is_beyond_chance(power, LEAST_POWER, self.runs, above=False):
+                    self.broken.append(f"{cells[1]}: a broken quarter is seen in {power:.0%}")
+        table("20 cases: true changes seen", ["mean", "ICC", "change", "R 3", "R 5", "R 10"], rows)
+        cells = [Cell(0.8, 0.3, 20, repetitions) for repetitions in (3, 5, 10)]
+        wrong = self.shares(wrongly_named, cells)
+        row = ["an unchanged case is named beside a broken quarter", *(f"{value:.1%}" for value in wrong.values())]
+        table("Names", ["", "R 3", "R 5", "R 10"], [row])
+
+    def coverage(self) -> None:
+        """How often intervals have the true value."""
+        rows = []
+        measures = {
+            "cases like these": covers_population,
+            "the same cases": covers_same_cases,
+            "drop not excluded": bounds_drop,
+        }
+        for name, measured in measures.items():
+            for cases in CASES:
+                found = self.shares(
+                    measured, [Cell(*c, cases, r) for c in product(MEANS, CORRELATIONS) for r in (1, 5)]
+                )
+                values = list(found.values())
+                rows.append([name, f"{cases}", f"{min(values):.0%}", f"{sum(values) / len(values):.0%}"])
+        table("Intervals: the true value is inside", ["interval", "cases", "least", "mean"], rows)
+
+    def futility(self) -> None:
+        """What a futility stop saves, and what it costs."""
+        rows = []
+        for repetitions in (5, 10):
+            cell = Cell(0.8, 0.3, 20, repetitions)
+            jobs = {
+                "nothing changed": self.pool.submit(futility, self.runs, cell, same),
+                "a quarter broken": self.pool.submit(futility, self.runs, cell, quarter_broken),
+            }
+            for name, job in jobs.items():
+                found = job.result()
+                verdicts = f"{found.red_with_all:.1%} / {found.red:.1%}"
+                rows.append([f"{repetitions}", name, f"{found.share:.0%}", verdicts])
+        table("Futility stop, 20 cases", ["R", "change", "sessions run", "regression: all run / stopped"], rows)
+
+    def bad_days(self) -> None:
+        """What sessions that are not independent do to the share of false regressions."""
+        rows = []
+        for cases, repetitions in ((20, 1), (20, 5), (50, 5)):
+            cell = Cell(0.8, 0.3, cases, repetitions)
+            red = (self.shares(partial(bad_day, spread=spread), [cell])[cell] for spread in BAD_DAYS)
+            rows.append([f"{cases} x {repetitions}", *(f"{share:.1%}" for share in red)])
+        head = ["cases x R", *(f"±{100 * spread:.0f} points" for spread in BAD_DAYS)]
+        table("Nothing changed, but each run has a good or a bad day: called a regression", head, rows)
+
+
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table in Markdown."""
+    lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+    print(f"\n{title}\n", *lines, sep="\n", flush=True)
+
+
+def main() -> int:
+    """Print all tables; 1 if a promise is broken."""
+    parser = argparse.ArgumentParser(description="Simulates comparisons of runs.")
+    parser.add_argument("runs", nargs="?", type=int, default=DEFAULT_RUNS, help="comparisons per cell")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    options = parser.parse_args()
+    began = time.perf_counter()
+    with ProcessPoolExecutor(options.jobs) as pool:
+        simulation = Simulation(pool, options.runs)
+        simulation.unchanged()
+        simulation.power()
+        simulation.coverage()
+        simulation.futility()
+        simulation.bad_days()
+    seconds = time.perf_counter() - began
+    print(f"\n{options.runs:,} comparisons in each cell, {seconds:.0f} s")
+    for promise in simulation.broken:
+        print(f"BROKEN {promise}")
+    return 1 if simulation.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
