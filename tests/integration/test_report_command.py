@@ -134,7 +134,12 @@ def test_a_shard_that_never_came_is_not_green(tmp_path):
     assert "inconclusive: 2 passed of 2" in ran.err
     run_told = results(tmp_path / "merged")["run"]
     assert run_told["incomplete"] == ["shard 2/3 is missing"]
-    assert run_told["decision"] == {"passed": False, "exitCode": 3, "reasons": ["shard 2/3 is missing"]}
+    assert run_told["decision"] == {
+        "verdict": "inconclusive",
+        "passed": False,
+        "exitCode": 3,
+        "reasons": ["shard 2/3 is missing"],
+    }
     assert skillgym("report", "merged", cwd=tmp_path).code == 3
 
 
