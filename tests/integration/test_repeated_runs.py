@@ -135,6 +135,34 @@ def test_seen_4_a_limit_counts_against_the_agent(tmp_path, script, args, fields,
     assert stored(tmp_path)["totals"]["passRate"] is None
 
 
+INIT = event(type="system", subtype="init", session_id="s", model="m")
+CALL = event(
+    type="assistant",
+    message={
+        "id": "1",
+        "model": "m",
+        "content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "tail -f x"}}],
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "failure_class"),
+    [
+        pytest.param(f"{INIT}; sleep 60", "errored", "provider", id="the service never answers"),
+        pytest.param(f"{INIT}; {CALL}; sleep 60", "failed", "timeout", id="a command of the agent never ends"),
+        pytest.param("sleep 60", "failed", "timeout", id="nobody knows"),
+    ],
+)
+def test_a_time_limit_with_a_silent_service_is_trouble_of_the_service(tmp_path, script, status, failure_class):
+    """With a program that prints what Claude Code prints."""
+    agent = {"type": "claude-code", "command": ["sh", str(tmp_path / "claude.sh")], "env": {"ANTHROPIC_API_KEY": "k"}}
+    files = {"skillgym.config.yaml": json.dumps({"runners": {"claude": {"agent": agent}}}), "claude.sh": script}
+    ran = run(repository(tmp_path, files), "--timeout", "1.5")
+    (row,) = rows(tmp_path)
+    assert (row["status"], row["failureClass"]["id"]) == (status, failure_class), ran.err
+
+
 def test_a_limit_is_a_failure_that_a_case_may_expect(tmp_path):
     files = {"bench/core.json": suite(case(expectedFail=True)), "skillgym.config.yaml": config(runner("sleep 60"))}
     repository(tmp_path, files)

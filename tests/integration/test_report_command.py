@@ -66,7 +66,8 @@ def test_a_report_of_the_examples_is_the_report_of_their_run(tmp_path):
     ("script", "cases"),
     [
         pytest.param("true", [case("a"), case("b", expectedFail=True)], id="red"),
-        pytest.param("sleep 60", [case("a", timeout=0.2)], id="inconclusive"),
+        pytest.param("exit 3", [case("a")], id="inconclusive"),
+        pytest.param("sleep 60", [case("a", timeout=0.2)], id="a time limit"),
         pytest.param(PASSING, [case("a"), case("b", ["fiel:x"])], id="a broken case"),
         pytest.param(PASSING, [], id="a broken suite"),
         pytest.param("printf 'x\\033[31m@octocat ::error::\\377 $KEPT'", [case("a")], id="hostile output"),
@@ -134,7 +135,12 @@ def test_a_shard_that_never_came_is_not_green(tmp_path):
     assert "inconclusive: 2 passed of 2" in ran.err
     run_told = results(tmp_path / "merged")["run"]
     assert run_told["incomplete"] == ["shard 2/3 is missing"]
-    assert run_told["decision"] == {"passed": False, "exitCode": 3, "reasons": ["shard 2/3 is missing"]}
+    assert run_told["decision"] == {
+        "verdict": "inconclusive",
+        "passed": False,
+        "exitCode": 3,
+        "reasons": ["shard 2/3 is missing"],
+    }
     assert skillgym("report", "merged", cwd=tmp_path).code == 3
 
 

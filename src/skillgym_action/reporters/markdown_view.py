@@ -308,8 +308,7 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
         provenance = _provenance(figures, some)
     with budget.part(1 / 2) as some:
         reasons = while_it_fits(figures.reasons(), some, _REASON, lambda reason: (reason,))
-        runners = _runners(figures, some)
-        rates = while_it_fits(figures.rates(), some, _BULLET, lambda line: (line,))
+        runners, rates = _runners(figures, some), while_it_fits(figures.rates(), some, _BULLET, lambda line: (line,))
     quarter = partial(_in_a_quarter, budget)
     leaks, addressing = (quarter(partial(part, report.results, rows)) for part in (leaks_of, addressing_of))
     suites_from = quarter(partial(suites_from_of, report))
