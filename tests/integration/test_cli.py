@@ -446,9 +446,11 @@ def test_check_is_content_with_good_suites_and_needs_no_runner(tmp_path):
     ran = skillgym("check", cwd=tmp_path)
     assert (ran.code, ran.out) == (
         0,
-        "bench/core.json: x-bench, 1 case\n"
-        "bench/two.json: x-bench, 2 cases\n"
-        "OK: 2 suites, 3 cases. No runner is configured: add one, or pass --runner\n",
+        """\
+bench/core.json: x-bench, 1 case
+bench/two.json: x-bench, 2 cases
+OK: 2 suites, 3 cases. No runner is configured: add one, or pass --runner
+""",
     )
 
 

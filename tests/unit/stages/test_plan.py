@@ -103,14 +103,14 @@ def test_filters_leave(options, left):
         ),
         pytest.param(
             {"tags": ("smoke", "quick")},
-            ["--tag quick matches none of the 3 cases; there are: smoke, slow"],
+            ["--tag quick matches none of the 3 cases; known: smoke, slow"],
             None,
             id="one of two tags",
         ),
         pytest.param(
             {"cases": ("nosuch",)},
             [],
-            "--case nosuch matches none of the 3 cases; there are: login-ok, login-bad, logout",
+            "--case nosuch matches none of the 3 cases; known: login-ok, login-bad, logout",
             id="nothing is left",
         ),
         pytest.param(
@@ -124,6 +124,26 @@ def test_filters_leave(options, left):
 def test_a_filter_word_that_selects_nothing_is_reported(options, warnings, nothing):
     made = plan(TAGGED, (CLAUDE,), PlanOptions(**options))
     assert ([str(one) for one in made.warnings], made.nothing_selected) == (warnings, nothing)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "options", "warnings"),
+    [
+        pytest.param(("claude",), {}, [], id="a runner"),
+        pytest.param(("codex",), {"configured": ("claude", "codex")}, [], id="one that is not selected"),
+        pytest.param(
+            ("claud", "x"),
+            {},
+            ["bench/core.json:1: a is not run: no runner matches its runners claud, x; the nearest is claude"],
+            id="a misspelt one, once for all cases",
+        ),
+        pytest.param(("claud",), {"only": frozenset()}, [], id="stored sessions"),
+    ],
+)
+def test_cases_of_runners_that_do_not_exist_are_reported(patterns, options, warnings):
+    suites = (suite(case("a", runners=patterns), case("b", runners=patterns), case("c")),)
+    made = plan(suites, (CLAUDE,), PlanOptions(**options))
+    assert [str(one) for one in made.warnings] == warnings
 
 
 def test_filters_are_compared_with_all_cases_not_with_those_of_a_shard():
