@@ -72,7 +72,7 @@ def filter_warnings(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> t
         *(("--tag", word, tags) for word in options.tags if not _any_matches(tags, word)),
     ]
     return tuple(
-        Problem(message=f"{option} {word} matches none of the {_counted_cases(cases)}", remedy=_nearest(word, known))
+        Problem(message=f"{option} {word} {_matches_none(cases)}", remedy=_nearest(word, known))
         for option, word, known in unmatched
     )
 
@@ -111,7 +111,7 @@ def nothing_selected(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> 
     if warnings := filter_warnings(suites, options):
         return "; ".join(map(str, warnings))
     words = [*(f"--case {word}" for word in options.cases), *(f"--tag {word}" for word in options.tags)]
-    return f"none of the {_counted_cases(cases)} matches both {' '.join(words)}"
+    return f"the combination of {' '.join(words)} {_matches_none(cases)}"
 
 
 def _leaves(suite: BenchmarkSuite, options: PlanOptions) -> bool:
@@ -137,8 +137,8 @@ def _any_matches(names: Iterable[str], pattern: str) -> bool:
     return any(_matches_any(name, (pattern,)) for name in names)
 
 
-def _counted_cases(number: int) -> str:
-    return f"{number:,} {'case' if number == 1 else 'cases'}"
+def _matches_none(cases: int) -> str:
+    return "does not match the only case" if cases == 1 else f"matches none of the {cases:,} cases"
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:

@@ -116,7 +116,7 @@ def test_filters_leave(options, left):
         pytest.param(
             {"cases": ("logout",), "tags": ("slow",)},
             [],
-            "none of the 3 cases matches both --case logout --tag slow",
+            "the combination of --case logout --tag slow matches none of the 3 cases",
             id="each word matches, but no case both",
         ),
     ],
@@ -156,6 +156,11 @@ def test_an_invalid_case_can_be_selected_and_an_invalid_suite_always_is():
     assert plan((suite(case("a"), invalid=("bad",)),), (CLAUDE,), PlanOptions(cases=("bad",))).nothing_selected is None
     made = plan((suite(case("a"), invalid=(None,)),), (CLAUDE,), PlanOptions(cases=("x",)))
     assert (len(made.warnings), made.nothing_selected, len(made.unrunnable)) == (1, None, 1)
+
+
+def test_of_a_single_case_the_message_says_so():
+    made = plan((suite(case("a")),), (CLAUDE,), PlanOptions(cases=("b",)))
+    assert made.nothing_selected == "--case b does not match the only case; known: a"
 
 
 def test_without_any_case_no_filter_is_to_blame():
