@@ -141,7 +141,8 @@ def test_a_mistake_in_the_configuration_is_told_with_its_place(tmp_path):
 def test_a_run_that_judges_nothing_is_never_green(tmp_path, args, files):
     ran = run(repository(tmp_path, files), *args)
     assert ran.code == 2
-    why = f"{' '.join(args)} does not match the only case" if "nope" in args else "no suite was found, or no case matches"
+    filtered = f"{' '.join(args)} does not match the only case"
+    why = filtered if "nope" in args else "no suite was found, or no case matches the filters"
     assert f"no case to run: {why}" in ran.err
     assert results(tmp_path / "out")["totals"]["executions"] == 0
 
