@@ -142,7 +142,9 @@ def test_a_mistake_in_the_configuration_is_told_with_its_place(tmp_path):
 def test_a_run_that_judges_nothing_is_never_green(tmp_path, args, files):
     ran = run(repository(tmp_path, files), *args)
     assert ran.code == 2
-    assert "no case to run: no suite was found, or no case matches the filters" in ran.err
+    filtered = f"{' '.join(args)} does not match the only case"
+    why = filtered if "nope" in args else "no suite was found, or no case matches the filters"
+    assert f"no case to run: {why}" in ran.err
     assert results(tmp_path / "out")["totals"]["executions"] == 0
 
 
@@ -285,7 +287,8 @@ def test_a_bad_suite_is_told_and_costs_nothing_but_itself(tmp_path, name, text, 
 def test_check_says_the_same_and_starts_nothing(tmp_path, name, text, message):
     repository(tmp_path, {f"bench/{name}": text})
     ran = skillgym("check", cwd=tmp_path)
-    assert (ran.code, ran.out) == (2, "")
+    assert ran.code == 2
+    assert [line.partition(":")[0] for line in ran.out.splitlines()] == sorted([f"bench/{name}", "bench/core.json"])
     assert message in ran.err
     assert ran.err.startswith(f"error: bench/{name}")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "skillgym.config.yaml"]
@@ -439,7 +442,7 @@ def test_a_dry_run_starts_nothing_and_keeps_nothing(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "skillgym.config.yaml"]
     nothing = skillgym("run", "--dry-run", "--case", "nope", cwd=tmp_path)
     assert (nothing.code, nothing.out) == (2, "")
-    assert "nothing would run: no suite was found, or the filters leave no case" in nothing.err
+    assert nothing.err == "error: nothing would run: --case nope does not match the only case; known: one\n"
 
 
 def test_check_is_content_with_good_suites_and_needs_no_runner(tmp_path):
@@ -447,11 +450,11 @@ def test_check_is_content_with_good_suites_and_needs_no_runner(tmp_path):
     ran = skillgym("check", cwd=tmp_path)
     assert (ran.code, ran.out) == (
         0,
-        (
-            "bench/core.json: x-bench, 1 case\n"
-            "bench/two.json: x-bench, 2 cases\n"
-            "OK: 2 suites, 3 cases. No runner is configured: add one, or pass --runner\n"
-        ),
+        """\
+bench/core.json: x-bench, 1 case
+bench/two.json: x-bench, 2 cases
+OK: 2 suites, 3 cases. No runner is configured: add one, or pass --runner
+""",
     )
 
 

@@ -185,7 +185,7 @@ def test_seen_8_an_id_that_selects_nothing_beside_one_that_does_is_a_warning(tmp
         (("--tag", "smok"), "--tag smok matches none of the 2 cases; the nearest is smoke"),
         (
             ("--case", "no-such", "--tag", "smoke"),
-            "none of the 2 cases matches both --case no-such --tag smoke",
+            "the combination of --case no-such --tag smoke matches none of the 2 cases",
         ),
     ],
     ids=["an id", "a tag", "both"],

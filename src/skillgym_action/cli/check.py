@@ -14,7 +14,7 @@ from skillgym_action.reporters.wording import counted
 from skillgym_action.settings import resolve
 from skillgym_action.stages.discover import near_miss_warnings
 from skillgym_action.stages.load import vacuous_warnings
-from skillgym_action.stages.plan import check_runner_selectors, filter_warnings, nothing_selected
+from skillgym_action.stages.plan import check_runner_selectors, filter_warnings, nothing_selected, runner_warnings
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def _check(settings: Settings, context: LaunchContext) -> int:
     for line in (*map(_found_line, suites), *_skipped_lines(found)):
         print(context.redactor.text(terminal_line(line)))  # noqa: T201
     nothing = nothing_selected(suites, options.plan)
-    filters = () if nothing else filter_warnings(suites, options.plan)
+    filters = (
+        () if nothing else (*filter_warnings(suites, options.plan), *runner_warnings(suites, runners, options.plan))
+    )
     if code := print_problems(suites, context, (*near_miss_warnings(found), *filters, *vacuous)):
         return code
     if not suites:

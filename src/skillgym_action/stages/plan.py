@@ -57,7 +57,7 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
         runners=tuple(used.values()) if suites else runners,
         executions=tuple(executions),
         unrunnable=tuple(unrunnable),
-        warnings=() if nothing else filter_warnings(suites, options),
+        warnings=() if nothing else (*filter_warnings(suites, options), *runner_warnings(suites, runners, options)),
         nothing_selected=nothing,
     )
 
@@ -74,9 +74,33 @@ def filter_warnings(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> t
         *(("--tag", word, tags) for word in options.tags if not _any_matches(tags, word)),
     ]
     return tuple(
-        Problem(message=f"{option} {word} matches none of the {_counted_cases(cases)}", remedy=_nearest(word, known))
+        Problem(message=f"{option} {word} {_matches_none(cases)}", remedy=_nearest(word, known))
         for option, word, known in unmatched
     )
+
+
+def runner_warnings(
+    suites: Iterable[BenchmarkSuite], runners: Iterable[Runner], options: PlanOptions
+) -> tuple[Problem, ...]:
+    """A warning for each list ``runners`` of cases that fits no configured runner: these cases are not run."""
+    if options.only is not None:
+        return ()
+    configured = dict.fromkeys((*options.configured, *(runner.id for runner in runners)))
+    found: dict[tuple[str, tuple[str, ...]], Problem] = {}
+    for suite in suites:
+        known = configured | dict.fromkeys(runner.id for runner in suite.runners)
+        for case in suite.cases:
+            key = (suite.path, case.runners)
+            if (
+                known
+                and case.runners
+                and key not in found
+                and not any(_matches_any(id_, case.runners) for id_ in known)
+            ):
+                message = f"{case.id} is not run: no runner matches its runners {', '.join(case.runners)}"
+                remedy = _nearest(case.runners[0], known)
+                found[key] = Problem(message=message, location=case.location, remedy=remedy)
+    return tuple(found.values())
 
 
 def nothing_selected(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> str | None:
@@ -89,7 +113,7 @@ def nothing_selected(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> 
     if warnings := filter_warnings(suites, options):
         return "; ".join(map(str, warnings))
     words = [*(f"--case {word}" for word in options.cases), *(f"--tag {word}" for word in options.tags)]
-    return f"none of the {_counted_cases(cases)} matches both {' '.join(words)}"
+    return f"the combination of {' '.join(words)} {_matches_none(cases)}"
 
 
 def _leaves(suite: BenchmarkSuite, options: PlanOptions) -> bool:
@@ -115,8 +139,8 @@ def _any_matches(names: Iterable[str], pattern: str) -> bool:
     return any(_matches_any(name, (pattern,)) for name in names)
 
 
-def _counted_cases(number: int) -> str:
-    return f"{number:,} {'case' if number == 1 else 'cases'}"
+def _matches_none(cases: int) -> str:
+    return "does not match the only case" if cases == 1 else f"matches none of the {cases:,} cases"
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
@@ -126,7 +150,7 @@ def _nearest(word: str, known: Iterable[str]) -> str:
         return f"the nearest is {meant}"
     rest = len(names) - MAX_LISTED_NAMES
     more = f" and {rest:,} more" if rest > 0 else ""
-    return f"there are: {', '.join(names[:MAX_LISTED_NAMES])}{more}" if names else "no case has a tag"
+    return f"known: {', '.join(names[:MAX_LISTED_NAMES])}{more}" if names else "no case has a tag"
 
 
 def check_runner_selectors(runners: Iterable[Runner], options: PlanOptions) -> None:

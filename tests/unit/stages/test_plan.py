@@ -103,20 +103,20 @@ def test_filters_leave(options, left):
         ),
         pytest.param(
             {"tags": ("smoke", "quick")},
-            ["--tag quick matches none of the 3 cases; there are: smoke, slow"],
+            ["--tag quick matches none of the 3 cases; known: smoke, slow"],
             None,
             id="one of two tags",
         ),
         pytest.param(
             {"cases": ("nosuch",)},
             [],
-            "--case nosuch matches none of the 3 cases; there are: login-ok, login-bad, logout",
+            "--case nosuch matches none of the 3 cases; known: login-ok, login-bad, logout",
             id="nothing is left",
         ),
         pytest.param(
             {"cases": ("logout",), "tags": ("slow",)},
             [],
-            "none of the 3 cases matches both --case logout --tag slow",
+            "the combination of --case logout --tag slow matches none of the 3 cases",
             id="each word matches, but no case both",
         ),
     ],
@@ -124,6 +124,26 @@ def test_filters_leave(options, left):
 def test_a_filter_word_that_selects_nothing_is_reported(options, warnings, nothing):
     made = plan(TAGGED, (CLAUDE,), PlanOptions(**options))
     assert ([str(one) for one in made.warnings], made.nothing_selected) == (warnings, nothing)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "options", "warnings"),
+    [
+        pytest.param(("claude",), {}, [], id="a runner"),
+        pytest.param(("codex",), {"configured": ("claude", "codex")}, [], id="one that is not selected"),
+        pytest.param(
+            ("claud", "x"),
+            {},
+            ["bench/core.json:1: a is not run: no runner matches its runners claud, x; the nearest is claude"],
+            id="a misspelt one, once for all cases",
+        ),
+        pytest.param(("claud",), {"only": frozenset()}, [], id="stored sessions"),
+    ],
+)
+def test_cases_of_runners_that_do_not_exist_are_reported(patterns, options, warnings):
+    suites = (suite(case("a", runners=patterns), case("b", runners=patterns), case("c")),)
+    made = plan(suites, (CLAUDE,), PlanOptions(**options))
+    assert [str(one) for one in made.warnings] == warnings
 
 
 def test_filters_are_compared_with_all_cases_not_with_those_of_a_shard():
@@ -136,6 +156,11 @@ def test_an_invalid_case_can_be_selected_and_an_invalid_suite_always_is():
     assert plan((suite(case("a"), invalid=("bad",)),), (CLAUDE,), PlanOptions(cases=("bad",))).nothing_selected is None
     made = plan((suite(case("a"), invalid=(None,)),), (CLAUDE,), PlanOptions(cases=("x",)))
     assert (len(made.warnings), made.nothing_selected, len(made.unrunnable)) == (1, None, 1)
+
+
+def test_of_a_single_case_the_message_says_so():
+    made = plan((suite(case("a")),), (CLAUDE,), PlanOptions(cases=("b",)))
+    assert made.nothing_selected == "--case b does not match the only case; known: a"
 
 
 def test_without_any_case_no_filter_is_to_blame():
