@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from builders import run_report
 from hostile import any_text
 from skillgym_action.model.errors import Location, Problem
+from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.result import Outcome
 from skillgym_action.reporters import REPORTERS, reporter_named
 from skillgym_action.storage.results_file import render
@@ -201,3 +202,22 @@ def test_the_json_schema_uses_the_names_of_the_file():
 def test_every_reporter_of_the_table_takes_any_run(kind):
     for report in (run_report(EVERY_STATUS), run_report("", decision=None)):
         assert isinstance("".join(reporter_named(kind)(report)), str)
+
+
+# --- the judge --------------------------------------------------------------------------------------
+
+
+def test_the_judge_is_in_the_run_and_in_the_outcomes_that_it_decided():
+    judge = JudgeInfo(api="openai", model="m", versions=("m-1", "m-2"), votes=3)
+    outcome = Outcome(
+        assertion="a", type="rubrics", passed=None, explanation="x", judge=judge, votes=(True, None, False)
+    )
+    report = run_report("edit passed", judge=judge)
+    (result,) = report.results
+    judgement = replace(result.judgement, outcomes=(outcome, replace(outcome, judge=None, votes=())))
+    entry = written(replace(report, results=(replace(result, judgement=judgement),)))
+    known = {"api": "openai", "model": "m", "versions": ["m-1", "m-2"], "votes": 3}
+    first, second = entry["suites"][0]["results"][0]["outcomes"]
+    assert (entry["run"]["judge"], first["judge"], first["votes"]) == (known, known, list(votes))
+    assert {"judge", "votes"} & second.keys() == set()
+    assert "judge" not in written(run_report("edit passed"))["run"]
