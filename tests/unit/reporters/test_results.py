@@ -209,9 +209,8 @@ def test_every_reporter_of_the_table_takes_any_run(kind):
 
 def test_the_judge_is_in_the_run_and_in_the_outcomes_that_it_decided():
     judge = JudgeInfo(api="openai", model="m", versions=("m-1", "m-2"), votes=3)
-    outcome = Outcome(
-        assertion="a", type="rubrics", passed=None, explanation="x", judge=judge, votes=(True, None, False)
-    )
+    votes = (True, None, False)
+    outcome = Outcome(assertion="a", type="rubrics", passed=None, explanation="x", judge=judge, votes=votes)
     report = run_report("edit passed", judge=judge)
     (result,) = report.results
     judgement = replace(result.judgement, outcomes=(outcome, replace(outcome, judge=None, votes=())))
