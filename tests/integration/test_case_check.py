@@ -6,11 +6,13 @@ import json
 import os
 import re
 import shutil
+import signal
+import time
 
 import pytest
 
 from paths import REPOSITORY
-from scratch import case, config, git_in, repository, runner, skillgym, suite
+from scratch import case, config, git_in, repository, runner, skillgym, started, suite
 
 SUITE = "bench/core.json"
 SOLUTIONS = f"{SUITE}.oracle"
@@ -165,6 +167,15 @@ def test_a_suite_that_cannot_be_used_is_an_error(tmp_path):
     folder = scratch(tmp_path, case("works"), case("empty", ()))
     ran = check(folder)
     assert (ran.code, "error: bench/core.json" in ran.err) == (2, True)
+
+
+def test_a_check_that_is_cancelled_ends_soon(tmp_path):
+    program = started("check", "--nop", cwd=scratch(tmp_path, case("slow", ("test:sleep 60",))))
+    time.sleep(3)
+    began = time.monotonic()
+    program.send_signal(signal.SIGTERM)
+    program.communicate(timeout=30)
+    assert (program.returncode, time.monotonic() - began < 10) == (130, True)
 
 
 def test_both_at_once_is_a_usage_error(tmp_path):

@@ -121,6 +121,11 @@ class Judge:
         self._versions: set[str] = set()
 
     @property
+    def votes(self) -> int:
+        """Answers to each question, as configured."""
+        return self._config.votes
+
+    @property
     def info(self) -> JudgeInfo | None:
         """Which judge has answered so far, in all versions that it said it is; None: it never replied."""
         with self._lock:

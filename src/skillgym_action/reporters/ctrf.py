@@ -14,9 +14,10 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_REPORTED_EXPLANATION_CHARACTERS, MAX_REPORTED_MESSAGE_CHARACTERS
+from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.verdicts import Status
-from skillgym_action.reporters.wording import addressing, cause, explanation, leaked, place, retries
+from skillgym_action.reporters.wording import addressing, cause, explanation, judge_name, leaked, place, retries
 from skillgym_action.text.escaping import clipped, visible
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def _attempt(number: int, attempt: Attempt) -> dict[str, object]:
 def _extra(result: Result) -> dict[str, object]:
     """What CTRF has no field for; unknown values are absent."""
     failure_class, runner, score = result.judgement.failure_class, result.runner, result.score
+    judge = united_judges(outcome.judge for outcome in result.judgement.outcomes)
     values = {
         "agent": runner.agent.type if runner else None,
         "model": result.model and visible(result.model),
@@ -107,6 +109,7 @@ def _extra(result: Result) -> dict[str, object]:
         "artifactDir": result.directory and visible(result.directory),
         "leaks": visible(leaked(result)) or None,
         "addressesJudge": visible(addressing(result)) or None,
+        "judge": visible(judge_name(judge)) if judge else None,
     }
     return {name: value for name, value in values.items() if value is not None}
 

@@ -222,7 +222,8 @@ class Settings(BaseModel):
         Input("keep"),
     ] = None
     agent_user: Annotated[
-        str | None, Option((*RUN, "doctor"), "NAME", "User to run agents and suite commands as (requires root).")
+        str | None,
+        Option((*RUN, "check", "doctor"), "NAME", "User to run agents and suite commands as (requires root)."),
     ] = None
     install_agents: Annotated[
         bool, Option(RUN, None, "Install missing agent CLIs through npm."), Input("install-agents")

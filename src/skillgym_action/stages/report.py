@@ -74,7 +74,7 @@ def _judge_of(services: Services, results: tuple[Result, ...]) -> tuple[JudgeInf
         problem = Problem(message=f"the sessions of this run were judged by different judges: {', '.join(names)}")
         return own, (problem,)
     judge = united_judges((own, *answered))
-    return replace(judge, votes=own.votes) if judge and own else judge, ()
+    return replace(judge, votes=services.judge.votes) if judge and services.judge else judge, ()
 
 
 def report_stored_run(services: Services, report: RunReport) -> RunReport:

@@ -10,7 +10,8 @@ from jsonschema import Draft7Validator
 from builders import run_report
 from hostile import any_text
 from paths import REPOSITORY
-from skillgym_action.model.result import Attempt, Outcome
+from skillgym_action.model.judge_question import JudgeInfo
+from skillgym_action.model.result import ADDRESSES_JUDGE, Attempt, Finding, Outcome
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.ctrf import render
 
@@ -117,6 +118,19 @@ def test_passed_after_a_failed_attempt_is_flaky(last, flaky):
 
 def test_leaked_keys_are_named():
     assert by_name(EVERY_STATUS)["leaky"]["extra"]["leaks"] == "github in stdout.log"
+
+
+def test_the_judge_and_text_that_addresses_it_are_named():
+    report = run_report("edit passed")
+    (result,) = report.results
+    judge = JudgeInfo(api="openai", model="m", versions=("m-1",), votes=3)
+    outcome = Outcome(assertion="a", type="rubrics", passed=True, explanation="x", judge=judge)
+    finding = Finding(id=ADDRESSES_JUDGE, kind="verdict", where="judge-1.json: final answer")
+    result = replace(result, judgement=replace(result.judgement, outcomes=(outcome,)), findings=(finding,))
+    extra = written(replace(report, results=(result,)))["tests"][0]["extra"]
+    assert extra["judge"] == "m (openai), answered as m-1, 3 votes per question"
+    assert extra["addressesJudge"] == "verdict in judge-1.json: final answer"
+    assert "leaks" not in extra
 
 
 def test_a_case_without_a_runner_and_a_run_without_results():

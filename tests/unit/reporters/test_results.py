@@ -13,6 +13,7 @@ from builders import run_report
 from hostile import any_text
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.errors import Location, Problem
+from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.result import Outcome
 from skillgym_action.reporters import REPORTERS, reporter_named
 from skillgym_action.storage.results_file import render, restored
@@ -239,3 +240,21 @@ def test_the_comparison_is_in_the_file_and_not_read_again():
         "differences": ["skillgym-action: 0.0.9 then, 0.1.0 now"],
     }  # fmt: skip
     assert restored(Results.model_validate(file), Path("results.json")).comparison is None
+
+
+# --- the judge --------------------------------------------------------------------------------------
+
+
+def test_the_judge_is_in_the_run_and_in_the_outcomes_that_it_decided():
+    judge = JudgeInfo(api="openai", model="m", versions=("m-1", "m-2"), votes=3)
+    votes = (True, None, False)
+    outcome = Outcome(assertion="a", type="rubrics", passed=None, explanation="x", judge=judge, votes=votes)
+    report = run_report("edit passed", judge=judge)
+    (result,) = report.results
+    judgement = replace(result.judgement, outcomes=(outcome, replace(outcome, judge=None, votes=())))
+    entry = written(replace(report, results=(replace(result, judgement=judgement),)))
+    known = {"api": "openai", "model": "m", "versions": ["m-1", "m-2"], "votes": 3}
+    first, second = entry["suites"][0]["results"][0]["outcomes"]
+    assert (entry["run"]["judge"], first["judge"], first["votes"]) == (known, known, list(votes))
+    assert {"judge", "votes"} & second.keys() == set()
+    assert "judge" not in written(run_report("edit passed"))["run"]

@@ -10,6 +10,7 @@ import pytest
 
 from builders import run_report, runner_named, suite_at
 from skillgym_action.model.errors import UsageError
+from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.settings.options import GateOptions
 from skillgym_action.stages.gate import gate
@@ -242,3 +243,36 @@ def test_a_warning_of_all_runs_is_told_once():
         "bench/core.json:1: odd",
         "bench/core.json:1: strange",
     ]
+
+
+# --- the judge --------------------------------------------------------------------------------------
+
+JUDGE = JudgeInfo(api="anthropic", model="m", versions=("m-1",), votes=3)
+
+
+def judged(*judges: JudgeInfo | None) -> list[RunReport]:
+    return [replace(shard, judge=judge) for shard, judge in zip(shards(PLAN, len(judges)), judges, strict=True)]
+
+
+def test_shards_with_one_judge_have_it_with_all_its_versions():
+    together = one_of(*judged(JUDGE, None, replace(JUDGE, versions=("m-2",))))
+    assert (together.judge, together.warnings) == (replace(JUDGE, versions=("m-1", "m-2")), ())
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        pytest.param(replace(JUDGE, model="n"), "n (anthropic, 3 votes)", id="another model"),
+        pytest.param(replace(JUDGE, api="openai"), "m (openai, 3 votes)", id="another service"),
+        pytest.param(replace(JUDGE, votes=1), "m (anthropic, 1 vote)", id="another number of votes"),
+    ],
+)
+def test_shards_with_different_judges_have_none_and_a_warning(other, name):
+    together = one_of(*judged(JUDGE, other))
+    names = sorted(["m (anthropic, 3 votes)", name])
+    assert together.judge is None
+    assert [str(one) for one in together.warnings] == [f"the runs are of different judges: {', '.join(names)}"]
+
+
+def test_a_single_run_keeps_its_judge():
+    assert one_of(replace(run_report(PLAN), judge=JUDGE)).judge == JUDGE
