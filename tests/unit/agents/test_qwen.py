@@ -53,6 +53,19 @@ def read(*lines: dict[str, Any], **changes: Any) -> Any:
     return qwen.transcript(capture_of(jsonl(*lines), **changes), SESSION)
 
 
+def test_an_empty_answer_is_an_answer_and_the_cli_s_words_for_it_are_not():
+    words = "[API Error: Model stream ended with empty response text.]"
+    made = read(said({"type": "text", "text": words}), DONE | {"result": words})
+    assert (made.trouble, made.final_output, made.events) == (None, "", ())
+
+
+@pytest.mark.parametrize("usage", [{}, {"usage": NO_TOKENS}])
+def test_an_answer_without_an_end_is_a_failure_whatever_tokens_were_counted(usage):
+    words = "[API Error: Model stream ended without a finish reason.]"
+    made = read(said({"type": "text", "text": words}, **usage), DONE | {"result": f"I have begun{words}"})
+    assert made.trouble == Trouble(kind="provider", message=words)
+
+
 # --- starting ---------------------------------------------------------------------------------------
 
 
