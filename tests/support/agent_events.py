@@ -117,6 +117,7 @@ PLAYERS = {
     "opencode, Anthropic": Player("opencode", "anthropic/claude-sonnet-4-5", "claude-code"),
 }
 STDERR_CHARACTERS = 4000
+READ_RECORDS = re.compile(r'"type": ?"session\.usage_record"')  # lines of session files that decide verdicts
 TEXT_CHARACTERS = 600
 LIST_ITEMS = 20
 
@@ -153,6 +154,9 @@ def recording(capture: Capture, folder: Path) -> dict[str, Any]:
         "stopped": [stopped.kind, stopped.message] if stopped else None,
         "stdout": lines,
         "stderr": capture.stderr.tail(STDERR_CHARACTERS),
+        "session": [
+            _shortened_line(line) for file in capture.collected for line in file.lines() if READ_RECORDS.search(line)
+        ],
     }
     text = json.dumps(found, ensure_ascii=False).replace(str(folder), "/session").replace(KEY, "KEY")
     recorded: dict[str, Any] = json.loads(re.sub(r"127\.0\.0\.1:\d+/script-\d+", "127.0.0.1:1/script", text))
@@ -166,6 +170,7 @@ def recorded_capture(recorded: dict[str, Any]) -> Capture:
         ending=Ending(recorded["ending"]),
         exit_code=recorded["exit"],
         stderr=recorded["stderr"],
+        collected=["".join(f"{line}\n" for line in recorded["session"])],
         stopped_for=Trouble(kind=kind, message=message) if kind else None,
     )
 

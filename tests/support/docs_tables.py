@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import yaml
 
+from agent_events import of_events
 from agent_tables import of_agreement, of_faults
 from paths import REPOSITORY
 from positions import of_attempts, of_positions
@@ -86,6 +87,7 @@ TABLES = {
     "troubles": of_troubles,
     "agreement": of_agreement,
     "faults": of_faults,
+    "events": of_events,
     "configuration": of_configuration,
     "attempts": of_attempts,
     "positions": of_positions,

@@ -43,6 +43,8 @@ class Anthropic:
         ),
         "overloaded": (529, "overloaded_error", "Overloaded"),
     }
+    # The real service's words, of which some agents show no more.
+    WORDS: ClassVar = {429: "This request would exceed your account's rate limit. Please try again later."}
     KINDS: ClassVar = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
 
     def __init__(self) -> None:
@@ -89,7 +91,7 @@ class Anthropic:
         yield {"type": "message_stop"}
 
     def error(self, status: int) -> dict[str, Any]:
-        return _error(self.KINDS.get(status, "api_error"), f"scripted {status}")
+        return _error(self.KINDS.get(status, "api_error"), f"{self.WORDS.get(status, 'scripted')} {status}")
 
     def rejection(self, why: str) -> tuple[int, dict[str, Any]]:
         status, kind, message = self.REJECTIONS[why]

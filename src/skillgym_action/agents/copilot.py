@@ -1,13 +1,14 @@
 """GitHub Copilot CLI: ``copilot`` reads the prompt from stdin and prints one JSON object a line.
 
 Verified with the version in ``AGENTS``: ``session.error`` decides, if the ``result`` has a failure, too; a command that
-failed is a success with an exit code. Tokens and the version are in the CLI's record of the session only,
-to which a resumed session appends.
+failed is a success with an exit code. Tokens, the version and how the model's answers ended are in the CLI's record of
+the session only, to which a resumed session appends.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import (
@@ -15,18 +16,18 @@ from skillgym_action.agents.defaults import (
     StreamParser,
     Tools,
     cli_invocation,
-    reported_or_crashed,
     streamed_events,
 )
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import FileWrite, Usage
 from skillgym_action.transcripts.lenient_json import LenientJson, json_object
-from skillgym_action.transcripts.trouble_signs import kind_of_error
+from skillgym_action.transcripts.trouble_signs import ANSWER_ENDED, kind_of_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from skillgym_action.model.session import Session
+    from skillgym_action.model.session import Capture, Session
+    from skillgym_action.model.session_report import Transcript, Trouble
     from skillgym_action.transcripts.agent_output import Effect
 
 ERRORS = {"authentication": "auth", "authorization": "auth", "rate_limit": "rate-limit", "quota": "quota"}
@@ -43,6 +44,13 @@ SILENT = frozenset(
         *("subagent.started", "subagent.configured", "subagent.completed"),
     }
 )
+# How the model's last answer ended, if it is not complete.
+ENDINGS = {
+    "length": "output-limit",
+    "max_tokens": "output-limit",
+    "content_filter": "content-policy",
+    "refusal": "refused",
+}
 IN_RECORD = re.compile(r'"type": ?"session\.(?:start|resume|usage_record)"')
 TOOLS = Tools(
     commands={"bash": "command"},
@@ -84,9 +92,14 @@ def progress(line: str) -> Progress | None:
             return None
 
 
+@dataclass
 class _Parser(StreamParser):
+    """``ending``: a key of ``ANSWER_ENDED`` if the last answer is not complete; ``wordless``: it has no words."""
+
     NOISE = NOISE
     COLLECTED = IN_RECORD
+    ending: str | None = None
+    wordless: bool = False
 
     def take_collected(self, record: LenientJson) -> None:
         """Take a line of the session's record. Rounds before a session was continued belong to the session before."""
@@ -97,8 +110,19 @@ class _Parser(StreamParser):
                 self.model = data.text("selectedModel")
             case "session.resume":
                 self.rounds.clear()
+                self.ending = None
             case "session.usage_record":
                 self.rounds[data.text("usage", "apiCallId") or ""] = _usage(data.child("usage"))
+                self.ending = ENDINGS.get(data.text("usage", "finishReason") or "")
+
+    def finish(self, capture: Capture) -> None:  # noqa: ARG002 - all is in the record
+        """Take how the last answer ended as the failure, if nothing else failed."""
+        if self.ending and self.complete and self.failure is None:
+            self.fail(ANSWER_ENDED[self.ending], self.ending)
+
+    def transcript(self, capture: Capture) -> Transcript:
+        """The transcript. The exit code after an answer without words is 1."""
+        return super().transcript(replace(capture, exit_code=0) if self.wordless and self.complete else capture)
 
     def take(self, event: LenientJson) -> bool:
         data, at = event.child("data"), event.text("timestamp")
@@ -140,7 +164,8 @@ class _Parser(StreamParser):
 
     def _error(self, error: LenientJson) -> None:
         message, kind = error.text("message") or "the session failed", error.text("errorType") or ""
-        if message.startswith(NO_WORDS):
+        self.wordless = message.startswith(NO_WORDS)
+        if self.wordless:
             return
         known = kind_of_error(message, error.count("statusCode"))
         known = ERRORS.get(kind, known) if known in {None, "runner-crash", "rate-limit"} else known
@@ -148,7 +173,11 @@ class _Parser(StreamParser):
 
 
 transcript = streamed_events(_Parser)
-trouble = reported_or_crashed
+
+
+def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:  # noqa: ARG001 - the transcript has it all
+    """What the agent reported, or how the process ended."""
+    return transcript.trouble
 
 
 def _effects(tool: str, call: LenientJson) -> Iterable[Effect]:

@@ -27,6 +27,7 @@ const RETRIES = 2
 const subagents = new Set()
 let introduced = false
 let unfinished = 0
+let overflows = 0
 
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\\n")
 
@@ -43,12 +44,13 @@ const introduce = ({ id, version, model }) => {
 export const Skillgym = async () => ({
   "tool.execute.before": async ({ tool, callID }, { args }) => say({ type: "tool_start", tool, callID, args }),
   event: async ({ event }) => {
-    const { info, part, sessionID, status } = event.properties
+    const { info, part, sessionID, status, error } = event.properties
     if (event.type === "session.created" && info.parentID) subagents.add(info.id)
     if (event.type === "session.updated" && info.model && !introduced) introduce(info)
     if (status?.type === "retry" && status.attempt > RETRIES) giveUp(status.message)
-    if (part?.type === "tool") unfinished = 0
+    if (part?.type === "tool") unfinished = overflows = 0
     if (part?.type === "step-finish") unfinished = part.reason === "unknown" ? unfinished + 1 : 0
+    if (error?.name === "ContextOverflowError" && ++overflows > RETRIES) giveUp(error.data.message)
     if (unfinished > RETRIES) giveUp("the model's answer was cut off: its end is missing")
     if (!subagents.has(sessionID)) {
       if (status?.type === "idle") say({ type: "idle" })
@@ -200,12 +202,16 @@ class _Parser(StreamParser):
         self.usd = ((self.usd or 0.0) + (part.amount("cost") or 0.0)) or None
         reason = part.text("reason") or ""
         self.complete = reason not in GOES_ON
+        if self.complete and self.failure and self.failure.kind == "context-exceeded":
+            self.failure = None  # the CLI went on with a summary of the conversation
         self.ending = ENDINGS.get(reason)
 
     def _error(self, error: LenientJson) -> None:
         data = error.child("data")
         name, message = error.text("name") or "", data.text("message") or "the session failed"
         kind = kind_of_error(message, data.count("statusCode"))
+        if name == "ContentFilterError" and (self.model or "").startswith("anthropic/"):
+            kind = "refused"  # Anthropic's models end their answer themselves; its filter is an error of the API
         if reference := data.text("ref"):  # an error of the CLI's own, which its log explains
             logged = re.search(rf'ref={re.escape(reference)} error="([^"]*)"', self.logged)
             message, kind = (logged[1], None) if logged else (message, "runner-crash")

@@ -26,6 +26,8 @@ BASE_URLS = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "go
 RETRIES = {"enabled": True, "maxRetries": 2, "baseDelayMs": 1000, "provider": {"maxRetries": 0}}
 EXIT_CODE = re.compile(r"Command exited with code (\d+)\s*\Z")
 ENDINGS = {"length": "output-limit"}
+# What the CLI says where the answer ended for a reason that is an error to it: of Anthropic's models, a refusal.
+UNKNOWN_ERROR = ("anthropic-messages", "An unknown error occurred")
 # Protocols in which every complete answer has tokens.
 COUNTING = frozenset({"openai-responses", "anthropic-messages", "google-generative-ai", "google-vertex"})
 # Printed to stderr; the CLI then uses the prices of another model.
@@ -117,7 +119,9 @@ class _Parser(StreamParser):
         self.model = message.text("model")
         self.failure = None
         reason, tokens = message.text("stopReason"), message.count("usage", "totalTokens")
-        if reason in {"error", "aborted"}:
+        if (message.text("api"), message.text("errorMessage")) == UNKNOWN_ERROR and message.children("content"):
+            self.fail(ANSWER_ENDED["refused"], "refused")
+        elif reason in {"error", "aborted"}:
             self.fail(message.text("errorMessage") or reason)
         elif ending := ENDINGS.get(reason or ""):
             self.fail(ANSWER_ENDED[ending], ending)

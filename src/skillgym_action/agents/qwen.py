@@ -39,10 +39,10 @@ SETTINGS = {
 }
 # With a proxy the CLI sends everything there, and ignores NO_PROXY.
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
-FAILED_CALL = "[API Error: "
+FAILED_CALL = re.compile(r"\[API Error: (?P<why>.*)\](?:\n[^\]]*)?\Z", re.DOTALL)  # a line of advice may follow
 # Of an answer without words, which is an answer; and of one without an end, for which tokens may have been counted.
-NO_WORDS = "[API Error: Model stream ended with empty response text.]"
-NO_END = "[API Error: Model stream ended without a finish reason"
+NO_WORDS = "Model stream ended with empty response text"
+NO_END = "Model stream ended without a finish reason"
 TURN_LIMIT = 53
 ENDED = re.compile(r"\nExit Code: (\d+)\nSignal: (?:0|\(none\))\nProcess Group PGID: ")
 TOOLS = Tools(
@@ -114,10 +114,11 @@ class _Parser(StreamParser):
             self.rounds[key], self.failed_call = _usage(message), ""
         for part in message.children("content"):
             if (text := part.text("text")) is not None:
-                if text != NO_WORDS:
-                    self.log.assistant_message(text, main=main)
-                if main and text.startswith(FAILED_CALL) and (text.startswith(NO_END) or not _paid(message)):
-                    self.failed_call = text
+                if words := _without_notice(text):
+                    self.log.assistant_message(words, main=main)
+                failed = FAILED_CALL.search(words) if main else None
+                if failed and (failed["why"].startswith(NO_END) or not _paid(message)):
+                    self.failed_call = failed[0]
             elif (thought := part.text("thinking")) is not None:
                 self.log.thinking(thought)
             elif (tool := part.text("name")) is not None:
@@ -133,7 +134,7 @@ class _Parser(StreamParser):
 
     def _result(self, result: LenientJson) -> None:
         self.complete, self.turns = True, result.count("num_turns")
-        self.usage, self.final_output = _usage(result), (result.text("result") or "").removesuffix(NO_WORDS)
+        self.usage, self.final_output = _usage(result), _without_notice(result.text("result") or "")
         if result.true("is_error"):
             self.fail(result.text("error", "message") or self.final_output or "the session failed")
         elif self.failed_call and self.final_output.endswith(self.failed_call):
@@ -157,6 +158,12 @@ def _exit_code(output: str) -> int | None:
     """The exit code of a command that ended by itself, from the text that the model gets."""
     ended = ENDED.findall(output)
     return int(ended[-1]) if ended else None
+
+
+def _without_notice(text: str) -> str:
+    """What the model said, without the CLI's notice that it said nothing."""
+    notice = FAILED_CALL.search(text)
+    return text[: notice.start()] if notice and notice["why"].startswith(NO_WORDS) else text
 
 
 def _paid(message: LenientJson) -> bool:

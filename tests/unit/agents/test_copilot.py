@@ -63,6 +63,30 @@ def read(*lines: dict[str, Any], record: tuple[dict[str, Any], ...] = (), **chan
     return copilot.transcript(capture_of(jsonl(*lines), collected=(jsonl(*record),), **changes), SESSION)
 
 
+@pytest.mark.parametrize(
+    ("record", "lines", "kind"),
+    [
+        pytest.param(["stop"], [ended()], None, id="complete"),
+        pytest.param(["stop", "length"], [ended()], "output-limit", id="the output limit"),
+        pytest.param(["content_filter"], [ended()], "content-policy", id="a content filter"),
+        pytest.param(["refusal"], [ended()], "refused", id="a refusal"),
+        pytest.param(["length", "stop"], [ended()], None, id="the CLI asked for the rest"),
+        pytest.param(["length"], [failed("500 oops"), ended(1)], "provider", id="another failure wins"),
+    ],
+)
+def test_the_record_says_how_the_last_answer_ended(record, lines, kind):
+    records = tuple(spent(f"c{number}", finishReason=reason) for number, reason in enumerate(record))
+    trouble = read(said("x"), *lines, record=records).trouble
+    assert (trouble and trouble.kind) == kind
+
+
+def test_an_empty_answer_is_an_answer():
+    empty = failed("No response was returned. Send your message again to retry.")
+    capture = capture_of(jsonl(said(""), empty, ended(1)), exit_code=1)
+    made = copilot.transcript(capture, SESSION)
+    assert (made.trouble, copilot.trouble(capture, made), made.final_output) == (None, None, "")
+
+
 # --- starting ---------------------------------------------------------------------------------------
 
 

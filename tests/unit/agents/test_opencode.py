@@ -286,6 +286,39 @@ LOG = 'level=ERROR message=failed ref=err_1 error="ProviderModelNotFoundError: M
             id="connection refused",
         ),
         pytest.param(
+            [text("x"), step("length")],
+            {},
+            Trouble(kind="output-limit", message="the model's answer reached the limit of output tokens"),
+            id="the answer reached the output limit",
+        ),
+        pytest.param(
+            [text("x"), step("content-filter"), error("ContentFilterError", "blocked by the content filter")],
+            {"exit_code": 1},
+            Trouble(kind="content-policy", message="blocked by the content filter"),
+            id="the content filter of a service",
+        ),
+        pytest.param(
+            [
+                {"type": "session", "sessionID": "s", "version": "1.18", "model": "anthropic/claude"},
+                *[text("x"), step("content-filter"), error("ContentFilterError", "blocked by the content filter")],
+            ],
+            {"exit_code": 1},
+            Trouble(kind="refused", message="blocked by the content filter"),
+            id="which of Anthropic's models is a refusal",
+        ),
+        pytest.param(
+            [error("ContextOverflowError", "prompt is too long")],
+            {"exit_code": 1},
+            Trouble(kind="context-exceeded", message="prompt is too long"),
+            id="the conversation is too long",
+        ),
+        pytest.param(
+            [error("ContextOverflowError", "prompt is too long"), text("a summary"), step(), text("x"), step()],
+            {},
+            None,
+            id="but for a summary that was short enough",
+        ),
+        pytest.param(
             [used("skill", {"name": "greeter"}, error="ripgrep execution failed"), text("x"), step()],
             {},
             Trouble(kind="agent-missing", message="the agent cannot load skills without ripgrep; put rg on the PATH"),
@@ -347,6 +380,7 @@ def finished(reason: str, session: str = "main") -> dict[str, Any]:
 
 
 SESSION_INFO = {"id": "main", "version": "1.18", "model": {"id": "gpt-5", "providerID": "openai"}}
+OVERFLOW = happened("session.error", error={"name": "ContextOverflowError", "data": {"message": "prompt is too long"}})
 SUBAGENT = happened("session.created", "sub", info={"id": "sub", "parentID": "main"})
 BASH = {"type": "tool", "tool": "bash", "state": {"time": {"start": 1, "end": 2}}}
 CUT = {
@@ -387,6 +421,16 @@ CUT = {
             [*[finished("unknown")] * 2, finished("stop"), finished("unknown")],
             [],
             id="nor with an answer between",
+        ),
+        pytest.param(
+            [OVERFLOW, finished("stop")] * 3,
+            [{"type": "error", "error": {"name": "GaveUp", "data": {"message": "prompt is too long"}}}],
+            id="so are three conversations that are too long",
+        ),
+        pytest.param(
+            [OVERFLOW, OVERFLOW, happened("message.part.updated", part={"type": "tool"}), OVERFLOW],
+            [],
+            id="but not with a tool call between them",
         ),
         pytest.param(
             [

@@ -53,6 +53,26 @@ def read(*lines: dict[str, Any], **changes: Any) -> Any:
     return qwen.transcript(capture_of(jsonl(*lines), **changes), SESSION)
 
 
+def test_an_empty_answer_is_an_answer_and_the_cli_s_words_for_it_are_not():
+    words = "[API Error: Model stream ended with empty response text.]"
+    made = read(said({"type": "text", "text": words}), DONE | {"result": words})
+    assert (made.trouble, made.final_output, made.events) == (None, "", ())
+
+
+def test_advice_may_follow_a_failed_call():
+    words = "[API Error: 429 insufficient_quota]\nPossible quota limitations in place. Please wait."
+    made = read(said({"type": "text", "text": words}, usage=NO_TOKENS), DONE | {"result": words, "usage": NO_TOKENS})
+    assert made.trouble.kind == "quota"
+
+
+@pytest.mark.parametrize("usage", [{}, {"usage": NO_TOKENS}])
+def test_an_answer_without_an_end_is_a_failure_whatever_tokens_were_counted(usage):
+    words = "[API Error: Model stream ended without a finish reason.]"
+    said_last = f"I have begun{words}"
+    made = read(said({"type": "text", "text": said_last}, **usage), DONE | {"result": said_last})
+    assert made.trouble == Trouble(kind="provider", message=words)
+
+
 # --- starting ---------------------------------------------------------------------------------------
 
 
