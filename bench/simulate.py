@@ -16,7 +16,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
-from math import comb
+from math import exp, fsum, lgamma, log
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -186,7 +186,13 @@ def is_beyond_chance(found: float, promised: float, runs: int, *, above: bool) -
     """Whether so large a share (or so small a one, unless ``above``) has at most the probability ``DOUBT``."""
     count = round(found * runs)
     ways = range(count, runs + 1) if above else range(count + 1)
-    return sum(comb(runs, way) * promised**way * (1 - promised) ** (runs - way) for way in ways) <= DOUBT
+    return fsum(exp(_log_chance(way, runs, promised)) for way in ways) <= DOUBT
+
+
+def _log_chance(count: int, runs: int, share: float) -> float:
+    """The logarithm of a binomial probability."""
+    ways = lgamma(runs + 1) - lgamma(count + 1) - lgamma(runs - count + 1)
+    return ways + count * log(share) + (runs - count) * log(1 - share)
 
 
 def same(rates: list[float]) -> list[float]:

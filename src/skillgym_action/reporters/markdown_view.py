@@ -304,26 +304,47 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
     """The view whose rows fit into ``budget``. What is asked for first is what goes last."""
     report, results, rows = figures.report, figures.by_status, Rows.of(figures.report)
     section = partial(_section, results, budget)
+    head = _without_sections(figures, rows, budget)
+    failed, unexpected = section(Status.FAILED, rows.brief), section(Status.UNEXPECTED_PASSED, rows.unexpected)
+    errored = section(Status.ERRORED, rows.brief)
+    failed = lengthened(failed, results[Status.FAILED], rows.reasoned, budget)
+    errored = lengthened(errored, results[Status.ERRORED], rows.reasoned, budget)
+    warnings = warnings_of(report.warnings, rows, budget)
+    failed = lengthened(failed, results[Status.FAILED], rows.detailed, budget)
+    failed = lengthened(failed, results[Status.FAILED], rows.proven, budget)
+    shortened = budget.full and (failed.rows or errored.rows)
+    view = replace(
+        head,
+        failed=failed,
+        unexpected=unexpected,
+        edits=tuple(edits_of(unexpected)),
+        errored=errored,
+        errored_groups=tuple(groups_of(errored)),
+        warnings=warnings,
+        skipped=section(Status.SKIPPED, rows.reasoned),
+        expected=section(Status.EXPECTED_FAILED, rows.reasoned),
+        passed=section(Status.PASSED, rows.passed),
+        scores=markup("Score") if any(result.score is not None for result in results[Status.PASSED]) else NOTHING,
+    )
+    return replace(view, left_out=_left_out(view, "some details" if shortened else ""))
+
+
+def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> View:
+    """The view without the sections of executions by status; each part has a share of ``budget``."""
+    report = figures.report
     with budget.part(1 / 8) as some:
         provenance = _provenance(figures, some)
     with budget.part(1 / 2) as some:
         reasons = while_it_fits(figures.reasons(), some, _REASON, lambda reason: (reason,))
-        runners, rates = _runners(figures, some), while_it_fits(figures.rates(), some, _BULLET, lambda line: (line,))
+        runners = _runners(figures, some)
+        rates = while_it_fits(figures.rates(), some, _BULLET, lambda line: (line,))
     quarter = partial(_in_a_quarter, budget)
     leaks, addressing = (quarter(partial(part, report.results, rows)) for part in (leaks_of, addressing_of))
     suites_from = quarter(partial(suites_from_of, report))
     changed = quarter(partial(changed_suites_of, report, partial(_in_changed_suite, rows)))
     changes = quarter(partial(changes_of, report.comparison, rows))
     mixed = quarter(partial(mixed_of, report, rows))
-    failed, unexpected = section(Status.FAILED, rows.brief), section(Status.UNEXPECTED_PASSED, rows.unexpected)
-    errored = section(Status.ERRORED, rows.brief)
-    failed = lengthened(failed, results[Status.FAILED], rows.reasoned, budget)
-    errored = lengthened(errored, results[Status.ERRORED], rows.reasoned, budget)
-    warnings = warnings_of(report.warnings, rows, budget)
-    for row in (rows.detailed, rows.proven):
-        failed = lengthened(failed, results[Status.FAILED], row, budget)
-    shortened = budget.full and (failed.rows or errored.rows)
-    view = View(
+    return View(
         title=figures.title(),
         run=figures.run(),
         tally=figures.tally(),
@@ -331,26 +352,15 @@ def view_of(figures: ReportTotals, budget: RowBudget) -> View:
         reasons=reasons,
         runners=runners,
         rates=rates,
-        mixed=mixed,
         leaks=leaks,
         addressing=addressing,
         suites_from=suites_from,
         changed_suites=changed,
-        failed=failed,
-        unexpected=unexpected,
-        edits=tuple(edits_of(unexpected)),
-        errored=errored,
-        errored_groups=tuple(groups_of(errored)),
+        mixed=mixed,
         coverage=figures.coverage(),
         changes=changes,
-        warnings=warnings,
-        skipped=section(Status.SKIPPED, rows.reasoned),
-        expected=section(Status.EXPECTED_FAILED, rows.reasoned),
-        passed=section(Status.PASSED, rows.passed),
-        scores=markup("Score") if any(result.score is not None for result in results[Status.PASSED]) else NOTHING,
         provenance=provenance,
     )
-    return replace(view, left_out=_left_out(view, "some details" if shortened else ""))
 
 
 def _in_a_quarter(budget: RowBudget, render: Callable[[RowBudget], T]) -> T:
