@@ -254,6 +254,19 @@ def test_changes_are_seen_by_content(workspaces, tmp_path, edit, changes):
     assert workspace.changes() == changes
 
 
+@pytest.mark.parametrize(
+    ("pattern", "there"),
+    [("**/*.txt", True), ("d/*.txt", True), ("link", True), ("d", False), ("*.tmp", False), ("*/new.txt", False)],
+)
+def test_patterns_are_compared_with_the_files_that_were_there_before_the_agent(workspaces, tmp_path, pattern, there):
+    template = written(tmp_path / "t", {"a.txt": "A", "d/b.txt": "b"})
+    (template / "link").symlink_to("a.txt")
+    workspace = started(workspaces, template)
+    written(workspace.path, {"d/new.txt": "new", "x.tmp": ""})
+    (workspace.path / "d/b.txt").unlink()
+    assert workspace.files.matched_before(pattern) is there
+
+
 def test_what_the_bootstrap_made_was_there_before_the_agent(workspaces, tmp_path):
     template = written(tmp_path / "t", {"a.txt": "A", "b.txt": "B"})
     workspace = workspaces.create(WorkspaceSpec(source="template", template=template))
