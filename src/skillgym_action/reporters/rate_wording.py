@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.totals import Totals
 
 OTHER_CASES_NOTE = f"† the same cases again: fewer than {MIN_CASES} cases are too few to speak of others"
+BAD_DAY = "A bad day of the model's service looks the same: if in doubt, run the baseline again."
 STOPPED_EARLY = "Executions ended as soon as their status was certain, so only their first sessions count in rates"
 
 
@@ -165,6 +166,8 @@ def rates_compared(comparison: Comparison) -> tuple[str, str]:
     after = f" and now, {percent(rate.before)} of {sessions} passed then and {percent(rate.after)} now."
     if comparison.repetitions is not None:
         after += " Later sessions are not compared, since executions ended as soon as their status was certain."
+    if comparison.verdict == "regression":
+        after += f" {BAD_DAY}"
     return f"Of {unit} judged both in ", after
 
 

@@ -14,6 +14,7 @@ from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.execution import Execution
 from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.reporters.live import LiveTable
+from skillgym_action.reporters.rate_wording import BAD_DAY
 from skillgym_action.reporters.terminal import finished_line, render
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -88,7 +89,7 @@ def test_flaky_executions_and_the_comparison_stand_before_the_verdict():
         "rate at least one of 5 sessions passes in 67 % of cases (pass@5), all 5 pass in 33 % (pass^5)",
         "mixed b [claude] 3 of 5 sessions passed [23, 88]",
         "baseline differs: skillgym-action: 0.0.9 then, 0.1.0 now",
-        "baseline of 3 cases judged both in run-1 and now, 67 % of sessions passed then and 53 % now.",
+        f"baseline of 3 cases judged both in run-1 and now, 67 % of sessions passed then and 53 % now. {BAD_DAY}",
         "baseline newly failing: a [claude] 5 of 5 → 0 of 5",
         "baseline fixed: c [claude] 0 of 5 → 5 of 5",
         "baseline regression: 1 case passes less often than in the baseline, not by chance",
