@@ -92,6 +92,16 @@ DIFFERENCES = {
         theirs=("errored", "runner", "own timeout"),
         reason="an agent that does not end in time has failed",
     ),
+    "too many steps": OnPurpose(
+        ours=("failed", "limit", "max-steps"),
+        theirs=("errored", "max-steps", "max-steps"),
+        reason="an agent that exceeds a limit has failed",
+    ),
+    "too many steps, classified": OnPurpose(
+        ours=("failed", "limit", "own limit"),
+        theirs=("errored", "max-steps", "own max-steps"),
+        reason="an agent that exceeds a limit has failed",
+    ),
     "a timeout is not expected": OnPurpose(
         ours=("expected-failed", "limit", "timeout"),
         theirs=("errored", "runner", "timeout"),
