@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_LISTED_NAMES, MAX_TERMINAL_MESSAGE_CHARACTERS
-from skillgym_action.model.samples import passed_after_failure
+from skillgym_action.model.samples import is_flaky, passed_after_failure
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
@@ -91,7 +91,8 @@ def _rates(report: RunReport) -> Iterator[str]:
     """The pass rate, executions whose sessions differ, and the comparison with the baseline, a line each."""
     lines = [f"rate {sentence}" for sentence in rate_sentences(report.totals(), stopped_early=report.stopped_early)]
     mixed = mixed_results(report)
-    lines += [f"mixed {_name(result)} {words}" for result, words in mixed[:MAX_LISTED_NAMES]]
+    for result, words in mixed[:MAX_LISTED_NAMES]:
+        lines.append(f"{'flaky' if is_flaky(result, report.sampled_repetitions) else 'mixed'} {_name(result)} {words}")
     lines += [f"mixed {more:,} more"] if (more := len(mixed) - MAX_LISTED_NAMES) > 0 else []
     if report.comparison:
         lines += [f"baseline {line}" for line in _comparison(report.comparison)]
