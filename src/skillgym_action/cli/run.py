@@ -62,13 +62,13 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
 
 
 def plan_summary(planned: Sequence[tuple[Execution, int]], base: RunReport | None, options: Options) -> Iterator[str]:
-    """How many sessions a plan has, and what they will cost if they cost what they did in the baseline."""
+    """How many sessions a plan has; with a baseline also what they will cost, and what a comparison can show."""
     sessions = sum(number for _, number in planned)
     upper = " at most, since cases stop early" if options.execute.stop_early and sessions > len(planned) else ""
     yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}{upper}"
     if base is None:
         return
-    from skillgym_action.comparison.plans import expected_cost
+    from skillgym_action.comparison.plans import detectable, expected_cost
 
     expected = expected_cost(planned, base)
     names = [f"{execution.case.id} [{execution.runner.id}]" for execution in expected.unknown]
@@ -77,6 +77,7 @@ def plan_summary(planned: Sequence[tuple[Execution, int]], base: RunReport | Non
     else:
         unknown = f", without {listed(names)}, whose cost is unknown" if names else ""
         yield f"cost: about {money(expected.usd)} at the mean cost of a session in the baseline{unknown}"
+    yield from detectable(planned, base, stop_early=options.execute.stop_early)
 
 
 def run_in_terminal(

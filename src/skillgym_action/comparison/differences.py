@@ -36,7 +36,7 @@ def differences(base: RunReport, head: RunReport) -> Iterator[Difference]:
 
 def _judge(report: RunReport) -> str | None:
     """The judge's model, with the versions that it replied with; None without a judge."""
-    judge = getattr(report, "judge", None)
+    judge = report.judge
     if judge is None:
         return None
     versions = [version for version in judge.versions if version != judge.model]

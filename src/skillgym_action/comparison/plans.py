@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.comparison.decidability import (
-    PlannedPair,
-    can_show_regression,
-    cases_needed,
-    repetitions_needed,
+from skillgym_action.comparison.exact_tests import SampledPair, case_p
+from skillgym_action.comparison.planning import (
+    Difficulty,
+    cases_to_decide,
+    planning_sentences,
+    repetitions_to_decide,
 )
+from skillgym_action.comparison.verdict import could_show_regression
 from skillgym_action.model.errors import Problem
-from skillgym_action.model.verdicts import JUDGED, Status
+from skillgym_action.model.samples import Samples, samples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 
     PlannedSessions = Sequence[tuple[Execution, int]]
     """Executions, and how many sessions each is planned to have."""
-
-PASSES = (Status.PASSED, Status.UNEXPECTED_PASSED)
 
 
 def undecidable(planned: PlannedSessions, base: RunReport, *, stop_early: bool) -> Problem | None:
@@ -40,9 +40,9 @@ def undecidable(planned: PlannedSessions, base: RunReport, *, stop_early: bool) 
             "and with the same prompt",
             remedy="name a baseline with the same cases, or leave the word regression out of fail-on",
         )
-    if not any(pair.passed for pair in pairs) or can_show_regression(pairs):
+    if not any(pair.base.passed for pair in pairs) or could_show_regression(pairs):
         return None
-    sessions, passed = sum(pair.planned for pair in pairs), sum(pair.passed > 0 for pair in pairs)
+    sessions, passed = sum(pair.head.judged for pair in pairs), sum(pair.base.passed > 0 for pair in pairs)
     each = "1 session each" if sessions == len(pairs) else f"{sessions:,} sessions in all"
     return Problem(
         message=f"no regression could be shown: even if all planned sessions failed, that could be chance "
@@ -51,21 +51,31 @@ def undecidable(planned: PlannedSessions, base: RunReport, *, stop_early: bool) 
     )
 
 
-def _remedy(pairs: Sequence[PlannedPair], *, stop_early: bool) -> str:
-    repetitions, cases = repetitions_needed(pairs), cases_needed(pairs)
+def detectable(planned: PlannedSessions, base: RunReport, *, stop_early: bool) -> tuple[str, ...]:
+    """What a comparison of the plan with ``base`` can show, in words; nothing if no case is in both."""
+    pairs = list(_pairs(planned, base, first_only=stop_early or base.stopped_early))
+    if not pairs:
+        return ()
+    fewest = min(pair.base.judged for pair in pairs), min(pair.head.judged for pair in pairs)
+    return planning_sentences(len(pairs), *fewest, Difficulty.of([pair.base for pair in pairs]))
+
+
+def _remedy(pairs: Sequence[SampledPair], *, stop_early: bool) -> str:
+    best = min(pairs, key=case_p)
+    repetitions = repetitions_to_decide([pair.base for pair in pairs])
+    cases = cases_to_decide(best.base.judged, best.head.judged)
     ways = [f"use --repeat {repetitions} or more"] if repetitions and not stop_early else []
     ways += [f"have {cases} or more cases that pass in the baseline"] if cases else []
     ways += ["leave --stop-early out"] if stop_early else []
     return ", or ".join([*ways, "make a baseline with more repetitions, or leave the word regression out of fail-on"])
 
 
-def _pairs(planned: PlannedSessions, base: RunReport, *, first_only: bool) -> Iterator[PlannedPair]:
+def _pairs(planned: PlannedSessions, base: RunReport, *, first_only: bool) -> Iterator[SampledPair]:
+    """Pairs with the samples of the baseline, and planned sessions of which none passes."""
     for _, number, result in _matches(planned, base):
-        ends = {attempt.repetition: attempt.status for attempt in result.attempts}
-        judged = [status for status in ends.values() if status in JUDGED][: 1 if first_only else None]
-        if judged:
-            passed = sum(status in PASSES for status in judged)
-            yield PlannedPair(passed=passed, sessions=len(judged), planned=1 if first_only else number)
+        samples = samples_of(result, 1 if first_only else None)
+        if samples.judged:
+            yield SampledPair(samples, Samples(passed=0, judged=1 if first_only else number))
 
 
 def _matches(planned: PlannedSessions, base: RunReport) -> Iterator[tuple[Execution, int, Result]]:
