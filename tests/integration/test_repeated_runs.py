@@ -82,6 +82,19 @@ def test_what_is_judged_again_has_the_repetitions_that_it_had(tmp_path):
     assert stored(tmp_path, "again")["run"]["stoppedEarly"] is True
 
 
+def test_what_was_not_run_for_want_of_money_is_not_judged_again(tmp_path):
+    script = f"{event(type='session', cost={'usd': 0.25})}; {PASSING}"
+    files = {
+        "bench/core.json": suite(case("a"), case("b")),
+        "skillgym.config.yaml": config(runner(script, output="events")),
+    }
+    repository(tmp_path, files)
+    run(tmp_path, "--repeat", "3", "--max-cost", "1")
+    assert [len(row["attempts"]) for row in rows(tmp_path)] == [3, 1]
+    skillgym("rejudge", "out", "--output", "again", cwd=tmp_path)
+    assert [len(row["attempts"]) for row in rows(tmp_path, "again")] == [3, 1]
+
+
 def test_a_run_that_was_interrupted_after_a_failure_is_resumed_with_the_next_repetition(tmp_path):
     script = f"{COUNT}; [ $n = 1 ] || {PASSING}"
     repository(tmp_path, {"skillgym.config.yaml": config(runner(script, **log(tmp_path)))})

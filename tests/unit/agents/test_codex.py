@@ -314,7 +314,7 @@ def test_trouble_is_recognised(lines, ending, trouble):
         pytest.param(done("command_execution"), None, id="a command is none"),
         pytest.param(DONE, Progress(finished=True), id="the end"),
         pytest.param(failed("x"), Progress(finished=True), id="the bad end"),
-        pytest.param(AGAIN, None, id="another try is no end"),
+        pytest.param(AGAIN, Progress(retrying=True), id="another try is no end"),
         pytest.param([], None, id="no object"),
     ],
 )
