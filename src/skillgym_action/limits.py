@@ -21,6 +21,7 @@ SUITE_HEAD_BYTES = 64 * 1024  # the beginning of a file, by which `discover` rec
 MAX_SUITE_PROGRAMS_AT_ONCE = 4  # suite programs that are loaded in parallel
 MAX_RETRY_WAIT_SECONDS = 60.0  # between a session with trouble and its retry
 MAX_LISTED_EXECUTIONS = 5  # in one warning
+MAX_ADVISED_REPETITIONS = 100  # that a message about a plan recommends; the same for its number of cases
 MAX_JUDGED_AGAIN_WARNINGS = 100  # one per session that is judged again after a resume
 MAX_QUOTED_VERSION_CHARACTERS = 60  # of the version that a journal names
 

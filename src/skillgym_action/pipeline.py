@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from skillgym_action.model.execution import Runner
+    from skillgym_action.model.execution import Execution, Runner
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.suite import BenchmarkSuite, FoundSuite
     from skillgym_action.services import Services
@@ -76,6 +76,26 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
         return Plan(suites=suites, runners=runners, executions=(), unrunnable=())
 
 
+def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
+    """Raises UsageError if regressions are to fail the run, but the plan could never show one.
+
+    Stored sessions that are judged again cost nothing, whatever they can show.
+    """
+    if base is None or "regression" not in options.gate.fail_on or not plan.executions or options.plan.only is not None:
+        return
+    from skillgym_action.comparison.plans import undecidable
+
+    if problem := undecidable(planned_sessions(plan, options), base, stop_early=options.execute.stop_early):
+        raise UsageError.of(problem)
+
+
+def planned_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]]:
+    """The executions of the plan, each with its number of repetitions."""
+    from skillgym_action.sessions.repetitions import planned_repetitions
+
+    return [(execution, planned_repetitions(execution, options.execute)) for execution in plan.executions]
+
+
 def run(
     services: Services,
     runners: tuple[Runner, ...],
@@ -89,8 +109,9 @@ def run(
     ``command``: the name of the command, for the run report and the journal.
     """
     began = services.clock.now()
-    base = _baseline(services, options)
+    base = read_baseline(services, options)
     plan = plan_run(services, runners, options)
+    check_plan(plan, base, options)
     cut_off = ("the run was cancelled before all suites were loaded",) if services.cancelled else ()
     services.directory.redactor.learn(secrets_of(plan.runners))
     of_checkout = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
@@ -113,7 +134,10 @@ def run(
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
     report = report_run(services, plan, results, journal, command=command, shard=shard)
-    report = replace(report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from)
+    stopped_early = options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
+    report = replace(
+        report, incomplete=(*report.incomplete, *cut_off), suites_from=suites_from, stopped_early=stopped_early
+    )
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
 
 
@@ -157,7 +181,7 @@ def report(
     """Merge stored runs, then show and publish them like a run; no agent is started."""
     from skillgym_action.stages.report import compare_with_baseline, report_stored_run
 
-    base = _baseline(services, options)
+    base = read_baseline(services, options)
     report = report_stored_run(services, _compared_with_checkout(services, runs, options))
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
 
@@ -205,23 +229,43 @@ def _journal(services: Services, plan: Plan, options: Options, began: datetime, 
     return journal
 
 
-def _journal_settings(options: Options) -> dict[str, float | None]:
+def _journal_settings(options: Options) -> dict[str, float | str | None]:
     """Settings that a resumed run should not change, by the names of their options."""
+    execute = options.execute
     return {
-        "repeat": options.execute.repeat,
+        "repeat": execute.repeat,
+        "require": str(execute.require) if execute.require != "all" else None,
+        "stop-early": "on" if execute.stop_early else None,
+        "on-limit": execute.on_limit if execute.on_limit != "failed" else None,
         "retry": options.execute.retry,
         "max-steps": options.execute.max_steps,
         "timeout": options.plan.timeout,
     }
 
 
-def _baseline(services: Services, options: Options) -> RunReport | None:
-    """The baseline, read before any session starts. Raises UsageError if it cannot be used."""
-    if options.report.baseline is None:
+def read_baseline(services: Services, options: Options) -> RunReport | None:
+    """The baseline, read before any session starts. None: nothing is to be compared, or there is no baseline yet.
+
+    Raises UsageError if it cannot be used; if it is missing and not optional; and if regressions are to fail the run,
+    but no baseline is named.
+    """
+    wanted = options.report
+    if wanted.baseline is None:
+        if "regression" in options.gate.fail_on and not wanted.baseline_optional:
+            raise UsageError(
+                "regression in fail-on without a baseline: there is nothing to compare with",
+                remedy="name one with --baseline, or leave the word regression out",
+            )
         return None
     from skillgym_action.storage.stored_runs import baseline
 
-    return baseline(options.report.baseline, services.cwd)
+    base = baseline(wanted.baseline, services.cwd)
+    if base is None and not wanted.baseline_optional:
+        raise UsageError(
+            f"no baseline at {wanted.named}",
+            remedy="name the results of an earlier run; for a first run add --baseline-optional",
+        )
+    return base
 
 
 def _decided_and_published(

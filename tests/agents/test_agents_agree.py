@@ -19,6 +19,7 @@ from agent_tables import AGENTS, AGREED, FAULTS
 from model_script import Forever, Say, Shell, Skill, Together
 from model_server import ModelServer
 from scratch import repository, skillgym
+from skillgym_action.model.verdicts import TROUBLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,7 +141,7 @@ def killed(desk: Desk) -> str:
 def whole_run(root: Path, desk: Desk, base_url: str, *options: str, env: dict[str, str] | None = None) -> str:
     repository(root, {"skillgym.config.yaml": None}, git=True)
     (result,) = run(root, desk.agent, env or environment_of(desk.agent, base_url), *options)
-    assert result["status"] == "errored"
+    assert result["status"] == str(TROUBLES[result["failureClass"]["id"]].status)
     return str(result["failureClass"]["id"])
 
 
@@ -155,6 +156,9 @@ SHOWN = {
     "more model rounds than `--max-steps`": lambda desk, root: whole_run(
         root, desk, desk.models.script(Forever(Together((Say("Once more."), Shell("echo again"))))), "--max-steps", "3",
         "--timeout", "100",
+    ),
+    "no end within the time limit": lambda desk, root: whole_run(
+        root, desk, desk.models.script(Shell("tail -f /dev/null")), "--timeout", "8" if desk.agent in ALWAYS else "25"
     ),
     "the CLI is killed": lambda desk, _: killed(desk),
     "there is no such program": lambda desk, root: no_such_program(root, desk),

@@ -205,7 +205,7 @@ def test_a_case_passes_and_its_session_is_kept_without_the_key(one_case, desk):
 def test_an_endless_loop_ends_at_the_limit_of_steps(one_case, desk):
     again = Forever(Together((Say("Once more."), Shell("echo again"))))
     ran, result = run(one_case, desk, again, options=("--max-steps", "3"))
-    assert (ran.code, error_of(result)) == (3, ("errored", "max-steps"))
+    assert (ran.code, error_of(result)) == (1, ("failed", "max-steps"))
     (attempt,) = result["attempts"]
     assert (one_case / "results" / attempt["artifactDir"] / "stdout.log").stat().st_size > 0
 
@@ -215,7 +215,7 @@ def test_a_session_that_takes_too_long_ends_with_everything_it_started(one_case,
     held.touch()
     orphan = Shell(f"setsid tail -f {held} > /dev/null 2>&1 & tail -f {held}")
     ran, result = run(one_case, desk, orphan, options=("--timeout", "6" if desk.agent in ALWAYS else "25"))
-    assert (ran.code, error_of(result)) == (3, ("errored", "timeout"))
+    assert (ran.code, error_of(result)) == (1, ("failed", "timeout"))
     report = json.loads((one_case / "results" / result["artifactDir"] / "report.json").read_text())
     assert {event["command"] for event in report["events"] if event["type"] == "command"} == {orphan.command}
     alive = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]

@@ -211,7 +211,7 @@ def test_trouble_with_the_service_is_not_the_agents_failure(one_case, models, st
 
 def test_an_endless_loop_ends_at_the_limit_of_steps(one_case, models):
     ran, results = run(one_case, models, Forever(Shell("echo again")), options=("--max-steps", "3"))
-    assert (ran.code, errors_of(results)) == (3, [("errored", "max-steps")])
+    assert (ran.code, errors_of(results)) == (1, [("failed", "max-steps")])
     attempt = results_of(results)["one"]["attempts"]
     assert len(attempt) == 1
     assert (one_case / "results" / attempt[0]["artifactDir"] / "stdout.log").stat().st_size > 0

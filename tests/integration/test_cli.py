@@ -67,7 +67,8 @@ def run(folder: Path, *args: str, **env: str) -> Ran:
         pytest.param("true", [case(expectedFail=True)], 0, "passed: 1 failed as expected of 1", id="known failure"),
         pytest.param(PASSING, [case(expectedFail=True)], 1, "failed: 1 unexpected pass of 1", id="unexpected pass"),
         pytest.param(PASSING, [case(), case(expect=["fiel:x"])], 2, "inconclusive: 1 could not be judged", id="suite"),
-        pytest.param("sleep 60", [case(timeout=0.2)], 3, "inconclusive: 1 could not be judged of 1", id="inconclusive"),
+        pytest.param("exit 3", [case()], 3, "inconclusive: 1 could not be judged of 1", id="inconclusive"),
+        pytest.param("sleep 60", [case(timeout=0.2)], 1, "failed: 1 failed of 1", id="too slow"),
     ],
 )
 def test_the_exit_code_and_the_verdict_agree(tmp_path, script, cases, code, verdict):
@@ -434,7 +435,7 @@ def test_a_dry_run_starts_nothing_and_keeps_nothing(tmp_path):
     repository(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
     ran = skillgym("run", "--dry-run", cwd=tmp_path)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "bench/core.json one [sh] 600 s, $5.00\n"
+    assert ran.out == "bench/core.json one [sh] 600 s, $5.00\n1 execution, 1 session\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "skillgym.config.yaml"]
     nothing = skillgym("run", "--dry-run", "--case", "nope", cwd=tmp_path)
     assert (nothing.code, nothing.out) == (2, "")

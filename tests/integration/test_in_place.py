@@ -42,7 +42,7 @@ OUTCOMES = {
     "passed": (Asked(agent=QUIET, passes=True), (), 0, ("passed",)),
     "crashed": (Asked(agent="exit 3"), (), 3, ("errored",)),
     "missing": (Asked(agent="no-such-program-of-anybody"), (), 3, ("errored",)),
-    "late": (Asked(agent="sleep 60"), ("--timeout", "0.3"), 3, ("errored",)),
+    "late": (Asked(agent="sleep 60"), ("--timeout", "0.3"), 1, ("failed",)),
     "unprepared": (Asked(agent=QUIET, prepare="exit 7"), (), 3, ("errored",)),
 }
 ALWAYS = {"failed"}

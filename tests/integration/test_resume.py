@@ -132,7 +132,7 @@ def test_after_any_of_its_sessions_a_run_goes_on_to_the_same_results(scene, prov
     settings = {"repeat": 2, "retry": 1}
     scene.run(**settings)
     whole, journal, tasks = scene.results(), scene.journal(), Counter(scene.begun)
-    assert len(journal) == 1 + tasks.total() == 17
+    assert len(journal) == 1 + tasks.total() == 21
     for size in range(1, len(journal) + 1):
         scene.forget()
         scene.keep(journal[:size])
@@ -216,8 +216,8 @@ def test_repetitions_can_be_added(scene):
     scene.run()
     scene.forget()
     report = scene.resume(repeat=2)
-    assert shown(report)[:2] == ["a passed 2", "b-fails failed 1"]
-    assert Counter(scene.begun) == Counter(["a", "c", "e", "f-fails", "g", "h"])
+    assert shown(report)[:2] == ["a passed 2", "b-fails failed 2"]
+    assert Counter(scene.begun) == Counter(["a", "b-fails", "c", "d-crashes", "d-crashes", "e", "f-fails", "g", "h"])
     assert warnings(report) == [
         "the run is resumed with other options: --repeat was 1 and is 2; finished sessions are not run again"
     ]

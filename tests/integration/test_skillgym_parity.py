@@ -83,19 +83,19 @@ DIFFERENCES = {
         reason="classify waits for what it runs",
     ),
     "hangs": OnPurpose(
-        ours=("errored", "timeout", "timeout"),
+        ours=("failed", "limit", "timeout"),
         theirs=("errored", "runner", "timeout"),
-        reason="a time limit is an origin of its own",
+        reason="an agent that does not end in time has failed",
     ),
     "hangs, classified": OnPurpose(
-        ours=("errored", "timeout", "own timeout"),
+        ours=("failed", "limit", "own timeout"),
         theirs=("errored", "runner", "own timeout"),
-        reason="a time limit is an origin of its own",
+        reason="an agent that does not end in time has failed",
     ),
     "a timeout is not expected": OnPurpose(
-        ours=("errored", "timeout", "timeout"),
+        ours=("expected-failed", "limit", "timeout"),
         theirs=("errored", "runner", "timeout"),
-        reason="a time limit is an origin of its own",
+        reason="an agent that does not end in time has failed, as a case may expect",
     ),
     "is killed": OnPurpose(
         ours=CRASH, theirs=("errored", "runner", "timeout"), reason="who was killed by others did not take too long"
@@ -120,9 +120,9 @@ DIFFERENCES = {
         ours=CRASH, theirs=("errored", "collection", "collection"), reason="an agent that fails is no trouble of ours"
     ),
     "hangs at first": OnPurpose(
-        ours=("errored", "timeout", "timeout"),
+        ours=("failed", "limit", "timeout"),
         theirs=PASSED,
-        reason="repeatFailure is about what was judged; what was not is tried again as its class says",
+        reason="repeatFailure is about assertions; a session that took too long is not held again",
     ),
     "broken at first": OnPurpose(
         ours=("errored", "assert-hook", "assert-hook"),

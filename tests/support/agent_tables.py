@@ -15,6 +15,7 @@ FAULTS = {
     "there is no key": "auth",
     "an argument the CLI does not know": "runner-crash",
     "more model rounds than `--max-steps`": "max-steps",
+    "no end within the time limit": "timeout",
     "the CLI is killed": "runner-crash",
     "there is no such program": "agent-missing",
 }

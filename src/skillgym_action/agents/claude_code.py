@@ -71,6 +71,8 @@ def progress(line: str) -> Progress | None:
         return None
     if event.text("type") == "result":
         return Progress(finished=True)
+    if (event.text("type"), event.text("subtype")) == ("system", "api_retry"):
+        return Progress(retrying=True)
     step, model = event.text("message", "id"), event.text("message", "model")
     if event.text("type") != "assistant" or step is None or model == SYNTHETIC:
         return None

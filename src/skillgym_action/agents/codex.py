@@ -82,6 +82,8 @@ def progress(line: str) -> Progress | None:
             return Progress(step=event.text("item", "id"))
         case (("turn.completed" | "turn.failed"), _):
             return Progress(finished=True)
+        case "error", _ if (event.text("message") or "").startswith("Reconnecting"):
+            return Progress(retrying=True)
         case _:
             return None
 

@@ -69,6 +69,8 @@ def progress(line: str) -> Progress | None:
     if line.startswith(NOISE):
         return None
     event = json_object(line) or LenientJson({})
+    if event.text("type") == "auto_retry_start":
+        return Progress(retrying=True)
     messages = (event.child("message"), *event.children("messages"))
     if messages[-1].text("stopReason") in {None, "error"}:
         return None

@@ -26,8 +26,10 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
     of_stored_suites = settings.model_copy(update={"paths": paths})
     options = resolve.options(of_stored_suites, config, context, runners=len(stored.runners))
     snapshots = options.execute.snapshots and replace(options.execute.snapshots, update=False, create=False)
-    execute = replace(options.execute, repeat=stored.repeat, retry=0, max_cost=None, snapshots=snapshots)
-    plan = replace(options.plan, cases=(), tags=(), only=stored.cases)
+    execute = replace(
+        options.execute, repeat=1, stop_early=stored.stopped_early, retry=0, max_cost=None, snapshots=snapshots
+    )
+    plan = replace(options.plan, cases=(), tags=(), only=stored.cases, repetitions=stored.repetitions)
     options = replace(options, execute=execute, plan=plan)
     directory = resolve.run_directory(settings, config, context)
     if directory == run_directory.resolve():

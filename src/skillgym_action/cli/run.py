@@ -11,14 +11,16 @@ from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.reporters.terminal import render
+from skillgym_action.reporters.wording import counted, listed, money
 from skillgym_action.settings import resolve
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from skillgym_action.cli.terminal import Terminal
-    from skillgym_action.model.execution import Runner
+    from skillgym_action.model.execution import Execution, Runner
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Options, Settings
@@ -42,14 +44,37 @@ def _run(settings: Settings, context: LaunchContext, command: str) -> int:
 def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner, ...], options: Options) -> int:
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
+        base = pipeline.read_baseline(services, options)
         plan = pipeline.plan_run(services, runners, options)
+        if plan.executions:
+            pipeline.check_plan(plan, base, options)
     for execution in plan.executions:
         print(context.redactor.text(execution_line(execution)))  # noqa: T201
     if code := print_problems(plan.suites, context):
         return code
     if not plan.executions:
         raise UsageError("nothing would run: no suite was found, or the filters leave no case", remedy="see `list`")
+    for line in plan_summary(pipeline.planned_sessions(plan, options), base, options):
+        print(context.redactor.text(terminal_line(line)))  # noqa: T201
     return 0
+
+
+def plan_summary(planned: Sequence[tuple[Execution, int]], base: RunReport | None, options: Options) -> Iterator[str]:
+    """How many sessions a plan has, and what they will cost if they cost what they did in the baseline."""
+    sessions = sum(number for _, number in planned)
+    upper = " at most, since cases stop early" if options.execute.stop_early and sessions > len(planned) else ""
+    yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}{upper}"
+    if base is None:
+        return
+    from skillgym_action.comparison.plans import expected_cost
+
+    expected = expected_cost(planned, base)
+    names = [f"{execution.case.id} [{execution.runner.id}]" for execution in expected.unknown]
+    if len(names) == len(planned):
+        yield "cost: unknown, since the baseline has none for these cases"
+    else:
+        unknown = f", without {listed(names)}, whose cost is unknown" if names else ""
+        yield f"cost: about {money(expected.usd)} at the mean cost of a session in the baseline{unknown}"
 
 
 def run_in_terminal(

@@ -55,6 +55,16 @@ def _limits(value: object) -> object:
     return tuple(parse_limits(value).items())
 
 
+def _require(value: object) -> object:
+    """``all``, ``any``, or a number."""
+    text = str(value).strip()
+    if text in ("all", "any"):
+        return text
+    if not re.fullmatch(r"[1-9]\d{0,8}", text):
+        raise ValueError(f"{value!r} is neither all, any, nor the number of repetitions that must pass")
+    return int(text)
+
+
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
 Shard = Annotated[tuple[int, int], BeforeValidator(_shard)]
@@ -71,4 +81,6 @@ Count = Annotated[
     BeforeValidator(lambda value: None if value is None else parse_process_count(value)),
     WithJsonSchema({"type": ["integer", "string"]}),
 ]
+Require = Annotated[int | Literal["all", "any"], BeforeValidator(_require)]
+"""How many repetitions of a case must pass."""
 Rate = Annotated[float, Field(ge=0, le=1)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_STATUS_CHARACTERS
-from skillgym_action.reporters.wording import tally
+from skillgym_action.reporters.wording import headline, tally
 from skillgym_action.text.escaping import clipped, terminal_line
 
 if TYPE_CHECKING:
     from skillgym_action.github.api import GitHubApi
     from skillgym_action.model.run_report import RunReport
 
-STATES = {"passed": "success", "failed": "failure", "inconclusive": "error"}
+STATES = {"passed": "success", "failed": "failure", "inconclusive": "error", "not-gated": "success"}
 
 
 def status_context(comment_id: str) -> str:
@@ -35,7 +35,7 @@ class CommitStatus:
         """Set the verdict, with the totals as the description."""
         if report.decision is None:
             raise ValueError("the report has no decision")
-        self._set(STATES[report.decision.verdict], f"{report.decision.verdict}: {tally(report.totals())}")
+        self._set(STATES[report.decision.verdict], f"{headline(report)}: {tally(report.totals())}")
 
     def unfinished(self) -> None:
         """Set the status of a run that ended without a verdict."""

@@ -36,7 +36,8 @@ class Execution:
     """One case on one runner, with all of its sessions.
 
     ``index``: its position in the plan. ``directory``: its folder, relative to the run directory. ``timeout``: seconds
-    per session; ``budget``: US dollars per session; ``limits``: resources per session.
+    per session; ``budget``: US dollars per session; ``limits``: resources per session. ``repetitions``: how many it
+    has; None: as many as the run's options say.
     """
 
     index: int
@@ -48,6 +49,7 @@ class Execution:
     budget: float | None
     model: str | None
     limits: ResourceLimits | None = None
+    repetitions: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from skillgym_action.model.totals import Totals
 
 
+Verdict = Literal["passed", "failed", "inconclusive", "not-gated"]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SuitesFrom:
     """The folder of ``--suites-from``, from which the suites and the configuration were read.
@@ -42,7 +45,8 @@ class RunReport:
     """A whole run; ``results`` are in the order of the plan.
 
     ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``. Times are ISO 8601 in UTC. ``incomplete``:
-    why results are missing, a sentence per reason. ``decision`` is None until the gate has decided.
+    why results are missing, a sentence per reason. ``stopped_early``: executions ended as soon as their status was
+    decided, hence their sessions are no sample for rates. ``decision`` is None until the gate has decided.
     """
 
     id: str
@@ -59,6 +63,7 @@ class RunReport:
     commit: str | None = None
     shard: str | None = None
     incomplete: tuple[str, ...] = ()
+    stopped_early: bool = False
     suites_from: SuitesFrom | None = None
     links: Links | None = None
     comparison: Comparison | None = None
@@ -71,11 +76,16 @@ class RunReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """The verdict on a run, with the reasons in words; shared by the terminal, reports, outputs and the exit code."""
+    """The verdict on a run, with the reasons in words; shared by the terminal, reports, outputs and the exit code.
 
-    verdict: Literal["passed", "failed", "inconclusive"]
+    ``not-gated``: no rule was applied, because the user asked for none, or because the only one needs a comparison.
+    ``uncompared``: the run was to be compared with a baseline that does not exist yet.
+    """
+
+    verdict: Verdict
     exit_code: int
     reasons: tuple[str, ...] = ()
+    uncompared: bool = False
 
     @property
     def passed(self) -> bool:

@@ -176,10 +176,11 @@ class Progress:
     """Progress of an agent, read from one line of its output.
 
     ``step``: id of the model round that it belongs to. ``usage``: tokens of that round so far. ``finished``: the agent
-    has printed its result.
+    has printed its result. ``retrying``: a call of the model's service failed, and the agent tries again.
     """
 
     step: str | None = None
     usage: Usage | None = None
     model: str | None = None
     finished: bool = False
+    retrying: bool = False

@@ -21,7 +21,7 @@ class Status(StrEnum):
 JUDGED = frozenset({Status.PASSED, Status.FAILED, Status.EXPECTED_FAILED, Status.UNEXPECTED_PASSED})
 GREEN = frozenset({Status.PASSED, Status.EXPECTED_FAILED})
 LIMIT = "limit"
-"""Origin of sessions that failed because the agent exceeded a resource limit."""
+"""Origin of sessions that failed because the agent exceeded a limit."""
 MODEL = "model"
 """Origin of sessions that failed because of how the model ended its answer."""
 NOT_BY_ASSERTIONS = frozenset({LIMIT, MODEL})
@@ -33,15 +33,17 @@ class TroubleKind:
     """What follows from one kind of trouble.
 
     ``label``: its name in reports. ``origin``: the failure origin in results. ``remedy``: what to do about it.
-    ``status``: of the session; FAILED where it is the agent's own failure (``expectedFail`` does not apply to it), else
-    ERRORED: an infrastructure failure. ``retries``: how often the session is retried. ``stops_runner``: the other
-    executions of the runner are errored without a session.
+    ``status``: of the session; FAILED where it is the agent's own failure, else ERRORED: an infrastructure failure.
+    ``errored_origin``: the failure origin with ``--on-limit errored``, for limits on time, steps and money; without
+    that option all assertions are evaluated after such a limit, for the record. ``retries``: how often the session is
+    retried. ``stops_runner``: the other executions of the runner are errored without a session.
     """
 
     label: str
     origin: str
     remedy: str
     status: Literal[Status.FAILED, Status.ERRORED] = Status.ERRORED
+    errored_origin: str | None = None
     retries: int = 0
     stops_runner: bool = False
 
@@ -91,12 +93,26 @@ TROUBLES: dict[str, TroubleKind] = {
         stops_runner=True,
         remedy="install the agent's CLI, or give its path as agent.command",
     ),
-    "timeout": TroubleKind(label="Timeout", origin="timeout", remedy="raise the case's timeout, or ask for less"),
+    "timeout": TroubleKind(
+        label="Timeout",
+        origin=LIMIT,
+        status=Status.FAILED,
+        errored_origin="timeout",
+        remedy="raise the case's timeout, or ask for less",
+    ),
     "max-steps": TroubleKind(
-        label="Max steps exceeded", origin="max-steps", remedy="raise --max-steps, or ask for less"
+        label="Max steps exceeded",
+        origin=LIMIT,
+        status=Status.FAILED,
+        errored_origin="max-steps",
+        remedy="raise --max-steps, or ask for less",
     ),
     "budget-exceeded": TroubleKind(
-        label="Budget exceeded", origin="runner", remedy="raise the case's budget, or ask for less"
+        label="Budget exceeded",
+        origin=LIMIT,
+        status=Status.FAILED,
+        errored_origin="runner",
+        remedy="raise the case's budget, or ask for less",
     ),
     "resource-limit": TroubleKind(
         label="Resource limit exceeded",

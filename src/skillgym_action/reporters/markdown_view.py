@@ -47,10 +47,12 @@ from skillgym_action.reporters.wording import (
     cause,
     counted,
     duration,
+    headline,
     money,
     percent,
     runner_id,
     tallied,
+    tally,
     verdict,
 )
 from skillgym_action.text.escaping import clipped, markdown_inline
@@ -78,7 +80,7 @@ SIGNS = {
     Status.SKIPPED: "⏭️",
 }
 _SECTION_NOUNS = NOUNS | {Status.FAILED: ("failure", "failures")}
-_TITLES = {"passed": "✅ Passed", "failed": "❌ Failed", "inconclusive": "⚠️ Inconclusive"}
+_TITLE_SIGNS = {"passed": "✅", "failed": "❌", "inconclusive": "⚠️", "not-gated": "⚪"}
 # Characters that a template adds to a reason, a cell, a word of the last line, a title, a list item and a name.
 _REASON, _CELLS, _SEPARATOR, _HEAD, _BULLET, _COMMA = 10, 30, 3, 40, 12, 2
 
@@ -120,8 +122,11 @@ class ReportTotals:
     def title(self) -> Markup:
         """The verdict."""
         totals, report = self.totals, self.report
-        green = f"{totals.green:,} of {totals.executions:,} green" if totals.executions else "nothing ran"
-        return markup(f"{_TITLES[verdict(report)]}: {green}{', cancelled' if report.cancelled else ''}")
+        counts = f"{totals.green:,} of {totals.executions:,} green" if totals.executions else "nothing ran"
+        if (word := verdict(report)) == "not-gated":
+            counts = tally(totals)
+        title = f"{_TITLE_SIGNS[word]} {headline(report).capitalize()}"
+        return markup(f"{title}: {counts}{', cancelled' if report.cancelled else ''}")
 
     def tally(self) -> Markup:
         """How many of each status."""

@@ -12,6 +12,7 @@ from skillgym_action.reporters.wording import (
     cost,
     counted,
     duration,
+    headline,
     leaks,
     listed,
     money,
@@ -37,7 +38,7 @@ SIGNS = {
     Status.ERRORED: ("!", "33"),
     Status.SKIPPED: ("-", "2"),
 }
-_VERDICTS = {"passed": "32", "failed": "31", "inconclusive": "33"}
+_VERDICTS = {"passed": "32", "failed": "31", "inconclusive": "33", "not-gated": "33"}
 
 
 def finished_line(result: Result, done: int, total: int, *, color: bool = False) -> str:
@@ -95,13 +96,14 @@ def _red(result: Result, *, color: bool) -> Iterator[str]:
 
 
 def _verdict_line(report: RunReport, *, color: bool) -> str:
-    word, totals = verdict(report), report.totals()
+    totals = report.totals()
     parts = [f"{tally(totals)} of {totals.executions}" if totals.executions else tally(totals)]
     parts.append(f"in {duration(report.duration_ms)}")
     if totals.cost_usd is not None or not totals.cost_complete:
         parts.append(f"cost {money(totals.cost_usd, complete=totals.cost_complete)}")
     reasons = "; ".join(terminal_line(reason) for reason in report.decision.reasons) if report.decision else ""
-    title = _styled(f"{'cancelled, ' if report.cancelled else ''}{word}", f"1;{_VERDICTS[word]}", color=color)
+    shade = f"1;{_VERDICTS[verdict(report)]}"
+    title = _styled(f"{'cancelled, ' if report.cancelled else ''}{headline(report)}", shade, color=color)
     return f"{title}: {', '.join(parts)}{f' ({reasons})' if reasons else ''}\n"
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from skillgym_action.model.result import Judgement, Result
-    from skillgym_action.model.run_report import Decision, RunReport, SuitesFrom
+    from skillgym_action.model.run_report import Decision, RunReport, SuitesFrom, Verdict
     from skillgym_action.model.suite import SuiteChange
     from skillgym_action.model.totals import Totals
 
@@ -27,6 +27,12 @@ CHANGES: dict[SuiteChange, str] = {
 }
 LEAKED = "revoke it and create a new one: any service that the session reached may have seen it"
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
+VERDICTS: dict[Verdict, str] = {
+    "passed": "passed",
+    "failed": "failed",
+    "inconclusive": "inconclusive",
+    "not-gated": "not gated",
+}
 NOUNS = {
     Status.PASSED: ("passed", "passed"),
     Status.FAILED: ("failed", "failed"),
@@ -223,8 +229,8 @@ def tally(totals: Totals) -> str:
     return ", ".join(words for _, words in tallied(totals)) or "nothing ran"
 
 
-def verdict(report: RunReport) -> str:
-    """``passed``, ``failed`` or ``inconclusive``: the gate's decision, or before the gate what the counts imply."""
+def verdict(report: RunReport) -> Verdict:
+    """The gate's verdict, or before the gate what the counts imply."""
     decision: Decision | None = report.decision
     if decision:
         return decision.verdict
@@ -232,3 +238,9 @@ def verdict(report: RunReport) -> str:
     if totals.counts[Status.FAILED] or totals.counts[Status.UNEXPECTED_PASSED]:
         return "failed"
     return "inconclusive" if totals.counts[Status.ERRORED] or not totals.judged else "passed"
+
+
+def headline(report: RunReport) -> str:
+    """``passed``, ``not gated``, ``failed, nothing compared``: the verdict in words."""
+    uncompared = report.decision is not None and report.decision.uncompared
+    return f"{VERDICTS[verdict(report)]}{', nothing compared' if uncompared else ''}"

@@ -15,20 +15,26 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.assertion import AssertionContext, Classifier
     from skillgym_action.model.suite import BenchmarkCase
+    from skillgym_action.settings.options import OnLimit
 
 CANCELLED_JUDGEMENT = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
 
 
-def judge(case: BenchmarkCase, context: AssertionContext, trouble: Trouble | None) -> Judgement:
+def judge(
+    case: BenchmarkCase, context: AssertionContext, trouble: Trouble | None, on_limit: OnLimit = "failed"
+) -> Judgement:
     """Judge a session. After trouble, assertions do not change the status.
 
-    After an infrastructure failure, or a limit of the session, only diagnostic assertions are evaluated.
+    After a limit that counts as a failure, and after how the model itself ended, all of them are evaluated for the
+    record; after other trouble only diagnostic ones.
     """
-    diagnosis = trouble is not None and TROUBLES[trouble.kind].origin != MODEL
-    outcomes = tuple(_outcomes(case, context, diagnosis=diagnosis))
+    recorded = trouble is not None and TROUBLES[trouble.kind].errored_origin is not None and on_limit == "failed"
+    by_model = trouble is not None and TROUBLES[trouble.kind].origin == MODEL
+    outcomes = tuple(_outcomes(case, context, diagnosis=trouble is not None and not (recorded or by_model)))
     trouble = trouble or _undecided(case, outcomes)
     if trouble:
-        return with_suite_failure_class(case, context, trouble_judgement(trouble, outcomes))
+        judgement = with_suite_failure_class(case, context, trouble_judgement(trouble, outcomes, on_limit))
+        return replace(judgement, status=Status.EXPECTED_FAILED) if recorded and case.expected_fail else judgement
     if case.threshold is None:
         return _decided(case, context, outcomes, None)
     score = case_score(outcomes, case.threshold)
@@ -47,16 +53,22 @@ def _decided(
     return Judgement(status=Status.PASSED, outcomes=outcomes)
 
 
-def trouble_judgement(trouble: Trouble, outcomes: tuple[Outcome, ...] = ()) -> Judgement:
-    """The judgement on a session with trouble: errored, or failed if it is the agent's own failure."""
+def trouble_judgement(trouble: Trouble, outcomes: tuple[Outcome, ...] = (), on_limit: OnLimit = "failed") -> Judgement:
+    """The judgement on a session with trouble: errored, or failed if it is the agent's own failure.
+
+    ``on_limit``: the status after a limit on time, steps or money.
+    """
     kind = TROUBLES[trouble.kind]
+    status, origin = kind.status, kind.origin
+    if kind.errored_origin and on_limit == "errored":
+        status, origin = Status.ERRORED, kind.errored_origin
     undecided = (outcome for outcome in outcomes if outcome.passed is None)
-    cause = next(undecided, None) if kind.status is Status.ERRORED else None
+    cause = next(undecided, None) if status is Status.ERRORED else None
     own_class = cause.failure_class if cause else None
     return Judgement(
-        status=kind.status,
+        status=status,
         outcomes=outcomes,
-        origin=kind.origin,
+        origin=origin,
         failure_class=own_class or FailureClass(id=trouble.kind, label=kind.label),
         failure=Failure(name=kind.label, message=trouble.message, location=cause.location if cause else None),
     )

@@ -1,4 +1,7 @@
-"""Repetitions and retries: which session of an execution is next, and the result of all of them."""
+"""Repetitions and retries: which session of an execution is next, and the result of all of them.
+
+Repetitions are samples: all of them run, whatever became of the ones before, unless the run is to stop early.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,16 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.result import unique_findings
 from skillgym_action.model.session_report import Cost, Usage
-from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
+from skillgym_action.model.verdicts import GREEN, JUDGED, TROUBLES, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Judgement, Result, SessionResult
     from skillgym_action.settings.options import ExecuteOptions
+
+REPRESENTATIVE = (Status.FAILED, Status.UNEXPECTED_PASSED)
 
 
 def next_session(
@@ -22,23 +27,40 @@ def next_session(
 ) -> tuple[int, int] | None:
     """(Repetition, session) that comes next, both counted from 1; None: the execution is complete.
 
-    A repetition that succeeded is followed by the next one; one that failed is retried, as often as allowed.
+    A repetition that failed is retried, as often as allowed; then the next one follows.
     """
     if not sessions:
         return 1, 1
-    last, repetition = sessions[-1], sessions[-1].attempt.repetition
-    if last.judgement.status in GREEN:
-        return (repetition + 1, 1) if repetition < options.repeat else None
+    last = sessions[-1]
     if last.judgement.status is Status.SKIPPED:
         return None
-    same = [session for session in sessions if session.attempt.repetition == repetition]
+    if may_retry(execution, sessions, options):
+        return last.attempt.repetition, last.attempt.session + 1
+    is_stopped = last.trouble is not None and TROUBLES[last.trouble.kind].stops_runner
+    is_decided = options.stop_early and decided(execution, sessions, options) is not None
+    if is_stopped or is_decided or last.attempt.repetition >= planned_repetitions(execution, options):
+        return None
+    return last.attempt.repetition + 1, 1
+
+
+def planned_repetitions(execution: Execution, options: ExecuteOptions) -> int:
+    """How many repetitions the execution has."""
+    return options.repeat if execution.repetitions is None else execution.repetitions
+
+
+def may_retry(execution: Execution, sessions: Sequence[SessionResult], options: ExecuteOptions) -> bool:
+    """Whether the last session is retried: ``--retry`` is for failed assertions, trouble has its own number."""
+    last = sessions[-1]
+    if last.judgement.status in GREEN:
+        return False
+    same = [session for session in sessions if session.attempt.repetition == last.attempt.repetition]
     if last.trouble is None:
         retries = 0 if last.judgement.status is Status.ERRORED else max(options.retry, execution.case.retries)
         tries = sum(session.trouble is None for session in same)
     else:  # replaying the same recording again gives the same trouble
         retries = 0 if execution.runner.agent.type == "replay" else TROUBLES[last.trouble.kind].retries
         tries = count_troubled(sessions)
-    return (repetition, last.attempt.session + 1) if tries <= retries else None
+    return tries <= retries
 
 
 def count_troubled(sessions: Sequence[SessionResult]) -> int:
@@ -50,13 +72,58 @@ def count_troubled(sessions: Sequence[SessionResult]) -> int:
     )
 
 
+def decided(execution: Execution, sessions: Iterable[SessionResult], options: ExecuteOptions) -> Judgement | None:
+    """The judgement on an execution, once no further repetition can change its status; else None.
+
+    As many repetitions have to be green as ``options.require`` says. The status of a repetition is that of its last
+    session. Green: the judgement of the last green one. Else it is failed: that of the first one that failed.
+    """
+    ends = _ends(sessions)
+    planned = max(planned_repetitions(execution, options), len(ends))
+    needed = {"all": planned, "any": 1}.get(str(options.require)) or min(int(options.require), planned)
+    green = [end.judgement for end in ends if end.judgement.status in GREEN]
+    if len(green) >= needed:
+        return green[-1]
+    red = [end.judgement for end in ends if end.judgement.status in REPRESENTATIVE]
+    if planned - len(red) < needed:
+        return min(red, key=lambda judgement: REPRESENTATIVE.index(judgement.status))
+    return None
+
+
+def final_judgement(
+    execution: Execution, sessions: Sequence[SessionResult], options: ExecuteOptions, stopped: Judgement | None
+) -> Judgement:
+    """The judgement on an execution that has ended. ``stopped``: why it has fewer sessions than planned.
+
+    A cancelled one is skipped. If the repetitions do not decide, it is that of the last one that could not be judged.
+    """
+    last = stopped if stopped and stopped.origin is None else sessions[-1].judgement
+    if last.status is Status.SKIPPED:
+        return last
+    if judgement := decided(execution, sessions, options):
+        return judgement
+    others = (end.judgement for end in reversed(_ends(sessions)) if end.judgement.status not in JUDGED)
+    return next(others, stopped or sessions[-1].judgement)
+
+
+def _ends(sessions: Iterable[SessionResult]) -> list[SessionResult]:
+    """The last session of each repetition."""
+    return list({session.attempt.repetition: session for session in sessions}.values())
+
+
 def combined_result(sessions: Sequence[SessionResult], judgement: Judgement) -> Result:
-    """The result of an execution: averages over the sessions that succeeded, the cost of all sessions."""
+    """The result of an execution: averages over the sessions that succeeded, the cost of all sessions.
+
+    If none succeeded, averages over the last sessions of the repetitions. Output and artifacts are those of the session
+    that ``judgement`` is about, else of the last one.
+    """
     if len(sessions) == 1 and sessions[0].judgement is judgement:
         return sessions[0].result
-    counted = [session.result for session in sessions if session.judgement.status in GREEN] or [sessions[-1].result]
+    about = next((session for session in sessions if session.judgement is judgement), sessions[-1])
+    succeeded = [session.result for session in sessions if session.judgement.status in GREEN]
+    counted = succeeded or [session.result for session in _ends(sessions)]
     return replace(
-        sessions[-1].result,
+        about.result,
         judgement=judgement,
         duration_ms=_mean([result.duration_ms for result in counted]) or 0,
         usage=_mean_usage([result.usage for result in counted]),

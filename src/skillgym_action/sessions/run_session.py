@@ -26,7 +26,7 @@ from skillgym_action.sessions.follow_up import FollowUpRecord, follow_ups, store
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_judgement, with_suite_failure_class
 from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.secret_scan import CHANGES_FOLDER, SecretScan
-from skillgym_action.sessions.session_limits import SessionLimits
+from skillgym_action.sessions.session_limits import SessionLimits, time_limit_or_service
 from skillgym_action.text.escaping import terminal_line
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
 from skillgym_action.workspaces.archive import SavedChanges, save_changes, save_workspace
@@ -168,6 +168,7 @@ class _SessionRun:
             return _AgentRun(trouble=Trouble(kind="workspace", message=f"cannot write the agent's files: {error}"))
         stdout, stderr = self._folder / "stdout.log", self._folder / "stderr.log"
         capture = self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
+        silence = limits.silence() if limits and AGENTS[agent_type].streams else None
         ended = began + timedelta(seconds=capture.seconds)
         runner, started_at, ended_at = runner_ref(self._execution), iso_timestamp(began), iso_timestamp(ended)
         records: tuple[Path, ...] = ()
@@ -185,6 +186,7 @@ class _SessionRun:
             if capture.ending in NEVER_RAN:
                 report = replace(report, cost=NO_COST)
             trouble = trouble_of_ending(capture, self._execution.timeout) or agent.trouble(capture, transcript)
+            trouble = trouble and time_limit_or_service(trouble, silence, capture.seconds, transcript.events)
         except OutputError:
             raise
         except OSError as error:
@@ -246,7 +248,7 @@ class _SessionRun:
             context.file_changes()  # computed now, so that it has the agent's changes only
             hooks.run_hooks_after_agent(self._services, self._execution, workspace, self._folder)
         try:
-            judgement = judge(self._execution.case, context, agent_run.trouble)
+            judgement = judge(self._execution.case, context, agent_run.trouble, self._options.on_limit)
         except OSError as error:
             judgement = trouble_judgement(Trouble(kind="workspace", message=f"the session cannot be judged: {error}"))
         judgement = CANCELLED_JUDGEMENT if self._services.cancelled else judgement

@@ -18,12 +18,12 @@ from pydantic import (
 )
 
 from skillgym_action.agents import AGENTS, EXACT_VERSION
-from skillgym_action.documents.option_values import Count, Size
+from skillgym_action.documents.option_values import Count, Require, Size
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
-from skillgym_action.settings.options import FailOn, Keep, Schedule
+from skillgym_action.settings.options import FailOn, Keep, OnLimit, Schedule
 
 # Values of run.reporter in skillgym; here every run writes all these reports, and the key changes nothing.
 SKILLGYM_REPORTERS = ("standard", "json", "github-actions")
@@ -128,6 +128,9 @@ class RunSection(_Model):
     schedule: Schedule | None = None
     max_parallel: PositiveInt | None = None
     repeat: PositiveInt | None = None
+    require: Require | None = None
+    stop_early: bool = False
+    on_limit: OnLimit | None = None
     repeat_failure: Annotated[
         NonNegativeInt | None, Field(validation_alias=AliasChoices("repeatFailure", "retryFailed", "repeat_failure"))
     ] = None
@@ -136,8 +139,10 @@ class RunSection(_Model):
     tags: tuple[str, ...] = ()
     fail_on: FailOn | None = None
     baseline: str | None = None
+    baseline_optional: bool = False
     max_cost: PositiveFloat | None = None
     min_pass_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+    max_error_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     judge: JudgeSection | None = None
     limits: LimitsSection | None = None
     keep: Keep | None = None

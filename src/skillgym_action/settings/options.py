@@ -19,7 +19,7 @@ from pydantic import (
     ValidationError,
 )
 
-from skillgym_action.documents.option_values import Limits, Lines, Rate, Shard, Words, all_known, known
+from skillgym_action.documents.option_values import Limits, Lines, Rate, Require, Shard, Words, all_known, known
 from skillgym_action.formats import FORMATS
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.model.errors import Problem, UsageError, did_you_mean
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Schedule = Literal["serial", "parallel", "isolated-by-runner"]
 Keep = Literal["changed", "all", "none"]
+OnLimit = Literal["failed", "errored"]
 FAIL_ON = ("failed", "unexpected-passed", "errored", "skipped", "no-cases", "regression", "budget", "leaks", "warnings")
 DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 DEFAULT_TIMEOUT = 120.0
@@ -157,10 +158,30 @@ class Settings(BaseModel):
         Input("schedule"),
     ] = None
     repeat: Annotated[
-        PositiveInt | None, Option(RUN, "N", "Run each case N times on each runner; all must pass."), Input("repeat")
+        PositiveInt | None, Option(RUN, "N", "Run each case N times on each runner."), Input("repeat")
     ] = None
+    require: Annotated[
+        Require | None,
+        Option((*RUN, "rejudge"), "all|any|M", "Repetitions of a case that must pass (default: all)."),
+        Input("require"),
+    ] = None
+    stop_early: Annotated[
+        bool,
+        Option(RUN, None, "End a case as soon as its repetitions decide it; then no rates are reported."),
+        Input("stop-early"),
+    ] = False
     retry: Annotated[
         NonNegativeInt | None, Option(RUN, "N", "Retry a failed repetition up to N times."), Input("retry")
+    ] = None
+    on_limit: Annotated[
+        OnLimit | None,
+        known(get_args(OnLimit)),
+        Option(
+            (*RUN, "rejudge"),
+            "STATUS",
+            "Status of a session that exceeds its time, steps or budget: failed (default) or errored.",
+        ),
+        Input("on-limit"),
     ] = None
     timeout: Annotated[
         PositiveFloat | None, Option(RUN, "SECONDS", "Time limit of each session."), Input("timeout")
@@ -222,12 +243,17 @@ class Settings(BaseModel):
     ] = None
     max_error_rate: Annotated[
         Rate | None,
-        Option(DECIDE, "R", "Tolerate errored executions up to this share, 0 to 1."),
+        Option(DECIDE, "R", "Share of errored executions up to which a run can pass, 0 to 1."),
         Input("max-error-rate"),
     ] = None
     baseline: Annotated[
         str | None, Option(DECIDE, "PATH", "Run directory or results file to compare with."), Input("baseline")
     ] = None
+    baseline_optional: Annotated[
+        bool,
+        Option(DECIDE, None, "Run without a comparison if there is no baseline yet."),
+        Input("baseline-optional"),
+    ] = False
 
     # --- what is written and shown
     output: Annotated[
@@ -329,7 +355,8 @@ class PlanOptions:
     """Filters and limits. ``timeout`` (seconds) wins over that of cases; ``default_timeout`` is for cases without one.
 
     ``runners``: the selected ids or globs; ``configured``: the ids in the configuration.
-    ``only``: run nothing but these cases, as (suite path, case id), on the runners of the run.
+    ``only``: run nothing but these cases, as (suite path, case id), on the runners of the run. ``repetitions``: of each
+    execution, by suite path, case id and runner id, where they are not those of the run.
     ``limits``: of each session; suites can only lower them.
     """
 
@@ -342,6 +369,7 @@ class PlanOptions:
     default_timeout: float = DEFAULT_TIMEOUT
     shard: tuple[int, int] = (1, 1)
     only: frozenset[tuple[str, str]] | None = None
+    repetitions: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     limits: ResourceLimits = field(default_factory=ResourceLimits)
 
 
@@ -356,6 +384,8 @@ class InstallAgentsOptions:
 class ExecuteOptions:
     """How executions run: ``jobs`` in parallel, with up to ``retry`` more sessions for a failed repetition.
 
+    ``require``: how many of ``repeat`` repetitions must pass. ``stop_early``: end an execution once that is decided.
+    ``on_limit``: the status of a session that exceeded its time, steps or budget.
     ``agent_user``: the user that agents and suite commands run as; None: the caller.
     ``prices``: configured prices by model. ``resume``: skip the sessions that are in the run directory's journal.
     ``keep``: what to archive of the workspace of a session that is not green.
@@ -364,7 +394,10 @@ class ExecuteOptions:
     jobs: int = 1
     schedule: Schedule = "serial"
     repeat: int = 1
+    require: Require = "all"
+    stop_early: bool = False
     retry: int = 0
+    on_limit: OnLimit = "failed"
     max_steps: int | None = None
     max_cost: float | None = None
     record: Path | None = None
@@ -379,24 +412,35 @@ class ExecuteOptions:
 class ReportOptions:
     """``baseline``: absolute path of a run directory or results file; ``named``: the path as the user wrote it.
 
+    ``baseline_optional``: without a baseline the run goes on, and nothing is compared.
     ``configuration_differs``: whether the configuration file of ``--suites-from`` differs from that of the checkout.
     ``suites``: how suites of stored results are compared with those of the checkout; None: not at all.
     """
 
     baseline: Path | None = None
     named: str = ""
+    baseline_optional: bool = False
     suites: SuiteComparison | None = None
     configuration_differs: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GateOptions:
-    """What fails a run. ``allow_changed_suites``: count results of suites that differ from the base commit."""
+    """What fails a run. ``allow_changed_suites``: count results of suites that differ from the base commit.
+
+    ``baseline_optional``: without a comparison the word ``regression`` is ignored, and the decision says so.
+    """
 
     fail_on: frozenset[str] = DEFAULT_FAIL_ON
     min_pass_rate: float | None = None
     max_error_rate: float | None = None
     allow_changed_suites: bool = False
+    baseline_optional: bool = False
+
+    @property
+    def decides(self) -> bool:
+        """Whether anything can keep a run from being green."""
+        return bool(self.fail_on) or self.min_pass_rate is not None or self.max_error_rate is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -55,6 +55,7 @@ def runners_and_options(
 
     Raises UsageError, ConfigError.
     """
+    _check_require(settings, config)
     runners = configured_runners(settings, config, context)
     return runners, options(settings, config, context, runners=len(runners))
 
@@ -89,8 +90,9 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
         gate=GateOptions(
             fail_on=_fail_on(settings.fail_on or run.fail_on),
             min_pass_rate=settings.min_pass_rate if settings.min_pass_rate is not None else run.min_pass_rate,
-            max_error_rate=settings.max_error_rate,
+            max_error_rate=settings.max_error_rate if settings.max_error_rate is not None else run.max_error_rate,
             allow_changed_suites=settings.allow_changed_suites,
+            baseline_optional=settings.baseline_optional or run.baseline_optional,
         ),
         publish=_publish_options(settings, config, context),
         publisher=_publisher_options(settings, config),
@@ -124,7 +126,10 @@ def _execute_options(settings: Settings, config: Config, context: LaunchContext,
         jobs=1 if schedule == "serial" else settings.jobs or default[schedule],
         schedule=schedule,
         repeat=settings.repeat or run.repeat or 1,
+        require=settings.require or run.require or "all",
+        stop_early=settings.stop_early or run.stop_early,
         retry=settings.retry if settings.retry is not None else run.repeat_failure or 0,
+        on_limit=settings.on_limit or run.on_limit or "failed",
         max_steps=settings.max_steps or run.max_steps,
         max_cost=settings.max_cost or run.max_cost,
         record=Path(os.path.normpath(context.cwd / settings.record)) if settings.record else None,
@@ -134,6 +139,17 @@ def _execute_options(settings: Settings, config: Config, context: LaunchContext,
         resume=settings.resume is not None,
         keep=settings.keep or run.keep or "changed",
     )
+
+
+def _check_require(settings: Settings, config: Config) -> None:
+    """Raises UsageError if more repetitions must pass than there are."""
+    run = config.file.run
+    require, repeat = settings.require or run.require, settings.repeat or run.repeat or 1
+    if isinstance(require, int) and require > repeat:
+        raise UsageError(
+            f"--require {require} with --repeat {repeat}: so many can never pass",
+            remedy="raise --repeat, or lower --require",
+        )
 
 
 def _limits(settings: Settings, config: Config, *, in_action: bool) -> ResourceLimits:
@@ -194,6 +210,7 @@ def _report_options(settings: Settings, config: Config, context: LaunchContext) 
     return ReportOptions(
         baseline=folder / named if named else None,
         named=named or "",
+        baseline_optional=settings.baseline_optional or config.file.run.baseline_optional,
         suites=_suite_comparison(settings, context) if settings.compare_suites else None,
         configuration_differs=configuration_differs(settings, context, config),
     )

@@ -21,7 +21,7 @@ from skillgym_action.sessions.budget import Budget
 from skillgym_action.sessions.hidden_paths import hide_suites
 from skillgym_action.sessions.hooks import run_hooks_after_all, shared_workspace_name
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_failure_class
-from skillgym_action.sessions.repetitions import combined_result, count_troubled, next_session
+from skillgym_action.sessions.repetitions import combined_result, count_troubled, final_judgement, next_session
 from skillgym_action.sessions.run_session import execution_result, run_session
 from skillgym_action.sessions.snapshot_check import check_snapshot
 from skillgym_action.storage.journal import event_line, session_line
@@ -175,9 +175,9 @@ class _Executor:
         if not sessions:
             for folder in (execution.directory, f"workspaces/{execution.directory}"):
                 self.services.directory.clear(folder)
-        judgement, before = None, len(sessions)
+        stopped, before = None, len(sessions)
         while position := next_session(execution, sessions, self.options):
-            if sessions and (judgement := self._wait_or_stop(execution, sessions, position, before)):
+            if sessions and (stopped := self._wait_or_stop(execution, sessions, position, before)):
                 break
             if len(sessions) == before:
                 self.services.observer.started(execution)
@@ -186,7 +186,7 @@ class _Executor:
             for attempt in {session.attempt.repetition: session.attempt for session in sessions}.values():
                 target = self.options.record / execution.directory / f"repeat-{attempt.repetition}"
                 self.services.directory.record(attempt.directory, target)
-        result = combined_result(sessions, judgement or sessions[-1].judgement)
+        result = combined_result(sessions, final_judgement(execution, sessions, self.options, stopped))
         return check_snapshot(self.services, execution, result, self.options.snapshots)
 
     def _wait_or_stop(
@@ -195,7 +195,7 @@ class _Executor:
         """Wait before a retry. The judgement if the session at ``position`` must not start; else None."""
         last, is_retry = sessions[-1], position[1] > 1
         if not self.services.cancelled and (refusal := self._refusal(execution)):
-            return last.judgement if is_retry else refusal
+            return refusal
         if last.trouble and is_retry and len(sessions) > before:
             wait = _retry_wait(last.trouble, count_troubled(sessions))
             with self.services.processes.work_slots.released():

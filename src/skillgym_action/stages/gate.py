@@ -14,18 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.model.result import Result
-    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.run_report import RunReport, Verdict
     from skillgym_action.model.totals import Totals
     from skillgym_action.settings.options import GateOptions
 
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
+NOT_COMPARED = "there is no baseline yet, so nothing was compared"
 
 
 def gate(report: RunReport, options: GateOptions) -> Decision:
-    """The decision on a run: passed, failed or inconclusive, with reasons.
+    """The decision on a run: passed, failed, inconclusive or not gated, with reasons.
 
     Unless ``options`` allow it, results of suites that differ from the base commit do not count, and a run with such
-    suites is inconclusive, regardless of ``fail_on``.
+    suites is inconclusive, regardless of ``fail_on``. A run in which nothing was judged is never green, unless it is
+    not gated at all.
     """
     changed = None if options.allow_changed_suites else changed_suites(report)
     changed_reasons = (changed,) if changed else ()
@@ -43,16 +45,29 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
     red = (*red, *_low_pass_rate(totals, options))
     reasons = _inconclusive(report, totals, options, silent=bool(changed))
     inconclusive = (*changed_reasons, *reasons)
+    uncompared = _lacks_optional_baseline(report, options)
+    notes = (NOT_COMPARED,) if uncompared else ()
     if red:
-        return Decision(verdict="failed", exit_code=ExitCode.FAILED, reasons=(*red, *inconclusive))
-    if not inconclusive:
-        return Decision(verdict="passed", exit_code=ExitCode.PASSED, reasons=tuple(_over_budget(report)))
-    invalid = (not totals.executions and not changed) or _has_invalid_suite(report)
-    return Decision(
-        verdict="inconclusive",
-        exit_code=ExitCode.INVALID_INPUT if invalid else ExitCode.INCONCLUSIVE,
-        reasons=inconclusive,
-    )
+        decision = Decision(verdict="failed", exit_code=ExitCode.FAILED, reasons=(*red, *inconclusive, *notes))
+    elif inconclusive:
+        no_case = not totals.executions and not changed and "no-cases" in options.fail_on
+        code = ExitCode.INVALID_INPUT if no_case or _has_invalid_suite(report) else ExitCode.INCONCLUSIVE
+        decision = Decision(verdict="inconclusive", exit_code=code, reasons=(*inconclusive, *notes))
+    else:
+        verdict: Verdict = "passed" if _gated(options, uncompared=uncompared) else "not-gated"
+        decision = Decision(verdict=verdict, exit_code=ExitCode.PASSED, reasons=(*_over_budget(report), *notes))
+    return replace(decision, uncompared=uncompared)
+
+
+def _lacks_optional_baseline(report: RunReport, options: GateOptions) -> bool:
+    """Whether the word ``regression`` is ignored, since the baseline does not exist and need not."""
+    return "regression" in options.fail_on and options.baseline_optional and report.comparison is None
+
+
+def _gated(options: GateOptions, *, uncompared: bool) -> bool:
+    """Whether any rule was applied."""
+    rates = options.min_pass_rate is not None or options.max_error_rate is not None
+    return rates or bool(options.fail_on - ({"regression"} if uncompared else set()))
 
 
 def _failures(report: RunReport, totals: Totals, options: GateOptions) -> Iterator[str]:
@@ -76,24 +91,38 @@ def _low_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
 
 def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
     """Why the run is inconclusive. ``silent``: do not give a missing result as a reason, since there is another one."""
-    if options.fail_on:
-        yield from report.incomplete
-        yield from _unknown_cost(report)
-    if not totals.executions:
-        if "no-cases" in options.fail_on and not silent:
-            yield "no case to run: no suite was found, or no case matches the filters"
+    if not options.decides:
         return
+    yield from report.incomplete
+    yield from _unknown_cost(report)
     errored, skipped = totals.counts[Status.ERRORED], totals.counts[Status.SKIPPED]
-    if errored and "errored" in options.fail_on and not _is_tolerated(errored, totals, options):
-        yield f"{errored} of {totals.executions} could not be judged"
-    elif not totals.judged and "no-cases" in options.fail_on:
+    if not totals.executions:
+        if not silent:
+            yield "no case to run: no suite was found, or no case matches the filters"
+    elif errored and _is_too_many(errored, totals, options):
+        yield _errored(errored, totals, options)
+    elif not totals.judged:
         yield "nothing was judged"
-    if "regression" in options.fail_on and report.comparison is None:
+    if "regression" in options.fail_on and report.comparison is None and not options.baseline_optional:
         yield "no baseline to compare with, so regressions cannot be detected"
     if skipped and "skipped" in options.fail_on:
         yield f"{skipped} skipped"
     elif "budget" in options.fail_on:
         yield from _over_budget(report)
+
+
+def _is_too_many(errored: int, totals: Totals, options: GateOptions) -> bool:
+    """Whether executions that could not be judged make the run inconclusive; without any judged one they always do."""
+    if options.max_error_rate is None:
+        return "errored" in options.fail_on
+    return not totals.judged or errored / totals.executions > options.max_error_rate
+
+
+def _errored(errored: int, totals: Totals, options: GateOptions) -> str:
+    sentence = f"{errored} of {totals.executions} could not be judged"
+    if options.max_error_rate and totals.judged:
+        return f"{sentence}, more than {options.max_error_rate:.1%}"
+    return sentence
 
 
 def _over_budget(report: RunReport) -> Iterator[str]:
@@ -116,14 +145,6 @@ def _is_over_budget(result: Result) -> bool:
 
 def _has_unknown_cost(result: Result) -> bool:
     return _is_over_budget(result) and result.judgement.failure_class == UNKNOWN_COST
-
-
-def _is_tolerated(errored: int, totals: Totals, options: GateOptions) -> bool:
-    return (
-        options.max_error_rate is not None
-        and totals.judged > 0
-        and errored / totals.executions <= options.max_error_rate
-    )
 
 
 def _has_invalid_suite(report: RunReport) -> bool:

@@ -56,7 +56,7 @@ def report_stored_run(services: Services, report: RunReport) -> RunReport:
 
 
 def compare_with_baseline(report: RunReport, base: RunReport | None, options: ReportOptions) -> RunReport:
-    """The report with the comparison. A configured baseline that does not exist is a warning: some run is the first."""
+    """The report with the comparison. An optional baseline that does not exist is a warning: some run is the first."""
     if base is not None:
         from skillgym_action.comparison.comparison import compare
 

@@ -10,7 +10,7 @@ from skillgym_action.limits import MAX_JUDGED_AGAIN_WARNINGS, MAX_LISTED_EXECUTI
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.result import SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
-from skillgym_action.model.verdicts import GREEN, Status
+from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import counted
 from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.storage.journal import Journal, SessionCosts
@@ -61,13 +61,13 @@ def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead) -
 
 def _finished(sessions: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
     """The sessions of an execution that need not run again: finished ones, up to the first gap."""
-    expected = 1, 1
+    possible = {(1, 1)}
     for session in sessions:
-        if not session.is_finished or session.position != expected:
+        if not session.is_finished or session.position not in possible:
             return
         yield session
         repetition, number = session.position
-        expected = (repetition + 1, 1) if session.result.status in GREEN else (repetition, number + 1)
+        possible = {(repetition + 1, 1), (repetition, number + 1)}
 
 
 def _session_result(execution: Execution, stored: SessionEntry) -> SessionResult:
@@ -118,8 +118,10 @@ def _differences(before: JournalHeadEntry, now: JournalHead) -> Iterator[Problem
         )
 
 
-def _setting(value: float | None) -> str:
-    return "not set" if value is None else f"{value:g}"
+def _setting(value: float | str | None) -> str:
+    if value is None:
+        return "not set"
+    return value[:MAX_QUOTED_VERSION_CHARACTERS] if isinstance(value, str) else f"{value:g}"
 
 
 def _unused(found: JournalContents, plan: Plan, digests: set[str]) -> Iterator[Problem]:

@@ -32,7 +32,7 @@ class JournalHead:
     began: datetime
     command: str
     commit: str | None
-    settings: Mapping[str, float | None]
+    settings: Mapping[str, float | str | None]
     version: str = __version__
 
     def line(self) -> str:

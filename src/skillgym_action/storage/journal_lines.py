@@ -36,7 +36,7 @@ class JournalHeadEntry(MappedModel):
     started_at: Time
     command: Id
     commit: Annotated[str, Field(pattern=COMMIT)] | None
-    settings: dict[Id, float | None]
+    settings: dict[Id, float | Id | None]
 
 
 class EventEntry(MappedModel):

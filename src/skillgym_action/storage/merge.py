@@ -55,6 +55,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         cancelled=any(report.cancelled for report in reports),
         commit=_agreed(report.commit for report in reports),
         incomplete=incomplete,
+        stopped_early=any(report.stopped_early for report in reports),
         suites_from=_suites_from(reports),
     )
 

@@ -18,7 +18,7 @@ from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
-from skillgym_action.model.run_report import RunReport, SuitesFrom
+from skillgym_action.model.run_report import RunReport, SuitesFrom, Verdict
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
@@ -135,8 +135,9 @@ class ToolEntry(MappedModel):
 
 
 class DecisionEntry(MappedModel):
-    """Green or red, and why in words."""
+    """Green or red, and why in words. ``passed``: whether the exit code is 0, also of a run that was ``not-gated``."""
 
+    verdict: Verdict | None = None
     passed: bool
     exit_code: Annotated[int, Field(ge=0, le=255)]
     reasons: Several[Text]
@@ -162,7 +163,8 @@ class SuitesFromEntry(MappedModel):
 class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
-    ``incomplete``: parts of the run that are missing in the file.
+    ``incomplete``: parts of the run that are missing in the file. ``stopped_early``: cases ended as soon as their
+    repetitions decided them, so that no rate over their sessions is known.
     """
 
     noun: ClassVar = RunReport
@@ -179,6 +181,7 @@ class RunEntry(MappedModel):
     commit: Annotated[str, Field(pattern=COMMIT)] | None = None
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     incomplete: Several[Text] = ()
+    stopped_early: bool = False
     suites_from: SuitesFromEntry | None = None
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 

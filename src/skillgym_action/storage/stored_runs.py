@@ -36,7 +36,7 @@ from skillgym_action.storage.run_files import is_folder, matching, read_file
 from skillgym_action.text.escaping import path_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pydantic_core import ErrorDetails
 
@@ -49,11 +49,16 @@ _WHAT_A_RUN_IS = "name a run directory, which contains results.json, or a result
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredRun:
-    """Which cases ran, as (suite path, case id); runners that play their sessions; how often each was repeated."""
+    """Which cases ran, as (suite path, case id); runners that play their sessions.
+
+    ``repetitions``: of each execution with sessions, by suite path, case id and runner id. ``stopped_early``: see
+    ``RunReport``.
+    """
 
     cases: frozenset[tuple[str, str]]
     runners: tuple[Runner, ...]
-    repeat: int
+    repetitions: Mapping[tuple[str, str, str], int]
+    stopped_early: bool = False
 
 
 def stored_run(directory: Path) -> StoredRun:
@@ -69,11 +74,17 @@ def stored_run(directory: Path) -> StoredRun:
         )
         for runner in results.runners
     )
-    attempts = (
-        attempt.repetition for suite in results.suites for result in suite.results for attempt in result.attempts
+    rows = [(suite.path, result) for suite in results.suites for result in suite.results]
+    return StoredRun(
+        cases=frozenset((path, result.case_id) for path, result in rows),
+        runners=runners,
+        repetitions={
+            (path, result.case_id, result.runner_id): max(attempt.repetition for attempt in result.attempts)
+            for path, result in rows
+            if result.runner_id and result.attempts
+        },
+        stopped_early=results.run.stopped_early,
     )
-    cases = frozenset((suite.path, result.case_id) for suite in results.suites for result in suite.results)
-    return StoredRun(cases=cases, runners=runners, repeat=max(attempts, default=1))
 
 
 def stored_reports(runs: Iterable[str], cwd: Path, *, confined: bool = False) -> tuple[tuple[Path, RunReport], ...]:

@@ -129,8 +129,10 @@ def test_a_case_without_a_threshold_has_no_score():
 
 
 def test_after_trouble_there_is_no_score():
-    judgement = judged(scored(1), trouble=Trouble(kind="timeout", message="no end"))
+    judgement = judged(scored(1), trouble=Trouble(kind="provider", message="no answer"))
     assert (judgement.status, judgement.score) == ("errored", None)
+    judgement = judged(scored(1), trouble=Trouble(kind="timeout", message="no end"))
+    assert (judgement.status, judgement.score) == ("failed", None)
 
 
 @pytest.mark.parametrize(

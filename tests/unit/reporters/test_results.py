@@ -58,7 +58,7 @@ def test_the_head():
         "durationMs": 60000,
         "command": "skillgym-action run",
         "commit": "abc",
-        "decision": {"passed": False, "exitCode": 1, "reasons": ["1 of 2 executions are red"]},
+        "decision": {"verdict": "failed", "passed": False, "exitCode": 1, "reasons": ["1 of 2 executions are red"]},
     }
     assert head["totals"] == {
         "executions": 2, "judged": 2, "passed": 1, "failed": 1, "expectedFailed": 0, "unexpectedPassed": 0,

@@ -17,6 +17,8 @@ HERE = Location(path="bench/core.json", line=3)
 THERE = Location(path="bench/suite.py", line=9)
 OWN = FailureClass(id="wrong-alias", label="Wrong alias")
 TIMEOUT = Trouble(kind="timeout", message="timed out after 5 s")
+CRASH = Trouble(kind="runner-crash", message="exit code 1")
+DISK = Trouble(kind="resource-limit", message="used 5 GiB of disk")
 ANSWERS = {"yes": True, "no": False, "cannot tell": None}
 
 
@@ -78,9 +80,15 @@ def judged(*assertions: Says, trouble: Trouble | None = None, context: Asked | N
         pytest.param([PASSES, FAILS], False, None, ("failed", "assertion", "assertion"), id="one does not"),
         pytest.param([FAILS], True, None, ("expected-failed", "assertion", "assertion"), id="a known failure"),
         pytest.param([PASSES], True, None, ("unexpected-passed", None, "unexpected-passed"), id="a stale expectation"),
-        pytest.param([PASSES], False, TIMEOUT, ("errored", "timeout", "timeout"), id="trouble though all pass"),
+        pytest.param([PASSES], False, TIMEOUT, ("failed", "limit", "timeout"), id="a limit though all pass"),
+        pytest.param([CRASHED], False, TIMEOUT, ("failed", "limit", "timeout"), id="a limit though none can tell"),
+        pytest.param([PASSES], True, TIMEOUT, ("expected-failed", "limit", "timeout"), id="a limit that is expected"),
+        pytest.param([PASSES], False, CRASH, ("errored", "runner", "runner-crash"), id="trouble though all pass"),
         pytest.param(
-            [FAILS], True, TIMEOUT, ("errored", "timeout", "timeout"), id="trouble is never an expected failure"
+            [FAILS], True, CRASH, ("errored", "runner", "runner-crash"), id="trouble is never an expected failure"
+        ),
+        pytest.param(
+            [FAILS], True, DISK, ("failed", "limit", "resource-limit"), id="nor is a limit of the machine's resources"
         ),
         pytest.param([PASSES, GRADER], False, None, ("errored", "grader", "grader"), id="a grader that cannot tell"),
         pytest.param([GRADER, FAILS], False, None, ("failed", "assertion", "assertion"), id="... but another says no"),
@@ -99,7 +107,10 @@ def test_the_status(assertions, expected_fail, trouble, expected):
     assert (judgement.status, judgement.origin, failure_class) == expected
 
 
-OWN_FAILURES = {"resource-limit", "context-exceeded", "output-limit", "refused"}
+OWN_FAILURES = {
+    *("timeout", "max-steps", "budget-exceeded", "resource-limit"),
+    *("context-exceeded", "output-limit", "refused"),
+}
 
 
 @pytest.mark.parametrize("kind", TROUBLES)
@@ -109,6 +120,20 @@ def test_every_class_of_trouble_has_its_origin_and_label(kind):
     assert judgement.origin == TROUBLES[kind].origin
     assert (judgement.failure_class.id, judgement.failure_class.label) == (kind, TROUBLES[kind].label)
     assert (judgement.failure.name, judgement.failure.message) == (TROUBLES[kind].label, "why")
+
+
+LIMITS = {"timeout": "timeout", "max-steps": "max-steps", "budget-exceeded": "runner"}
+
+
+@pytest.mark.parametrize(("kind", "origin"), LIMITS.items())
+def test_a_limit_is_errored_if_wanted_and_then_only_diagnosed(kind, origin):
+    case = BenchmarkCase(
+        id="a", prompt="p", location=HERE, assertions=(Says("yes", "a", diagnostic=False), Says("no", "b"))
+    )
+    context = Asked()
+    judgement = judge(case, context, Trouble(kind=kind, message="why"), "errored")
+    assert (judgement.status, judgement.origin, judgement.failure_class.id) == ("errored", origin, kind)
+    assert context.judged == ["b"]
 
 
 # --- what is evaluated ------------------------------------------------------------------------------
@@ -131,7 +156,10 @@ def test_every_class_of_trouble_has_its_origin_and_label(kind):
             [Says("yes", "a", fail_fast=True), Says("yes", "b")], None, ["a", "b"], id="success stops nothing"
         ),
         pytest.param(
-            [Says("yes", "a", diagnostic=False), Says("yes", "b")], TIMEOUT, ["b"], id="after trouble only diagnosis"
+            [Says("yes", "a", diagnostic=False), Says("yes", "b")], CRASH, ["b"], id="after trouble only diagnosis"
+        ),
+        pytest.param(
+            [Says("yes", "a", diagnostic=False), Says("no", "b")], TIMEOUT, ["a", "b"], id="after a limit all of them"
         ),
         pytest.param(
             [Says("yes", "a", diagnostic=False), Says("yes", "b")],
@@ -188,7 +216,8 @@ def test_a_class_attached_by_an_assertion_is_the_failure_s():
         pytest.param([FAILS], {}, ["a failed"], id="a failure is"),
         pytest.param([FAILS], {"expected_fail": True}, ["a failed"], id="also an expected one, which it is not yet"),
         pytest.param([PASSES], {"expected_fail": True}, [], id="not an unexpected pass: it did pass"),
-        pytest.param([PASSES], {"trouble": TIMEOUT}, ["a errored"], id="and trouble"),
+        pytest.param([PASSES], {"trouble": CRASH}, ["a errored"], id="and trouble"),
+        pytest.param([PASSES], {"trouble": TIMEOUT}, ["a failed"], id="and a limit"),
     ],
 )
 def test_the_suite_s_classifier_sees_what_did_not_pass(assertions, settings, asked):

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from sessions import session_with
-from skillgym_action.agents import command
+from skillgym_action.agents import claude_code, codex, command, pi
 from skillgym_action.model.session import AgentConfig
-from skillgym_action.model.session_report import Price
-from skillgym_action.sessions.session_limits import SessionLimits
+from skillgym_action.model.session_report import Command, FileWrite, Message, Price, Raw, ToolCall, ToolResult, Trouble
+from skillgym_action.sessions.session_limits import SessionLimits, time_limit_or_service
 
 MODEL = "claude-sonnet-4-5"  # 3 dollars for a million tokens of input
 
@@ -70,3 +70,63 @@ LARGE = 100_000
 )
 def test_a_session_is_stopped_once_a_limit_is_exceeded(lines, limits, stopped):
     assert stopped_at(lines, **limits) == stopped
+
+
+# --- whose fault a time limit is --------------------------------------------------------------------
+
+RETRY_OF_CLAUDE = '{"type": "system", "subtype": "api_retry", "attempt": 1, "error_status": 529}'
+RETRY_OF_CODEX = '{"type": "error", "message": "Reconnecting... 1/2 (stream disconnected before completion)"}'
+RETRY_OF_PI = '{"type": "auto_retry_start", "attempt": 1, "errorMessage": "529 overloaded"}'
+
+
+@pytest.mark.parametrize(
+    ("agent", "lines", "silence"),
+    [
+        pytest.param(command, [], None, id="no line"),
+        pytest.param(command, ["", "  "], None, id="empty lines"),
+        pytest.param(command, ["text"], 10, id="one line"),
+        pytest.param(command, ["text", step("1")], 9, id="since the last one"),
+        pytest.param(claude_code, ["{}", RETRY_OF_CLAUDE], 10, id="a retry of Claude Code is no answer"),
+        pytest.param(codex, ["{}", RETRY_OF_CODEX, RETRY_OF_CODEX], 10, id="nor one of Codex"),
+        pytest.param(pi, ["{}", RETRY_OF_PI], 10, id="nor one of pi"),
+        pytest.param(codex, [RETRY_OF_CODEX, '{"type": "error", "message": "other"}'], 9, id="another error is one"),
+    ],
+)
+def test_how_long_an_agent_has_been_silent(agent, lines, silence):
+    """Lines come a second after each other, from 100 s on; the session ends at 110 s."""
+    now = 100.0
+    watch = SessionLimits(agent, session_with(AgentConfig(type="command")), lambda: now)
+    for line in lines:
+        watch(line)
+        now += 1
+    now = 110.0
+    assert watch.silence() == silence
+
+
+TIME = Trouble(kind="timeout", message="timed out after 120 s")
+ANSWER = Message(role="assistant", text="I will look.")
+
+
+@pytest.mark.parametrize(
+    ("silence", "events", "kind"),
+    [
+        pytest.param(61, (), "provider", id="no answer at all for most of the time"),
+        pytest.param(60, (), "timeout", id="half of the time is not most of it"),
+        pytest.param(None, (), "timeout", id="nothing is known of an agent without output"),
+        pytest.param(90, (ANSWER,), "provider", id="after a message"),
+        pytest.param(90, (Command(command="ls", exit_code=0),), "provider", id="after a command"),
+        pytest.param(90, (ToolCall(tool="Read"), ToolResult(output="x")), "provider", id="after the result of a tool"),
+        pytest.param(90, (ANSWER, Command(command="npm test")), "timeout", id="during a command"),
+        pytest.param(90, (ANSWER, ToolCall(tool="Task"), Raw(line="?")), "timeout", id="during a call of a tool"),
+        pytest.param(90, (FileWrite(path="/a"),), "timeout", id="during a write"),
+    ],
+)
+def test_a_time_limit_is_trouble_of_the_service_if_that_was_silent_for_most_of_the_time(silence, events, kind):
+    trouble = time_limit_or_service(TIME, silence, 120.0, events)
+    assert trouble.kind == kind
+    if kind == "provider":
+        assert trouble.message == (
+            f"timed out after 120 s, of which the model's service did not answer in the last {silence} s"
+        )
+    steps = Trouble(kind="max-steps", message="3")
+    assert time_limit_or_service(steps, silence, 120.0, events) == steps

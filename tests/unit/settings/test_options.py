@@ -199,4 +199,4 @@ def test_the_filters(tmp_path, options, run, expected):
 def test_an_option_wins_over_the_environment(tmp_path, args, environment, timeout):
     repository(tmp_path, {"bench/core.json": suite(case(timeout=3))})
     ran = skillgym("run", "--dry-run", *args, cwd=tmp_path, **environment)
-    assert ran.out == f"bench/core.json one [sh] {timeout} s, $5.00\n"
+    assert ran.out.splitlines()[0] == f"bench/core.json one [sh] {timeout} s, $5.00"

@@ -222,30 +222,110 @@ def test_a_session_with_too_many_model_rounds_is_ended_at_once(bench):
 
 
 @pytest.mark.parametrize(
-    ("script", "given", "expected"),
+    ("script", "given", "expected", "status"),
     [
-        pytest.param(PASSING, {"repeat": 3}, ["1.1 passed", "2.1 passed", "3.1 passed"], id="as many as asked for"),
-        pytest.param("[ $n = 2 ] || " + PASSING, {"repeat": 3}, ["1.1 passed", "2.1 failed"], id="until one fails"),
+        pytest.param(
+            PASSING, {"repeat": 3}, ["1.1 passed", "2.1 passed", "3.1 passed"], "passed", id="as many as asked for"
+        ),
+        pytest.param(
+            "[ $n = 2 ] || " + PASSING, {"repeat": 3}, ["1.1 passed", "2.1 failed", "3.1 passed"], "failed",
+            id="whatever failed before",
+        ),
+        pytest.param(
+            "[ $n = 1 ] || " + PASSING, {"repeat": 3, "stop_early": True}, ["1.1 failed"], "failed",
+            id="until one fails, if that is wanted",
+        ),
+        pytest.param(
+            "[ $n = 1 ] || " + PASSING, {"repeat": 4, "require": "any"},
+            ["1.1 failed", "2.1 passed", "3.1 passed", "4.1 passed"], "passed", id="one has to pass",
+        ),
+        pytest.param(
+            "[ $n = 1 ] || " + PASSING, {"repeat": 4, "require": "any", "stop_early": True},
+            ["1.1 failed", "2.1 passed"], "passed", id="until one passes",
+        ),
+        pytest.param(
+            "[ $n = 1 ] || " + PASSING, {"repeat": 3, "require": "2"},
+            ["1.1 failed", "2.1 passed", "3.1 passed"], "passed", id="two of three have to pass, and do",
+        ),
+        pytest.param(
+            "[ $n -le 2 ] || " + PASSING, {"repeat": 3, "require": "2"},
+            ["1.1 failed", "2.1 failed", "3.1 passed"], "failed", id="two of three have to pass, and do not",
+        ),
+        pytest.param(
+            "[ $n -le 2 ] || " + PASSING, {"repeat": 4, "require": "3", "stop_early": True},
+            ["1.1 failed", "2.1 failed"], "failed", id="until too few can pass",
+        ),
+        pytest.param(
+            f"[ $n != 2 ] || {trouble('workspace')}; " + PASSING, {"repeat": 3},
+            ["1.1 passed", "2.1 errored", "3.1 passed"], "errored", id="one that cannot be judged leaves it open",
+        ),
+        pytest.param(
+            f"[ $n != 2 ] || {trouble('workspace')}; [ $n = 3 ] || " + PASSING, {"repeat": 3},
+            ["1.1 passed", "2.1 errored", "3.1 failed"], "failed", id="one that failed decides beside it",
+        ),
+        pytest.param(
+            f"[ $n != 2 ] || {trouble('workspace')}; " + PASSING, {"repeat": 3, "require": "2"},
+            ["1.1 passed", "2.1 errored", "3.1 passed"], "passed", id="enough passed, whatever the other would have",
+        ),
+        pytest.param(
+            f"[ $n = 1 ] && {trouble('auth')}; " + PASSING, {"repeat": 3}, ["1.1 errored"], "errored",
+            id="a runner that cannot work gets no other session",
+        ),
         pytest.param(
             "[ $n = 2 ] || " + PASSING,
             {"repeat": 3, "retry": 1},
             ["1.1 passed", "2.1 failed", "2.2 passed", "3.1 passed"],
+            "passed",
             id="a failed one is tried again",
         ),
-        pytest.param("true", {"retry": 2}, ["1.1 failed", "1.2 failed", "1.3 failed"], id="as often as allowed"),
-        pytest.param(PASSING, {"retry": 2}, ["1.1 passed"], id="success needs no retry"),
+        pytest.param(
+            "true", {"retry": 2}, ["1.1 failed", "1.2 failed", "1.3 failed"], "failed", id="as often as allowed"
+        ),
+        pytest.param(PASSING, {"retry": 2}, ["1.1 passed"], "passed", id="success needs no retry"),
         pytest.param(
             f"[ $n = 1 ] && {trouble('rate-limit')}; true",
             {"retry": 1},
             ["1.1 errored", "1.2 failed", "1.3 failed"],
+            "failed",
             id="trouble does not use up retries",
         ),
     ],
-)
-def test_repetitions_and_retries(bench, script, given, expected):
-    (result,) = bench.run(f"{COUNT}; {script}", **given).results
+)  # fmt: skip
+def test_repetitions_and_retries(bench, script, given, expected, status):
+    report = bench.run(f"{COUNT}; {script}", **given)
+    (result,) = report.results
     assert attempts(result) == expected
-    assert str(result.status) == expected[-1].split()[1]
+    assert str(result.status) == status
+    assert report.stopped_early == given.get("stop_early", False)
+
+
+def test_the_artifacts_of_an_execution_are_those_of_the_session_that_decided_it(bench):
+    (result,) = bench.run(f"{COUNT}; [ $n = 2 ] || {PASSING}", repeat=3).results
+    assert (result.directory, result.judgement.failure.name) == ("core/one/sh/repeat-2", "AssertionError")
+    (result,) = bench.run(f"{COUNT}; [ $n = 6 ] || {PASSING}", repeat=3, require="any").results
+    assert (result.directory, result.judgement.failure) == ("core/one/sh/repeat-2", None)
+
+
+def test_a_session_that_never_repeats_is_not_stopped_early(bench):
+    assert not bench.run(PASSING, stop_early=True).stopped_early
+
+
+@pytest.mark.parametrize(
+    ("on_limit", "status", "origin", "evaluated"),
+    [
+        pytest.param(None, Status.FAILED, "limit", ["test:true passes", "file:out.txt exists"], id="by default"),
+        pytest.param("errored", Status.ERRORED, "timeout", ["file:out.txt exists"], id="errored"),
+    ],
+)
+def test_a_time_limit_is_a_failure_of_the_agent_unless_it_is_to_be_errored(bench, on_limit, status, origin, evaluated):
+    one = case(expect=("test:true passes", "file:out.txt exists"))
+    report = bench.run(f"{PASSING}; sleep 300", one, timeout=0.5, on_limit=on_limit)
+    (result,) = report.results
+    assert (result.status, result.judgement.origin) == (status, origin)
+    assert [(outcome.assertion, outcome.passed) for outcome in result.judgement.outcomes] == [
+        (assertion, True) for assertion in evaluated
+    ]
+    assert report.decision.exit_code == (1 if status is Status.FAILED else 3)
 
 
 def test_a_crashed_check_is_not_retried(bench):

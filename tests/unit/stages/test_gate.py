@@ -11,7 +11,7 @@ from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.result import Finding
 from skillgym_action.model.verdicts import Status
 from skillgym_action.settings.options import FAIL_ON, GateOptions
-from skillgym_action.stages.gate import gate
+from skillgym_action.stages.gate import NOT_COMPARED, gate
 
 DEFAULT = GateOptions()
 PASSED = "one passed"
@@ -20,13 +20,13 @@ RED = "red failed"
 # One execution, alone or beside one that passed: the exit code for each word of --fail-on alone.
 ALONE = """
                      failed  unexpected-passed  errored  skipped  no-cases  regression  budget  leaks  warnings
-nothing              0       0                  0        0        2         0           0       0      0
+nothing              3       3                  3        3        2         3           3       3      3
 passed               0       0                  0        0        0         3           0       0      0
 failed               1       0                  0        0        0         3           0       0      0
 expected-failed      0       0                  0        0        0         3           0       0      0
 unexpected-passed    0       1                  0        0        0         3           0       0      0
-errored              0       0                  3        0        3         3           0       0      0
-skipped              0       0                  0        3        3         3           0       0      0
+errored              3       3                  3        3        3         3           3       3      3
+skipped              3       3                  3        3        3         3           3       3      3
 """
 BESIDE_A_PASS = """
                      failed  unexpected-passed  errored  skipped  no-cases  regression  budget  leaks  warnings
@@ -119,9 +119,17 @@ def test_the_word_budget_is_about_executions_that_a_budget_prevented():
     assert (decision.exit_code, decision.reasons) == (3, ("1 not started, since the run's budget was spent",))
 
 
-@pytest.mark.parametrize("text", ["", RED, "x errored timeout", "x errored suite-invalid", "x skipped"])
-def test_a_gate_that_is_turned_off_is_always_green(text):
-    assert decided(text, GateOptions(fail_on=frozenset())) == ("passed", 0, [])
+@pytest.mark.parametrize("text", ["", PASSED, RED, "x errored timeout", "x errored suite-invalid", "x skipped"])
+def test_a_gate_that_is_turned_off_ends_with_0_and_never_says_passed(text):
+    assert decided(text, GateOptions(fail_on=frozenset())) == ("not-gated", 0, [])
+
+
+@pytest.mark.parametrize("text", ["", "x errored timeout", "x skipped"])
+@pytest.mark.parametrize("rate", [{"min_pass_rate": 0.0}, {"max_error_rate": 1.0}])
+@pytest.mark.parametrize("words", [(), FAIL_ON])
+def test_nothing_judged_is_never_green(text, rate, words):
+    verdict, code, _ = decided(text, GateOptions(fail_on=frozenset(words), **rate))
+    assert (verdict, code in (2, 3)) == ("inconclusive", True)
 
 
 def test_warnings_fail_the_run_if_wanted():
@@ -175,6 +183,24 @@ def test_without_a_baseline_regressions_cannot_be_detected():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("words", "text", "decision"),
+    [
+        pytest.param("regression", PASSED, ("not-gated", 0, [NOT_COMPARED]), id="no other rule: nothing was gated"),
+        pytest.param("regression failed", PASSED, ("passed", 0, [NOT_COMPARED]), id="the other rules decide"),
+        pytest.param("regression failed", RED, ("failed", 1, ["1 failed", NOT_COMPARED]), id="as they do without it"),
+        pytest.param(
+            "regression", "x errored timeout", ("inconclusive", 3, ["nothing was judged", NOT_COMPARED]),
+            id="nothing judged is not green",
+        ),
+    ],
+)  # fmt: skip
+def test_an_optional_baseline_that_is_missing_leaves_the_other_rules(words, text, decision):
+    options = GateOptions(fail_on=frozenset(words.split()), baseline_optional=True)
+    assert decided(text, options) == decision
+    assert gate(run_report(text, decision=None), options).uncompared
+
+
 TWO_OF_THREE = "a passed\nb passed\nc failed\nd errored timeout"
 
 
@@ -184,7 +210,9 @@ TWO_OF_THREE = "a passed\nb passed\nc failed\nd errored timeout"
         pytest.param(TWO_OF_THREE, 0.6, ("passed", 0, []), id="above"),
         pytest.param(TWO_OF_THREE, 2 / 3, ("passed", 0, []), id="errored ones do not enter the rate"),
         pytest.param(TWO_OF_THREE, 0.7, ("failed", 1, ["pass rate 66.7% is below 70.0%"]), id="below"),
-        pytest.param("x errored timeout", 1.0, ("passed", 0, []), id="without a judged one there is no rate"),
+        pytest.param(
+            "x errored timeout", 0.0, ("inconclusive", 3, ["nothing was judged"]), id="without a judged one no rate"
+        ),
         pytest.param(RED, 0.0, ("passed", 0, []), id="no demand"),
     ],
 )
@@ -207,6 +235,19 @@ ONE_OF_FOUR_ERRORED = "a passed\nb passed\nc passed\nd errored timeout"
 )
 def test_some_errors_may_be_tolerated(text, rate, code):
     assert decided(text, GateOptions(max_error_rate=rate))[1] == code
+
+
+@pytest.mark.parametrize(
+    ("rate", "decision"),
+    [
+        pytest.param(0.25, ("passed", 0, []), id="just tolerated"),
+        pytest.param(0.2, ("inconclusive", 3, ["1 of 4 could not be judged, more than 20.0%"]), id="too many"),
+    ],
+)
+@pytest.mark.parametrize("words", [(), ("failed",)])
+def test_the_error_rate_stands_on_its_own(words, rate, decision):
+    options = GateOptions(fail_on=frozenset(words), max_error_rate=rate)
+    assert decided(ONE_OF_FOUR_ERRORED, options) == decision
 
 
 def test_errors_are_tolerated_beside_a_verdict_only():
