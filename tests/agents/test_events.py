@@ -46,6 +46,6 @@ def models() -> Iterator[ModelServer]:
 
 @pytest.mark.parametrize(("name", "event"), CELLS)
 def test_a_real_session_has_the_verdict_of_the_table(tmp_path, models, name, event):
-    capture, session = play(PLAYERS[name], event, tmp_path, models)
-    assert verdict(PLAYERS[name].agent, capture, session) == table()[event.name][name]
-    assert recorded_verdict(name, recording(capture, tmp_path)) == table()[event.name][name]
+    capture, session, silence = play(PLAYERS[name], event, tmp_path, models)
+    assert verdict(PLAYERS[name].agent, capture, session, silence) == table()[event.name][name]
+    assert recorded_verdict(name, recording(capture, silence, tmp_path)) == table()[event.name][name]

@@ -37,7 +37,7 @@ from skillgym_action.model.session import AgentConfig, Ending
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.sessions.judge import trouble_judgement
 from skillgym_action.sessions.run_session import trouble_of_ending
-from skillgym_action.sessions.session_limits import SessionLimits
+from skillgym_action.sessions.session_limits import SessionLimits, time_limit_or_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,7 +95,7 @@ EVENTS = (
     AgentEvent("cut-words-later", "a tool call, then the stream ends after the first words", (WORK, Cut("words"))),
     AgentEvent("reset", "the connection is reset before the reply", (Cut("head", reset=True),)),
     AgentEvent("reset-words", "the connection is reset after the first words", (Cut("words", reset=True),)),
-    AgentEvent("silence", "the service does not answer until the time limit", (Hang(),), timeout=12),
+    AgentEvent("silence", "the service does not answer until the time limit", (Hang(),), timeout=30),
     AgentEvent(
         "loop", "the same tool call again and again", (Forever(Together((Say("Once more."), WORK))),), max_steps=8
     ),
@@ -122,29 +122,29 @@ TEXT_CHARACTERS = 600
 LIST_ITEMS = 20
 
 
-def play(player: Player, event: AgentEvent, folder: Path, models: ModelServer) -> tuple[Capture, Session]:
-    """Run the real CLI through an event."""
+def play(player: Player, event: AgentEvent, folder: Path, models: ModelServer) -> tuple[Capture, Session, float | None]:
+    """Run the real CLI through an event. The third value: seconds of silence at its end."""
     desk = Desk(player.agent, folder, models)
     base_url = models.script(*event.steps)
     session = desk.session("", model=player.model, env=wiring(player.service, base_url), max_steps=event.max_steps)
     session = replace(session, timeout=event.timeout or session.timeout)
     limits = SessionLimits(desk.adapter, session)
-    return desk.capture(desk.adapter.invocation(session), watch=limits), session
+    return desk.capture(desk.adapter.invocation(session), watch=limits), session, limits.silence()
 
 
-def verdict(agent: str, capture: Capture, session: Session) -> str:
+def verdict(agent: str, capture: Capture, session: Session, silence: float | None) -> str:
     """What the table says of a session: ``judged``, or status and class."""
     adapter = agent_named(agent)
-    found = trouble_of_ending(capture, session.timeout) or adapter.trouble(
-        capture, adapter.transcript(capture, session)
-    )
+    transcript = adapter.transcript(capture, session)
+    found = trouble_of_ending(capture, session.timeout) or adapter.trouble(capture, transcript)
+    found = found and time_limit_or_service(found, silence, capture.seconds, transcript.events)
     return f"{trouble_judgement(found).status}: {found.kind}" if found else "judged"
 
 
 # --- recorded ---------------------------------------------------------------------------------------
 
 
-def recording(capture: Capture, folder: Path) -> dict[str, Any]:
+def recording(capture: Capture, silence: float | None, folder: Path) -> dict[str, Any]:
     """A capture as JSON: what was printed, without long texts, lines that adapters leave out, paths and ports."""
     stopped = capture.stopped_for
     lines = [_shortened_line(line) for line in capture.stdout.lines() if line.strip() and not line.startswith(NOISE)]
@@ -158,6 +158,8 @@ def recording(capture: Capture, folder: Path) -> dict[str, Any]:
             _shortened_line(line) for file in capture.collected for line in file.lines() if READ_RECORDS.search(line)
         ],
     }
+    if capture.ending is Ending.TIMED_OUT:
+        found |= {"seconds": capture.seconds, "silence": silence}
     text = json.dumps(found, ensure_ascii=False).replace(str(folder), "/session").replace(KEY, "KEY")
     recorded: dict[str, Any] = json.loads(re.sub(r"127\.0\.0\.1:\d+/script-\d+", "127.0.0.1:1/script", text))
     return recorded
@@ -170,6 +172,7 @@ def recorded_capture(recorded: dict[str, Any]) -> Capture:
         ending=Ending(recorded["ending"]),
         exit_code=recorded["exit"],
         stderr=recorded["stderr"],
+        seconds=recorded.get("seconds", 1.5),
         collected=["".join(f"{line}\n" for line in recorded["session"])],
         stopped_for=Trouble(kind=kind, message=message) if kind else None,
     )
@@ -177,7 +180,8 @@ def recorded_capture(recorded: dict[str, Any]) -> Capture:
 
 def recorded_verdict(name: str, recorded: dict[str, Any]) -> str:
     agent = PLAYERS[name].agent
-    return verdict(agent, recorded_capture(recorded), session_with(AgentConfig(type=agent)))
+    session = session_with(AgentConfig(type=agent))
+    return verdict(agent, recorded_capture(recorded), session, recorded.get("silence"))
 
 
 def recordings(name: str) -> dict[str, dict[str, Any]]:
@@ -243,9 +247,10 @@ def record(name: str, chosen: Sequence[str], models: ModelServer) -> None:
         if not chosen or event.name in chosen:
             with TemporaryDirectory() as place:
                 folder = Path(place).resolve()
-                capture, session = play(PLAYERS[name], event, folder, models)
-                print(f"{name}: {event.name}: {verdict(PLAYERS[name].agent, capture, session)} {capture.seconds:.0f} s")
-                kept[event.name] = recording(capture, folder)
+                capture, session, silence = play(PLAYERS[name], event, folder, models)
+                found = verdict(PLAYERS[name].agent, capture, session, silence)
+                print(f"{name}: {event.name}: {found} {capture.seconds:.0f} s")
+                kept[event.name] = recording(capture, silence, folder)
                 path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -59,7 +59,7 @@ def _is_recorded(kind: TroubleKind, on_limit: OnLimit) -> bool:
 
 
 def trouble_judgement(trouble: Trouble, outcomes: tuple[Outcome, ...] = (), on_limit: OnLimit = "failed") -> Judgement:
-    """The judgement on a session with trouble: errored, or failed if the agent exceeded a limit.
+    """The judgement on a session with trouble: errored, or failed if it is the agent's own failure.
 
     ``on_limit``: the status after a limit on time, steps or money.
     """
