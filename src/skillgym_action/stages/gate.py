@@ -100,6 +100,8 @@ def _low_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
 def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
     """Why the run is inconclusive. ``silent``: do not give a missing result as a reason, since there is another one."""
     if not options.decides:
+        if totals.executions and not totals.judged:
+            yield "nothing was judged"
         return
     yield from report.incomplete
     yield from _unknown_cost(report)
