@@ -301,9 +301,11 @@ def test_a_dry_run_says_how_many_sessions_and_what_they_will_cost(tmp_path):
     written(tmp_path, {"bench/core.json": suite(*map(case, "abcdefgh"))})
     told = skillgym("run", "--dry-run", "--repeat", "5", "--baseline", "base", cwd=tmp_path)
     assert told.code == 0, told.err
-    *_, sessions, cost = told.out.splitlines()
+    *_, sessions, cost, drop, single = told.out.splitlines()
     assert sessions == "8 executions, 40 sessions"
     assert cost == (
         "cost: about $5.00 at the mean cost of a session in the baseline, "
         "without e [sh], f [sh], g [sh], h [sh], whose cost is unknown"
     )
+    assert drop.startswith("4 cases x 5: drops of ")
+    assert single == "one case that breaks from all to nothing needs 5 or more repetitions in both runs"

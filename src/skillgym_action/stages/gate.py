@@ -32,8 +32,8 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
     """The decision on a run: passed, failed, inconclusive or not gated, with reasons.
 
     Unless ``options`` allow it, results of suites that differ from the base commit do not count, and a run with such
-    suites is inconclusive, regardless of ``fail_on``. A run in which nothing was judged is never green, unless it is
-    not gated at all.
+    suites is inconclusive, regardless of ``fail_on``. A run in which nothing was judged is never green. Only a shard
+    without any execution is, if it is not gated: the others have the cases.
     """
     changed = None if options.allow_changed_suites else changed_suites(report)
     changed_reasons = (changed,) if changed else ()

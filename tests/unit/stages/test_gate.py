@@ -119,9 +119,14 @@ def test_the_word_budget_is_about_executions_that_a_budget_prevented():
     assert (decision.exit_code, decision.reasons) == (3, ("1 not started, since the run's budget was spent",))
 
 
-@pytest.mark.parametrize("text", ["", PASSED, RED, "x errored timeout", "x errored suite-invalid", "x skipped"])
+@pytest.mark.parametrize("text", ["", PASSED, RED, f"{PASSED}\nx errored timeout", f"{PASSED}\nx skipped"])
 def test_a_gate_that_is_turned_off_ends_with_0_and_never_says_passed(text):
     assert decided(text, GateOptions(fail_on=frozenset())) == ("not-gated", 0, [])
+
+
+@pytest.mark.parametrize(("text", "code"), [("x errored timeout", 3), ("x skipped", 3), ("x errored suite-invalid", 2)])
+def test_a_gate_that_is_turned_off_is_not_green_when_nothing_was_judged(text, code):
+    assert decided(text, GateOptions(fail_on=frozenset())) == ("inconclusive", code, ["nothing was judged"])
 
 
 @pytest.mark.parametrize("text", ["", "x errored timeout", "x skipped"])
