@@ -241,7 +241,11 @@ def constants(there: Mapping[str, list[str]]) -> dict[str, object]:
         ],
         "Record<skillgym.ScheduleMode, true>": get_args(Schedule),
         'Record<NonNullable<skillgym.SnapshotConfig["metric"]>, true>': METRIC_FIELDS,
-        "Record<skillgym.RunnerFailureOrigin, true>": {"assertion", *(kind.origin for kind in TROUBLES.values())}
+        "Record<skillgym.RunnerFailureOrigin, true>": {
+            "assertion",
+            *(kind.origin for kind in TROUBLES.values()),
+            *(kind.errored_origin for kind in TROUBLES.values() if kind.errored_origin),
+        }
         - {"suite", "grader"},
         'Record<skillgym.SessionEvent["type"], true>': [
             event.__dataclass_fields__["type"].default for event in get_args(told.Event)
