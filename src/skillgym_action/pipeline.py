@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Runner
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.suite import BenchmarkSuite, Discovery, FoundSuite
@@ -86,16 +87,44 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
 
 
 def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
-    """Raises UsageError if regressions are to fail the run, but the plan could never show one.
+    """Raises UsageError if regressions are to fail the run, but the plan could never show one, or must not be stopped.
 
     Stored sessions that are judged again cost nothing, whatever they can show.
     """
+    _check_stop(options)
     if base is None or "regression" not in options.gate.fail_on or not plan.executions or options.plan.only is not None:
         return
     from skillgym_action.comparison.plans import undecidable
 
     if problem := undecidable(planned_sessions(plan, options), base, stop_early=options.execute.stop_early):
         raise UsageError.of(problem)
+
+
+def _check_stop(options: Options) -> None:
+    """Raises UsageError if the run cannot be stopped for futility, though it is to be."""
+    if options.execute.stop is None:
+        return
+    stop = f"--stop {options.execute.stop}"
+    if options.execute.stop_early:
+        raise UsageError(f"{stop} with --stop-early: only one of them can decide", remedy="leave one of them out")
+    if options.report.baseline is None:
+        raise UsageError(f"{stop} without a baseline: there is nothing to compare with", remedy="name a --baseline")
+    if "regression" not in options.gate.fail_on:
+        raise UsageError(
+            f"{stop} without regression in fail-on: nothing would be decided", remedy="add the word regression"
+        )
+    if options.plan.shard[1] > 1:
+        raise UsageError(f"{stop} with --shard: a part cannot decide for the whole run", remedy="leave one of them out")
+
+
+def futility_rule(base: RunReport | None, options: Options) -> FutilityRule | None:
+    """When the run is stopped for futility; None: never, since it is not asked for or would save nothing."""
+    if options.execute.stop is None or base is None:
+        return None
+    from skillgym_action.comparison.futility import FutilityRule
+
+    rule = FutilityRule(base=base, repetitions=options.execute.repeat)
+    return rule if rule.first_repetitions < rule.repetitions else None
 
 
 def planned_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]]:
@@ -141,18 +170,19 @@ def run(
     from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.stages.report import compare_with_baseline, report_run
 
-    results = execute(services, plan, options.execute, journal)
+    executed = execute(services, plan, options.execute, journal, futility_rule(base, options))
     services.hosts.close()  # frees memory for reports, which need no suite
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
-    report = report_run(services, plan, results, journal, command=command, shard=shard)
+    report = report_run(services, plan, executed.results, journal, command=command, shard=shard)
     stopped_early = options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
     report = replace(
         report,
         suites=tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites),
-        incomplete=(*report.incomplete, *cut_off),
+        incomplete=(*report.incomplete, *cut_off, *executed.incomplete),
         suites_from=suites_from,
         stopped_early=stopped_early,
+        stopped_for_futility=executed.stopped or options.execute.stopped,
     )
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
 
@@ -257,6 +287,7 @@ def _journal_settings(options: Options) -> dict[str, float | str | None]:
         "repeat": execute.repeat,
         "require": str(execute.require) if execute.require != "all" else None,
         "stop-early": "on" if execute.stop_early else None,
+        "stop": execute.stop,
         "on-limit": execute.on_limit if execute.on_limit != "failed" else None,
         "retry": options.execute.retry,
         "max-steps": options.execute.max_steps,

@@ -33,7 +33,7 @@ class Observer(Protocol):
     """Is notified during a run. Implemented by the terminal, and on GitHub also by the publisher."""
 
     def planned(self, total: int) -> None:
-        """Called once before the first execution; ``total``: the number of results to come."""
+        """Called before the first execution, and before a further stage of a run; ``total``: the results to come."""
         ...
 
     def started(self, execution: Execution) -> None:

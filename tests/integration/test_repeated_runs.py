@@ -309,3 +309,149 @@ def test_a_dry_run_says_how_many_sessions_and_what_they_will_cost(tmp_path):
     )
     assert drop.startswith("4 cases x 5: drops of ")
     assert single == "one case that breaks from all to nothing needs 5 or more repetitions in both runs"
+
+
+# --- stopped for futility -----------------------------------------------------------------------------
+
+TEN = "abcdefghij"
+GATED = ("--baseline", "base", "--fail-on", "regression", "--repeat", "5")
+PROMPTED = 'IFS= read -r prompt; echo "$prompt" >> "$LOG/sessions"'
+FUTILITY = (*GATED, "--stop", "futility")
+
+
+def by_prompt(broken: str) -> str:
+    """An agent that fails the cases whose prompts match this pattern of the shell."""
+    return f'case "$prompt" in {broken}) ;; *) {PASSING};; esac'
+
+
+def staged(folder: Path, script: str = PASSING, *, base: str = PASSING, more: str = "", **fields: Any) -> None:
+    """A baseline with five sessions of ten cases, and then this agent, which logs its sessions."""
+    told = suite(*(case(name, prompt=f"Prompt {name}") for name in TEN))
+    read = f"IFS= read -r prompt; {base}"
+    repository(folder, {"bench/core.json": told, "skillgym.config.yaml": config(runner(read))})
+    assert skillgym("run", "--output", "base", "--repeat", "5", cwd=folder).code in (0, 1)
+    files = {"skillgym.config.yaml": config(runner(f"{PROMPTED}; {script}", **log(folder) | fields))}
+    if more:
+        files["bench/more.json"] = suite(*(case(name, prompt=f"Prompt {name}") for name in more))
+    written(folder, files)
+
+
+def held(folder: Path) -> dict[str, int]:
+    """The number of sessions that were run, by case."""
+    lines = (folder / "log/sessions").read_text(encoding="utf-8").split()
+    return {name: lines.count(name) for name in sorted(set(lines) - {"Prompt"})}
+
+
+def test_a_run_in_which_nothing_changed_is_stopped_for_futility(tmp_path):
+    staged(tmp_path, more="xy")
+    ran = run(tmp_path, *FUTILITY)
+    assert ran.code == 0, ran.err
+    assert held(tmp_path) == dict.fromkeys(TEN + "xy", 2)
+    told = stored(tmp_path)["run"]
+    assert told["stoppedForFutility"] == {"repetitions": 2, "planned": 5}
+    comparison = told["comparison"]
+    assert (comparison["verdict"], comparison["coverage"]) == ("no-regression-shown", 1)
+    assert comparison["reason"] == "stopped for futility after 2 of 5 sessions of each case, 36 sessions saved"
+    assert "no regression shown: a drop of up to " in ran.err
+    assert "points is not excluded; stopped for futility after 2 of 5 sessions of each case" in ran.err
+    assert stored(tmp_path)["totals"]["rate"]["sessions"] == 24
+    told = skillgym("report", "out", "--output", "again", "--baseline", "base", cwd=tmp_path)
+    assert (told.code, stored(tmp_path, "again")["run"]["stoppedForFutility"]["repetitions"]) == (0, 2), told.err
+    assert stored(tmp_path, "again")["run"]["comparison"] == comparison
+
+
+@pytest.mark.parametrize(
+    ("broken", "named"), [pytest.param("*", 10, id="all cases"), pytest.param("'Prompt c'", 1, id="one case")]
+)
+def test_a_run_that_is_worse_is_not_stopped(tmp_path, broken, named):
+    staged(tmp_path, by_prompt(broken))
+    ran = run(tmp_path, *FUTILITY)
+    assert ran.code == 1, ran.err
+    assert held(tmp_path) == dict.fromkeys(TEN, 5)
+    told = stored(tmp_path)["run"]
+    assert (told["comparison"]["verdict"], told["comparison"]["newlyFailing"]) == ("regression", named)
+    assert "stoppedForFutility" not in told
+
+
+RECOVERING = (
+    f"""case "$prompt" in *a) [ $(grep -c 'Prompt a' "$LOG/sessions") -le 2 ] || {PASSING};; *) {PASSING};; esac"""
+)
+
+
+@pytest.mark.parametrize(
+    ("script", "sessions", "verdict"),
+    [
+        pytest.param(RECOVERING, dict.fromkeys(TEN, 2) | {"a": 5}, "no-regression-shown", id="it was chance"),
+        pytest.param(by_prompt("*a"), dict.fromkeys(TEN, 5), "regression", id="it is broken"),
+    ],
+)
+def test_a_case_that_may_be_broken_is_continued_before_the_others_are(tmp_path, script, sessions, verdict):
+    """Another case is fixed, so that all cases together are not worse."""
+    staged(tmp_path, script, base=by_prompt("*b"))
+    ran = run(tmp_path, *FUTILITY)
+    assert held(tmp_path) == sessions, ran.err
+    comparison = stored(tmp_path)["run"]["comparison"]
+    assert (ran.code, comparison["verdict"]) == (1 if verdict == "regression" else 0, verdict), ran.err
+    if verdict != "regression":
+        assert (comparison["newlyFailing"], comparison["fixed"], comparison["coverage"]) == (0, 0, 1)
+        assert rows(tmp_path)[0]["samples"] == {"passed": 0, "judged": 2}
+        again = skillgym("rejudge", "out", "--output", "again", "--baseline", "base", cwd=tmp_path)
+        replayed = stored(tmp_path, "again")["run"]["comparison"]
+        assert replayed == comparison | {"differences": ["agent of sh: command then, replay now"]}, again.err
+        assert len(rows(tmp_path, "again")[0]["attempts"]) == 5
+
+
+def test_a_run_whose_budget_ends_before_it_is_decided_is_inconclusive(tmp_path):
+    """After the first two sessions of each case nothing is left for those that decide."""
+    staged(tmp_path, f"{event(type='session', cost={'usd': 0.25})}; {by_prompt('*c')}", output="events")
+    ran = run(tmp_path, *FUTILITY, "--max-cost", "5")
+    assert held(tmp_path) == dict.fromkeys(TEN, 2)
+    assert ran.code == 3, ran.err
+    reason = "10 executions lack sessions that the comparison needs, since the budget was spent"
+    assert reason in stored(tmp_path)["run"]["decision"]["reasons"]
+    assert "stoppedForFutility" not in stored(tmp_path)["run"]
+
+
+def test_a_resumed_run_is_stopped_for_futility_without_running_a_session_twice(tmp_path):
+    staged(tmp_path)
+    assert run(tmp_path, "--repeat", "1").code == 0
+    assert held(tmp_path) == dict.fromkeys(TEN, 1)
+    for _ in range(2):
+        ran = skillgym("run", "--resume", "out", *FUTILITY, cwd=tmp_path)
+        assert ran.code == 0, ran.err
+        assert held(tmp_path) == dict.fromkeys(TEN, 2)
+        assert stored(tmp_path)["run"]["stoppedForFutility"] == {"repetitions": 2, "planned": 5}
+    ran = skillgym("run", "--resume", "out", *GATED, cwd=tmp_path)
+    assert "--stop was futility and is not set" not in ran.err, "the journal begins with the first options"
+    assert held(tmp_path) == dict.fromkeys(TEN, 5)
+    assert "stoppedForFutility" not in stored(tmp_path)["run"]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        pytest.param([*GATED, "--stop-early"], "--stop futility with --stop-early", id="stop early"),
+        pytest.param(["--repeat", "5"], "--stop futility without a baseline", id="no baseline"),
+        pytest.param(
+            ["--baseline", "base", "--repeat", "5"], "--stop futility without regression in fail-on", id="no gate"
+        ),
+        pytest.param([*GATED, "--shard", "1/2"], "--stop futility with --shard", id="shard"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--dry-run"]], ids=["run", "dry run"])
+def test_a_futility_stop_that_cannot_decide_is_an_error(tmp_path, args, message, more):
+    repository(tmp_path, {"bench/core.json": FOUR})
+    assert skillgym("run", "--output", "base", "--repeat", "2", cwd=tmp_path).code == 0
+    written(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started; {PASSING}"))})
+    ran = run(tmp_path, "--stop", "futility", *args, *more)
+    assert (ran.code, message in ran.err) == (2, True), ran.err
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_dry_run_of_a_futility_stop_counts_all_sessions(tmp_path):
+    repository(tmp_path, {"bench/core.json": FOUR, "skillgym.config.yaml": config(runner(), run={"stop": "futility"})})
+    base = json.loads((tmp_path / "skillgym.config.yaml").read_text()) | {"run": {}}
+    (tmp_path / "base.yaml").write_text(json.dumps(base))
+    assert skillgym("run", "--config", "base.yaml", "--output", "base", "--repeat", "5", cwd=tmp_path).code == 0
+    told = skillgym("run", "--dry-run", *GATED, cwd=tmp_path)
+    assert "4 executions, 20 sessions at most, since the run may be stopped for futility" in told.out, told.err

@@ -27,7 +27,14 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
     options = resolve.options(of_stored_suites, config, context, runners=len(stored.runners))
     snapshots = options.execute.snapshots and replace(options.execute.snapshots, update=False, create=False)
     execute = replace(
-        options.execute, repeat=1, stop_early=stored.stopped_early, retry=0, max_cost=None, snapshots=snapshots
+        options.execute,
+        repeat=1,
+        stop_early=stored.stopped_early,
+        stop=None,
+        stopped=stored.stopped_for_futility,
+        retry=0,
+        max_cost=None,
+        snapshots=snapshots,
     )
     plan = replace(options.plan, cases=(), tags=(), only=stored.cases, repetitions=stored.repetitions)
     options = replace(options, execute=execute, plan=plan)

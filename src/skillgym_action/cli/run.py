@@ -64,7 +64,11 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
 def plan_summary(planned: Sequence[tuple[Execution, int]], base: RunReport | None, options: Options) -> Iterator[str]:
     """How many sessions a plan has; with a baseline also what they will cost, and what a comparison can show."""
     sessions = sum(number for _, number in planned)
-    upper = " at most, since cases stop early" if options.execute.stop_early and sessions > len(planned) else ""
+    upper = ""
+    if options.execute.stop_early and sessions > len(planned):
+        upper = " at most, since cases stop early"
+    elif pipeline.futility_rule(base, options):
+        upper = " at most, since the run may be stopped for futility"
     yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}{upper}"
     if base is None:
         return

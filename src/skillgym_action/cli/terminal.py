@@ -45,7 +45,8 @@ class Terminal:
             self._table = None
 
     def planned(self, total: int) -> None:
-        self._total = total
+        self.__exit__(None, None, None)
+        self._done, self._total = 0, total
         if self.live and not self.quiet and total:
             from skillgym_action.reporters.live import LiveTable
 

@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.comparison.differences import differences
 from skillgym_action.comparison.exact_tests import SampledPair
-from skillgym_action.comparison.verdict import has_dropped, is_significant, named, rate_change, verdict_on
+from skillgym_action.comparison.verdict import (
+    has_dropped,
+    is_significant,
+    named,
+    rate_change,
+    verdict_if_stopped,
+    verdict_on,
+)
 from skillgym_action.model.comparison import Comparison, Coverage, ResultPair
 from skillgym_action.model.samples import samples_of
 from skillgym_action.model.verdicts import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from skillgym_action.model.comparison import RegressionVerdict
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
 
@@ -23,19 +31,20 @@ Key = tuple[str, str, str | None]
 
 def compare(base: RunReport, head: RunReport) -> Comparison:
     """The comparison of ``head`` with the baseline ``base``."""
-    counts = [report.sampled_repetitions for report in (base, head) if report.sampled_repetitions is not None]
-    repetitions = min(counts) if counts else None
+    first_only = base.stopped_early or head.stopped_early
+    before, after = (1 if first_only else report.sampled_repetitions for report in (base, head))
     earlier = {_key(result): result for result in base.results}
     later = {_key(result): result for result in head.results}
-    sorted_pairs = _Pairs(repetitions=repetitions, planned=_planned(head, repetitions))
+    sorted_pairs = _Pairs(before=before, after=after, planned=_planned(head, after))
     for key, result in earlier.items():
         sorted_pairs.take(result, later.get(key))
     judged = sorted_pairs.judged
     sampled = [SampledPair(pair.samples_before, pair.samples_after) for pair in judged]
-    verdict, reason = verdict_on(sampled, sorted_pairs.coverage)
+    verdict, reason = _verdict(head, sorted_pairs)
     exchanged = [pair.exchanged for pair in sampled]
     failing = named(sampled) if verdict == "regression" else frozenset[int]()
-    fixed = named(exchanged) if has_dropped(exchanged) else frozenset[int]()
+    is_complete = head.stopped_for_futility is None
+    fixed = named(exchanged) if is_complete and has_dropped(exchanged) else frozenset[int]()
     return Comparison(
         base_id=base.id,
         base_commit=base.commit,
@@ -54,10 +63,32 @@ def compare(base: RunReport, head: RunReport) -> Comparison:
         added=tuple(result for key, result in later.items() if key not in earlier),
         removed=tuple(sorted_pairs.removed),
         rate=rate_change(sampled) if sampled else None,
-        repetitions=repetitions,
+        repetitions=1 if first_only else None,
+        stopped_for_futility=not is_complete,
         runners=len({pair.after.runner.id for pair in judged if pair.after.runner}),
         differences=tuple(differences(base, head)),
     )
+
+
+def judged_pairs(base: RunReport, results: Iterable[Result], repetitions: int | None = None) -> tuple[ResultPair, ...]:
+    """The pairs that a comparison of these results with ``base`` tests, each result's first ``repetitions`` only."""
+    later = {_key(result): result for result in results}
+    found = _Pairs(before=base.sampled_repetitions, after=repetitions, planned=0)
+    for result in base.results:
+        found.take(result, later.get(_key(result)))
+    return tuple(found.judged)
+
+
+def _verdict(head: RunReport, pairs: _Pairs) -> tuple[RegressionVerdict, str]:
+    """The verdict and its reason. A run that was stopped for futility says so where nothing is shown."""
+    sampled = [SampledPair(pair.samples_before, pair.samples_after) for pair in pairs.judged]
+    if head.stopped_for_futility is None:
+        return verdict_on(sampled, pairs.coverage)
+    whole = [SampledPair(pair.samples_before, samples_of(pair.after)) for pair in pairs.judged]
+    verdict, reason = verdict_if_stopped(whole, pairs.coverage)
+    if verdict == "no-regression-shown":
+        reason = "; ".join(filter(None, (reason, stopped_for_futility(head))))
+    return verdict, reason
 
 
 def _key(result: Result) -> Key:
@@ -75,9 +106,13 @@ def _planned(head: RunReport, repetitions: int | None) -> int:
 
 @dataclass(slots=True)
 class _Pairs:
-    """The baseline's executions, by what became of them."""
+    """The baseline's executions, by what became of them.
 
-    repetitions: int | None
+    ``before``, ``after``: how many repetitions count; None: all. ``planned``: sessions of each execution of this run.
+    """
+
+    before: int | None
+    after: int | None
     planned: int
     judged: list[ResultPair] = field(default_factory=list)
     no_longer_judged: list[Result] = field(default_factory=list)
@@ -93,7 +128,7 @@ class _Pairs:
             self.removed.append(before)
         elif not _is_same_case(before, after):
             self.redefined.append(after)
-        samples_before = samples_of(before, self.repetitions)
+        samples_before = samples_of(before, self.before)
         if not samples_before.judged or (before.expected_fail and (after is None or after.expected_fail)):
             return
         self._base_pairs += 1
@@ -102,7 +137,7 @@ class _Pairs:
         self._planned_sessions += self.planned
         if after is None:
             return
-        samples_after = samples_of(after, self.repetitions)
+        samples_after = samples_of(after, self.after)
         self._judged_sessions += min(samples_after.judged, self.planned)
         if samples_after.judged:
             self.judged.append(
@@ -151,6 +186,16 @@ def regressions(comparison: Comparison) -> Iterator[str]:
         yield f"{cases} less often than in the baseline, not by chance"
     if is_significant(rate):
         yield f"the pass rate dropped by {format_points(rate.drop)} since the baseline ({format_probability(rate.p)})"
+
+
+def stopped_for_futility(report: RunReport) -> str:
+    """``stopped for futility after 2 of 5 sessions of each case, 60 sessions saved``; empty if it was not stopped."""
+    stopped = report.stopped_for_futility
+    if stopped is None:
+        return ""
+    number = report.unrun_repetitions
+    saved = f"{number:,} session{'' if number == 1 else 's'} saved"
+    return f"stopped for futility after {stopped.repetitions} of {stopped.planned} sessions of each case, {saved}"
 
 
 def largest_drop(comparison: Comparison) -> str:

@@ -73,7 +73,7 @@ def _remedy(pairs: Sequence[SampledPair], *, stop_early: bool) -> str:
 def _pairs(planned: PlannedSessions, base: RunReport, *, first_only: bool) -> Iterator[SampledPair]:
     """Pairs with the samples of the baseline, and planned sessions of which none passes."""
     for _, number, result in _matches(planned, base):
-        samples = samples_of(result, 1 if first_only else None)
+        samples = samples_of(result, 1 if first_only else base.sampled_repetitions)
         if samples.judged:
             yield SampledPair(samples, Samples(passed=0, judged=1 if first_only else number))
 

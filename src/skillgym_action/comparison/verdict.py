@@ -27,6 +27,9 @@ MIN_COMPARED = 0.5  # share of the base's pairs that are still the same case
 _ROUNDING = 1e-12
 TOO_FEW = "too few sessions: even if everything failed now, that could be chance"
 NOTHING_PASSED = "nothing passed in the baseline, so nothing could get worse"
+STOPPED_TOO_SOON = (
+    "the sessions that were run look worse, but the run was stopped for futility, so that this is not tested: run all"
+)
 NO_PAIRS = "no case was judged both in the baseline and now"
 
 
@@ -86,6 +89,21 @@ def verdict_on(pairs: Sequence[SampledPair], coverage: Coverage) -> tuple[Regres
     if not could_show_regression(pairs):
         return "inconclusive", TOO_FEW
     return "no-regression-shown", ""
+
+
+def verdict_if_stopped(pairs: Sequence[SampledPair], coverage: Coverage) -> tuple[RegressionVerdict, str]:
+    """The verdict and its reason on a run that was stopped for futility: never a regression.
+
+    ``pairs`` have all sessions that were run. They look worse only if the run has a part that was not stopped, such as
+    another job's, or in rare cases by chance.
+    """
+    if not pairs:
+        return "inconclusive", NO_PAIRS
+    if reason := _lost_evidence(coverage):
+        return "inconclusive", reason
+    if has_dropped(pairs):
+        return "inconclusive", STOPPED_TOO_SOON
+    return "no-regression-shown", "" if any(pair.base.passed for pair in pairs) else NOTHING_PASSED
 
 
 def _lost_evidence(coverage: Coverage) -> str:

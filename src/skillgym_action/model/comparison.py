@@ -87,7 +87,8 @@ class Comparison:
     are those of ``added`` and ``removed`` executions. ``rate`` is None when no execution was judged both times.
     ``repetitions``: if not None, only the first so many of each execution were compared, since later ones took place
     or not depending on their results. ``runners``: the number of runners compared. ``differences``: what else could
-    explain a change.
+    explain a change. ``stopped_for_futility``: whether this run was, so that only a part of its sessions is compared,
+    it is never a regression, and nothing is named.
     """
 
     base_id: str
@@ -104,6 +105,7 @@ class Comparison:
     removed: tuple[Result, ...] = ()
     rate: RateChange | None = None
     repetitions: int | None = None
+    stopped_for_futility: bool = False
     runners: int = 1
     differences: tuple[Difference, ...] = ()
 

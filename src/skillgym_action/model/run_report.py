@@ -42,13 +42,25 @@ class SuitesFrom:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StoppedForFutility:
+    """That a run ended since a regression had become unlikely: after ``repetitions`` of ``planned`` ones.
+
+    Executions that looked worse have all of them. They were chosen by their results, so only the first ``repetitions``
+    of each execution are a sample.
+    """
+
+    repetitions: int
+    planned: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RunReport:
     """A whole run; ``results`` are in the order of the plan.
 
     ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``. Times are ISO 8601 in UTC. ``incomplete``:
     why results are missing, a sentence per reason. ``stopped_early``: executions ended as soon as their status was
-    certain, so only their first sessions are a sample. ``judge``: the judge that graders asked; None: it never replied.
-    ``decision`` is None until the gate has decided.
+    certain, so only their first sessions are a sample. ``stopped_for_futility``: None unless it was. ``judge``: the
+    judge that graders asked; None: it never replied. ``decision`` is None until the gate has decided.
     """
 
     id: str
@@ -66,6 +78,7 @@ class RunReport:
     shard: str | None = None
     incomplete: tuple[str, ...] = ()
     stopped_early: bool = False
+    stopped_for_futility: StoppedForFutility | None = None
     suites_from: SuitesFrom | None = None
     judge: JudgeInfo | None = None
     links: Links | None = None
@@ -75,7 +88,18 @@ class RunReport:
     @property
     def sampled_repetitions(self) -> int | None:
         """How many repetitions of each execution count in rates; None: all."""
-        return 1 if self.stopped_early else None
+        if self.stopped_early:
+            return 1
+        return self.stopped_for_futility.repetitions if self.stopped_for_futility else None
+
+    @property
+    def unrun_repetitions(self) -> int:
+        """How many planned repetitions were not run, since the run was stopped for futility."""
+        if self.stopped_for_futility is None:
+            return 0
+        planned = self.stopped_for_futility.planned
+        ran = (max(attempt.repetition for attempt in result.attempts) for result in self.results if result.attempts)
+        return sum(max(0, planned - number) for number in ran)
 
     def totals(self, where: Callable[[Result], bool] = lambda _: True) -> Totals:
         """Sums over the results that ``where`` accepts."""

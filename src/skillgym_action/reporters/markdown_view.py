@@ -193,7 +193,7 @@ class ReportTotals:
     def rates(self) -> Iterator[Markup]:
         """The rate over all runners in words; by case, so that runners are no independent samples."""
         notes = [OTHER_CASES_NOTE] if any("†" in rate_cell(totals) for totals in self.runner_totals.values()) else []
-        sentences = rate_sentences(self.totals, stopped_early=self.report.stopped_early)
+        sentences = rate_sentences(self.totals, self.report)
         for sentence in (*sentences, *notes) if self.totals.executions else ():
             text = sentence[:1].upper() + sentence[1:] + "."
             yield inline(text) if "@" in text else markup(text)  # pass@5 must not mention a user named 5

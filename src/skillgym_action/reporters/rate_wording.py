@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.comparison.comparison import largest_drop, regressions
+from skillgym_action.comparison.comparison import largest_drop, regressions, stopped_for_futility
 from skillgym_action.comparison.rates import (
     MIN_CASES,
     MIN_CASES_OF_K,
@@ -50,20 +50,29 @@ def rate_cell(totals: Totals) -> str:
     return f"{percent(found.rate)} {format_interval(found.interval)}{'†' if few else ''}"
 
 
-def rate_sentences(totals: Totals, *, stopped_early: bool = False) -> Iterator[str]:
-    """What share of sessions passes, how sure that is, and what is in no rate."""
+def rate_sentences(totals: Totals, report: RunReport) -> Iterator[str]:
+    """What share of sessions passes, how sure that is, and what is in no rate. ``totals``: of ``report``."""
     if totals.cases:
-        yield _rate(totals.cases, "first sessions" if stopped_early else "sessions")
-        if not stopped_early:
+        yield _rate(totals.cases, sampled_sessions(report.sampled_repetitions))
+        if not report.stopped_early:
             yield from _of_k(totals.cases)
-    if stopped_early:
+    if report.stopped_early:
         yield STOPPED_EARLY
+    elif stopped := stopped_for_futility(report):
+        yield f"The run was {stopped}; only these first sessions count in rates"
     if totals.unjudged_cases:
         verb = "was" if totals.unjudged_cases == 1 else "were"
         yield f"{counted(totals.unjudged_cases, 'case')} {verb} not judged: in no rate"
     if totals.expected_to_fail:
         verb = "is" if totals.expected_to_fail == 1 else "are"
         yield f"{counted(totals.expected_to_fail, 'execution')} {verb} expected to fail: in no rate"
+
+
+def sampled_sessions(repetitions: int | None) -> str:
+    """The sessions that count: ``sessions``, ``first sessions``, ``the first 2 sessions of each case``."""
+    if repetitions is None:
+        return "sessions"
+    return "first sessions" if repetitions == 1 else f"the first {repetitions:,} sessions of each case"
 
 
 def _rate(cases: Sequence[Samples], sessions: str) -> str:
@@ -147,10 +156,11 @@ def comparison_verdict(comparison: Comparison) -> str:
     Where evidence was lost there is no bound: it would not be one of what was lost.
     """
     rate = comparison.rate
-    if comparison.reason or rate is None:
+    stopped = comparison.stopped_for_futility and comparison.verdict == "no-regression-shown"
+    if rate is None or (comparison.reason and not stopped):
         return comparison.reason
     if comparison.verdict == "no-regression-shown":
-        return largest_drop(comparison)
+        return "; ".join(filter(None, (largest_drop(comparison), comparison.reason)))
     return "; ".join(regressions(comparison))
 
 

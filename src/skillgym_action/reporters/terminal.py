@@ -89,7 +89,7 @@ def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
 
 def _rates(report: RunReport) -> Iterator[str]:
     """The pass rate, executions whose sessions differ, and the comparison with the baseline, a line each."""
-    lines = [f"rate {sentence}" for sentence in rate_sentences(report.totals(), stopped_early=report.stopped_early)]
+    lines = [f"rate {sentence}" for sentence in rate_sentences(report.totals(), report)]
     mixed = mixed_results(report)
     for result, words in mixed[:MAX_LISTED_NAMES]:
         lines.append(f"{'flaky' if is_flaky(result, report.sampled_repetitions) else 'mixed'} {_name(result)} {words}")

@@ -25,7 +25,7 @@ from skillgym_action.limits import MAX_JUDGE_VOTES
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
-from skillgym_action.settings.options import FailOn, Keep, OnLimit, Schedule
+from skillgym_action.settings.options import FailOn, Keep, OnLimit, Schedule, Stop
 
 # Values of run.reporter in skillgym; here every run writes all these reports, and the key changes nothing.
 SKILLGYM_REPORTERS = ("standard", "json", "github-actions")
@@ -139,6 +139,7 @@ class RunSection(_Model):
     repeat: PositiveInt | None = None
     require: Require | None = None
     stop_early: bool = False
+    stop: Stop | None = None
     on_limit: OnLimit | None = None
     repeat_failure: Annotated[
         NonNegativeInt | None, Field(validation_alias=AliasChoices("repeatFailure", "retryFailed", "repeat_failure"))

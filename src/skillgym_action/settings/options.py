@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
+    from skillgym_action.model.run_report import StoppedForFutility
     from skillgym_action.model.session_report import Price
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 Schedule = Literal["serial", "parallel", "isolated-by-runner"]
 Keep = Literal["changed", "all", "none"]
 OnLimit = Literal["failed", "errored"]
+Stop = Literal["futility"]
 FAIL_ON = (
     "failed",
     "unexpected-passed",
@@ -182,6 +184,12 @@ class Settings(BaseModel):
         Option(RUN, None, "End a case as soon as its repetitions decide it; then no rates are reported."),
         Input("stop-early"),
     ] = False
+    stop: Annotated[
+        Stop | None,
+        known(get_args(Stop)),
+        Option(RUN, "futility", "With a baseline: end the run early if a regression has become unlikely."),
+        Input("stop"),
+    ] = None
     retry: Annotated[
         NonNegativeInt | None, Option(RUN, "N", "Retry a failed repetition up to N times."), Input("retry")
     ] = None
@@ -399,10 +407,10 @@ class ExecuteOptions:
     """How executions run: ``jobs`` in parallel, with up to ``retry`` more sessions for a failed repetition.
 
     ``require``: how many of ``repeat`` repetitions must pass. ``stop_early``: end an execution once that is decided.
-    ``on_limit``: the status of a session that exceeded its time, steps or budget.
+    ``stop``: end the run if a regression is unlikely. ``stopped``: what is judged again was.
+    ``on_limit``: the status of a session that exceeded its time, steps or budget. ``prices``: configured ones by model.
     ``agent_user``: the user that agents and suite commands run as; None: the caller.
-    ``prices``: configured prices by model. ``resume``: skip the sessions that are in the run directory's journal.
-    ``keep``: what to archive of the workspace of a session that is not green.
+    ``resume``: skip sessions that are in the journal. ``keep``: what to archive of a workspace that is not green.
     """
 
     jobs: int = 1
@@ -410,6 +418,8 @@ class ExecuteOptions:
     repeat: int = 1
     require: Require = "all"
     stop_early: bool = False
+    stop: Stop | None = None
+    stopped: StoppedForFutility | None = None
     retry: int = 0
     on_limit: OnLimit = "failed"
     max_steps: int | None = None

@@ -8,13 +8,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
 from skillgym_action.model.dependencies import dependency_groups, dependency_order, unmet_dependency
 from skillgym_action.model.result import Failure, Judgement, Result, SessionResult
+from skillgym_action.model.run_report import StoppedForFutility
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
 from skillgym_action.sessions.assertion_context import SuiteClassifier
 from skillgym_action.sessions.budget import Budget
@@ -27,8 +28,9 @@ from skillgym_action.sessions.snapshot_check import check_snapshot
 from skillgym_action.storage.journal import event_line, session_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Plan, Unrunnable
     from skillgym_action.model.session_report import Trouble
     from skillgym_action.services import Services
@@ -36,31 +38,88 @@ if TYPE_CHECKING:
     from skillgym_action.storage.journal import Journal
 
 
-def execute(services: Services, plan: Plan, options: ExecuteOptions, journal: Journal) -> tuple[Result, ...]:
-    """All results of the plan, in its order. Sessions that ``journal`` has are not run again."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Executed:
+    """All results of a plan, in its order.
+
+    ``stopped``: None unless the run was stopped for futility. ``incomplete``: why sessions are missing that would have
+    decided about that, a sentence per reason.
+    """
+
+    results: tuple[Result, ...]
+    stopped: StoppedForFutility | None = None
+    incomplete: tuple[str, ...] = ()
+
+
+def execute(
+    services: Services, plan: Plan, options: ExecuteOptions, journal: Journal, futility: FutilityRule | None = None
+) -> Executed:
+    """Run the plan. Sessions that ``journal`` has are not run again. ``futility``: when to stop; None: never."""
     services.observer.planned(len(plan.executions) + len(plan.unrunnable))
     results = {
         entry.index: _reported(services, _redacted(services, _invalid_result(entry))) for entry in plan.unrunnable
     }
     executor = _Executor(services, plan, options, journal)
-    lanes = deque(_lanes(plan, options, one_user=services.processes.user is not None))
-    with (
-        hide_suites(services, plan.executions),
-        ThreadPoolExecutor(max_workers=options.jobs, thread_name_prefix="execution") as pool,
-    ):
-        try:
-            workers = [pool.submit(executor.run_lanes, lanes) for _ in range(min(options.jobs, len(lanes)))]
-            finished, _ = wait(workers, return_when=FIRST_EXCEPTION)
-            results |= {result.index: result for worker in finished for result in worker.result()}
-        # An internal error, or Ctrl-C: it is raised again once the running sessions have ended.
-        except BaseException:
-            services.cancelled.set()
-            raise
+    stopped: StoppedForFutility | None = None
+    incomplete: tuple[str, ...] = ()
+    with hide_suites(services, plan.executions):
+        if futility is None:
+            results |= _run(executor, plan)
+        else:
+            found, stopped = _run_in_stages(executor, plan, futility)
+            results |= found
+            incomplete = tuple(executor.missing())
     for execution in {(execution.suite.path, execution.runner.id): execution for execution in plan.executions}.values():
         run_hooks_after_all(services, execution)
     if services.snapshots:
         services.snapshots.save()
-    return tuple(results[index] for index in sorted(results))
+    return Executed(results=tuple(results[index] for index in sorted(results)), stopped=stopped, incomplete=incomplete)
+
+
+def _run(executor: _Executor, plan: Plan) -> dict[int, Result]:
+    """Run all executions of the plan in parallel; their results by index."""
+    services, jobs = executor.services, executor.options.jobs
+    lanes = deque(_lanes(plan, executor.options, one_user=services.processes.user is not None))
+    with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="execution") as pool:
+        try:
+            workers = [pool.submit(executor.run_lanes, lanes) for _ in range(min(jobs, len(lanes)))]
+            finished, _ = wait(workers, return_when=FIRST_EXCEPTION)
+            return {result.index: result for worker in finished for result in worker.result()}
+        # An internal error, or Ctrl-C: it is raised again once the running sessions have ended.
+        except BaseException:
+            services.cancelled.set()
+            raise
+
+
+def _run_in_stages(
+    executor: _Executor, plan: Plan, futility: FutilityRule
+) -> tuple[dict[int, Result], StoppedForFutility | None]:
+    """Run the first repetitions, then those that ``futility`` asks for; results by index, and whether it was stopped.
+
+    Only executions that have sessions are continued: the others wait for what will not change, such as a dependency.
+    """
+    first, planned = futility.first_repetitions, futility.repetitions
+    executor.begin_stage(first)
+    results, stopped = _run(executor, plan), None
+    executor.begin_stage(planned)
+    if not executor.services.cancelled:
+        continued = futility.to_continue(results.values())
+        results |= _run_more(executor, plan, continued)
+        if futility.must_complete(results.values(), continued):
+            results |= _run_more(executor, plan, executor.with_sessions() - continued)
+        else:
+            stopped = StoppedForFutility(repetitions=first, planned=planned)
+    of_plan = {execution.index: execution for execution in plan.executions}
+    return {index: executor.completed(of_plan[index], result) for index, result in results.items()}, stopped
+
+
+def _run_more(executor: _Executor, plan: Plan, indexes: frozenset[int]) -> dict[int, Result]:
+    """Run what these executions lack of their repetitions."""
+    executions = tuple(execution for execution in plan.executions if execution.index in indexes)
+    if not executions or executor.services.cancelled:
+        return {}
+    executor.services.observer.planned(len(executions))
+    return _run(executor, replace(plan, executions=executions))
 
 
 def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple[Execution, ...]]:
@@ -108,6 +167,9 @@ class _Executor:
         self.services, self.options, self._journal = services, options, journal
         self._lock = threading.Lock()
         self._stopped: dict[tuple[str, str], Trouble] = {}
+        self._sessions: dict[int, Sequence[SessionResult]] = dict(journal.sessions)
+        self._is_staged = False
+        self._refused: set[int] = set()
         self._budget = Budget("the run's", options.max_cost)
         self._suite_budgets = {
             _budget_key(execution): Budget("the suite's", execution.suite.budget) for execution in plan.executions
@@ -116,6 +178,33 @@ class _Executor:
             for budget in (self._budget, self._suite_budgets.get((spent.suite, spent.runner))):
                 if budget:
                     _add_costs(budget, spent.runner, *spent.costs)
+
+    def begin_stage(self, repetitions: int) -> None:
+        """From now on executions have so many repetitions. Those they had in earlier stages are not run again."""
+        self.options = replace(self.options, repeat=repetitions)
+        self._is_staged = True
+        self._refused = set()
+
+    def missing(self) -> Iterator[str]:
+        """Why executions lack repetitions of the last stage."""
+        if number := len(self._refused):
+            verb = "execution lacks" if number == 1 else "executions lack"
+            yield f"{number:,} {verb} sessions that the comparison needs, since the budget was spent"
+
+    def with_sessions(self) -> frozenset[int]:
+        """Indexes of the executions that have sessions."""
+        return frozenset(index for index, sessions in self._sessions.items() if sessions)
+
+    def completed(self, execution: Execution, result: Result) -> Result:
+        """The result of an execution without further sessions: recorded, and compared with its snapshot."""
+        sessions = self._sessions.get(execution.index, ())
+        if self.options.record:
+            for attempt in {session.attempt.repetition: session.attempt for session in sessions}.values():
+                target = self.options.record / execution.directory / f"repeat-{attempt.repetition}"
+                self.services.directory.record(attempt.directory, target)
+        if not sessions:
+            return result
+        return check_snapshot(self.services, execution, result, self.options.snapshots)
 
     def run_lanes(self, lanes: deque[tuple[Execution, ...]]) -> list[Result]:
         """Run lanes until none is left, in parallel with other workers. Their results."""
@@ -129,7 +218,7 @@ class _Executor:
         done: dict[tuple[str, str], dict[str, Result]] = {}
         for execution in lane:
             before = done.setdefault((execution.suite.path, execution.runner.id), {})
-            earlier = self._journal.sessions.get(execution.index, ())
+            earlier = self._sessions.get(execution.index, ())
             unstarted = None if earlier else self._result_without_session(execution, before)
             if unstarted:
                 result = _redacted(self.services, unstarted)
@@ -182,12 +271,13 @@ class _Executor:
             if len(sessions) == before:
                 self.services.observer.started(execution)
             sessions.append(self._run_session(execution, position))
-        if self.options.record:
-            for attempt in {session.attempt.repetition: session.attempt for session in sessions}.values():
-                target = self.options.record / execution.directory / f"repeat-{attempt.repetition}"
-                self.services.directory.record(attempt.directory, target)
+        self._sessions[execution.index] = sessions
+        if stopped and stopped.origin == "budget":
+            self._refused.add(execution.index)
         result = combined_result(sessions, final_judgement(execution, sessions, self.options, stopped))
-        return check_snapshot(self.services, execution, result, self.options.snapshots)
+        if not self._is_staged:
+            return self.completed(execution, result)
+        return result
 
     def _wait_or_stop(
         self, execution: Execution, sessions: list[SessionResult], position: tuple[int, int], before: int

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from skillgym_action import __version__
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.judge_question import united_judges
-from skillgym_action.model.run_report import RunReport
+from skillgym_action.model.run_report import RunReport, StoppedForFutility
 from skillgym_action.reporters.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -58,8 +58,19 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         commit=_agreed(report.commit for report in reports),
         incomplete=incomplete,
         stopped_early=any(report.stopped_early for report in reports),
+        stopped_for_futility=_stopped(reports),
         suites_from=_suites_from(reports),
         judge=_judge(reports),
+    )
+
+
+def _stopped(reports: list[RunReport]) -> StoppedForFutility | None:
+    """That any of the runs was stopped for futility: what all executions have of it."""
+    found = [report.stopped_for_futility for report in reports if report.stopped_for_futility]
+    if not found:
+        return None
+    return StoppedForFutility(
+        repetitions=min(stopped.repetitions for stopped in found), planned=max(stopped.planned for stopped in found)
     )
 
 

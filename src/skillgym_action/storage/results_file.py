@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.limits import MAX_SHOWN_RESULTS_PROBLEMS
 from skillgym_action.model.errors import Location, Problem, UsageError
-from skillgym_action.model.samples import is_flaky
+from skillgym_action.model.samples import is_flaky, samples_of
 from skillgym_action.model.totals import totals
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.storage.mapping import read, write, writer
+from skillgym_action.storage.rates_schema import SamplesEntry
 from skillgym_action.storage.results_schema import (
     ResultEntry,
     RunEntry,
@@ -75,8 +76,11 @@ def render(report: RunReport) -> Iterator[str]:
 
 def _row(result: Result, report: RunReport) -> dict[str, object]:
     row = result_row(result)
-    if report.stopped_early:  # how many passed of how many then depends on when one failed
+    if report.sampled_repetitions is not None:  # how many others there are depends on which of them failed
         row.pop("samples", None)
+        samples = samples_of(result, report.sampled_repetitions)
+        if samples.judged > 1:
+            row["samples"] = write(SamplesEntry, samples)
         if not is_flaky(result, report.sampled_repetitions):
             row.pop("flaky", None)
     return row

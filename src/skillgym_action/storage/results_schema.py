@@ -18,7 +18,7 @@ from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
-from skillgym_action.model.run_report import RunReport, SuitesFrom, Verdict
+from skillgym_action.model.run_report import RunReport, StoppedForFutility, SuitesFrom, Verdict
 from skillgym_action.model.samples import is_flaky
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.session import AgentConfig
@@ -128,6 +128,15 @@ class DecisionEntry(MappedModel):
     reasons: Several[Text]
 
 
+class StoppedEntry(MappedModel):
+    """That the run was stopped for futility after ``repetitions`` of ``planned`` ones; some executions have all."""
+
+    noun: ClassVar = StoppedForFutility
+
+    repetitions: Annotated[int, Field(ge=1, le=10**6)]
+    planned: Annotated[int, Field(ge=1, le=10**6)]
+
+
 class SuitesFromEntry(MappedModel):
     """The folder that suites and the configuration were read from, such as a checkout of the base commit.
 
@@ -163,7 +172,8 @@ class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
     ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
-    status was certain, so rates are those of their first sessions.
+    status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
+    regression had become unlikely, so rates are those of the first repetitions.
     """
 
     noun: ClassVar = RunReport
@@ -181,6 +191,7 @@ class RunEntry(MappedModel):
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     incomplete: Several[Text] = ()
     stopped_early: bool = False
+    stopped_for_futility: StoppedEntry | None = None
     suites_from: SuitesFromEntry | None = None
     comparison: Annotated[RegressionEntry | None, FieldSource(read=False, convert=regression_of)] = None
     judge: JudgeEntry | None = None

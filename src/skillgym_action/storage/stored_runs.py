@@ -28,6 +28,7 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
+from skillgym_action.model.run_report import StoppedForFutility
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.repository.checkout import Checkout
 from skillgym_action.storage.field_types import MEANINGS
@@ -52,14 +53,15 @@ _WHAT_A_RUN_IS = "name a run directory, which contains results.json, or a result
 class StoredRun:
     """Which cases ran, as (suite path, case id); runners that play their sessions.
 
-    ``repetitions``: of each execution with sessions, by suite path, case id and runner id. ``stopped_early``: see
-    ``RunReport``.
+    ``repetitions``: of each execution with sessions, by suite path, case id and runner id. ``stopped_early``,
+    ``stopped_for_futility``: see ``RunReport``.
     """
 
     cases: frozenset[tuple[str, str]]
     runners: tuple[Runner, ...]
     repetitions: Mapping[tuple[str, str, str], int]
     stopped_early: bool = False
+    stopped_for_futility: StoppedForFutility | None = None
 
 
 def stored_run(directory: Path) -> StoredRun:
@@ -75,6 +77,7 @@ def stored_run(directory: Path) -> StoredRun:
         )
         for runner in results.runners
     )
+    stopped = results.run.stopped_for_futility
     rows = [(suite.path, result) for suite in results.suites for result in suite.results]
     return StoredRun(
         cases=frozenset((path, result.case_id) for path, result in rows),
@@ -85,6 +88,9 @@ def stored_run(directory: Path) -> StoredRun:
             if result.runner_id and result.attempts
         },
         stopped_early=results.run.stopped_early,
+        stopped_for_futility=StoppedForFutility(repetitions=stopped.repetitions, planned=stopped.planned)
+        if stopped
+        else None,
     )
 
 
