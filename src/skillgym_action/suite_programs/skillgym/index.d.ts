@@ -426,6 +426,12 @@ export interface RunConfig {
   schedule?: ScheduleMode;
   maxParallel?: number;
   repeat?: number;
+  /** How many repetitions have to pass; the default is `all`. */
+  require?: "all" | "any" | number;
+  stopEarly?: boolean;
+  stop?: "futility";
+  /** The status after a limit of time, steps or money; the default is `failed`. */
+  onLimit?: "failed" | "errored";
   repeatFailure?: number;
   /** Another name for `repeatFailure`. */
   retryFailed?: number;
@@ -434,10 +440,12 @@ export interface RunConfig {
   tags?: string[];
   failOn?: string[];
   baseline?: string;
+  baselineOptional?: boolean;
   /** US dollars. */
   maxCost?: number;
   /** 0 to 1. */
   minPassRate?: number;
+  maxErrorRate?: number;
   limits?: WorkspaceLimits;
   /** What is archived of the workspace of a session that did not pass; the default is `changed`. */
   keep?: "changed" | "all" | "none";
