@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 NOT_COMPARED = "there is no baseline yet, so nothing was compared"
+NO_RATE = "no pass rate: of the judged, all were expected to fail"
 FINDINGS = (
     ("leaks", LEAK_DETECTED, "leaked a key"),
     ("addresses-judge", ADDRESSES_JUDGE, "with text that addresses the judge"),
@@ -113,6 +114,8 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
         yield _errored(errored, totals, options)
     elif not totals.judged:
         yield "nothing was judged"
+    elif options.min_pass_rate is not None and totals.pass_rate is None:
+        yield NO_RATE
     if "regression" in options.fail_on:
         yield from _unknown_regression(report, options)
     if skipped and "skipped" in options.fail_on:
