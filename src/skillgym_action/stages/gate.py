@@ -98,6 +98,11 @@ def _low_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
         yield f"pass rate {rate:.1%} is below {options.min_pass_rate:.1%}"
 
 
+def _no_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
+    if options.min_pass_rate is not None and totals.judged and totals.pass_rate is None:
+        yield NO_RATE
+
+
 def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
     """Why the run is inconclusive. ``silent``: do not give a missing result as a reason, since there is another one."""
     if not options.decides:
@@ -114,8 +119,7 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
         yield _errored(errored, totals, options)
     elif not totals.judged:
         yield "nothing was judged"
-    elif options.min_pass_rate is not None and totals.pass_rate is None:
-        yield NO_RATE
+    yield from _no_pass_rate(totals, options)
     if "regression" in options.fail_on:
         yield from _unknown_regression(report, options)
     if skipped and "skipped" in options.fail_on:
