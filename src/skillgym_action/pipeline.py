@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import SuitesFrom
@@ -166,6 +167,7 @@ def run(
             )
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     journal = _journal(services, plan, options, began, command)
+    _refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
     plan = install_agents(services, plan, options.install_agents)
     from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.stages.report import compare_with_baseline, report_run
@@ -233,6 +235,8 @@ def report(
     from skillgym_action.stages.report import compare_with_baseline, report_stored_run
 
     base = read_baseline(services, options)
+    for _, stored in runs:
+        _refuse_itself(base, options, stored.id, stored.started_at)
     report = report_stored_run(services, _compared_with_checkout(services, runs, options))
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
 
@@ -318,6 +322,20 @@ def read_baseline(services: Services, options: Options) -> RunReport | None:
             remedy="name the results of an earlier run; for a first run add --baseline-optional",
         )
     return base
+
+
+def _refuse_itself(base: RunReport | None, options: Options, id_: str, started_at: str) -> None:
+    """A run is never worse than itself. Raises UsageError if regressions are to fail it."""
+    if base and "regression" in options.gate.fail_on and (base.id, base.started_at) == (id_, started_at):
+        raise compared_with_itself(options)
+
+
+def compared_with_itself(options: Options) -> UsageError:
+    """The error for a baseline that has the sessions which it is to be compared with."""
+    return UsageError(
+        f"the baseline {options.report.named} is the run itself, so no regression could be shown",
+        remedy="name the results of another run",
+    )
 
 
 def _decided_and_published(

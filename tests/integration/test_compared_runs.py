@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from shutil import copyfile
 from typing import TYPE_CHECKING, Any
 
 from scratch import PASSING, case, config, repository, runner, skillgym, suite, written
@@ -60,9 +61,24 @@ def test_all_prompts_edited_prove_nothing(tmp_path):
     run(tmp_path, "base")
     edited = (one | {"prompt": f"{one['prompt']} now"} for one in EIGHT)
     written(tmp_path, {"bench/core.json": suite(*edited), "skillgym.config.yaml": config(runner("true"))})
-    code, head, _ = run(tmp_path, "head", "--baseline", "base", "--fail-on", "regression")
-    assert (code, head["run"]["comparison"]["verdict"], head["run"]["comparison"]["redefined"]) == (
-        3,
-        "inconclusive",
-        8,
-    )
+    ran = skillgym("run", "bench", "--output", "head", "--baseline", "base", "--fail-on", "regression", cwd=tmp_path)
+    assert (ran.code, "no case of this plan was judged in the baseline" in ran.err) == (2, True)
+    code, head, _ = run(tmp_path, "head", "--baseline", "base", "--fail-on", "none")
+    comparison = head["run"]["comparison"]
+    assert (code, comparison["verdict"], comparison["redefined"]) == (0, "inconclusive", 8)
+
+
+def test_a_run_is_not_compared_with_itself(tmp_path):
+    """Also not a copy of its results, which a job may have taken for those of the run before."""
+    repository(tmp_path, {"bench/core.json": suite(*EIGHT), "skillgym.config.yaml": config(runner("true"))})
+    run(tmp_path, "head", "--fail-on", "none")
+    (tmp_path / "copy").mkdir()
+    copyfile(tmp_path / "head/results.json", tmp_path / "copy/results.json")
+    for args in (
+        ("report", "head", "--baseline", "head", "--output", "told"),
+        ("report", "head", "--baseline", "copy", "--output", "told"),
+        ("rejudge", "head", "--baseline", "head/results.json", "--output", "told"),
+        ("run", "--resume", "head", "--baseline", "copy"),
+    ):
+        ran = skillgym(*args, "--fail-on", "regression", cwd=tmp_path)
+        assert (ran.code, "is the run itself, so no regression could be shown" in ran.err) == (2, True), ran.err

@@ -278,5 +278,8 @@ def test_the_gate_sees_a_stored_run_as_it_saw_the_run(tmp_path):
     ((_, report),) = stored_reports(["out"], tmp_path)
     decision = gate(report, GateOptions())
     assert results(tmp_path / "out")["run"]["decision"] == {
-        "verdict": decision.verdict, "passed": decision.passed, "exitCode": decision.exit_code, "reasons": list(decision.reasons),
-    }  # fmt: skip
+        "verdict": decision.verdict,
+        "passed": decision.passed,
+        "exitCode": decision.exit_code,
+        "reasons": list(decision.reasons),
+    }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _GRADES = 25  # integers that a drop of one pair is mapped to
 _POWER = 1.5  # a large drop of few pairs counts more than a small one of many
+_NEGLIGIBLE = 1e-30  # probability of a sum that is left out at either end; millions of them change no digit
 _EQUAL = 1 + 1e-9  # probabilities that differ by less are the same one, computed in another order
 
 
@@ -77,13 +78,19 @@ def _grade(drop: float) -> int:
 def _outcomes(margins: _Margins) -> _Pair:
     passed, base, head = margins
     possible = range(max(0, passed - base), min(head, passed) + 1)
-    counts = [comb(base, passed - own) * comb(head, own) for own in possible]
     whole = comb(base + head, passed)
+    count, reached = comb(base, passed - possible.start) * comb(head, possible.start), 0
+    weights, cumulative = [], []
+    for own in possible:  # each count from the one before: of thousands of sessions they have thousands of digits
+        reached += count
+        weights.append(count / whole)
+        cumulative.append(reached / whole)
+        count = count * (passed - own) * (head - own) // ((base - passed + own + 1) * (own + 1))
     return _Pair(
         lowest=possible.start,
         grades=tuple(_grade(_drop(passed - own, base, own, head)) for own in possible),
-        weights=tuple(count / whole for count in counts),
-        cumulative=tuple(count / whole for count in accumulate(counts)),
+        weights=tuple(weights),
+        cumulative=tuple(cumulative),
     )
 
 
@@ -122,7 +129,10 @@ def _sum_of(pairs: Iterable[_Pair], step: int) -> tuple[int, list[float]]:
             start = grade // step - least
             end = start + len(sums)
             grown[start:end] = map(add, grown[start:end], map(mul, sums, repeat(weight)))
-        lowest, sums = lowest + least, grown
+        first = next(index for index, weight in enumerate(grown) if weight >= _NEGLIGIBLE)
+        while grown[-1] < _NEGLIGIBLE:
+            grown.pop()
+        lowest, sums = lowest + least + first, grown[first:]
     return lowest, sums
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.samples import is_flaky, samples_by_case
@@ -52,7 +53,10 @@ class Totals:
     @property
     def pass_rate(self) -> float | None:
         """The mean over cases of the share of their sessions that passed, from 0 to 1; None when nothing was judged."""
-        return sum(case.rate for case in self.cases) / len(self.cases) if self.cases else None
+        if not self.cases:
+            return None
+        # Exactly, and rounded once: a sum of rounded shares can be below the rate that was demanded and reached.
+        return float(sum(Fraction(case.passed, case.judged) for case in self.cases) / len(self.cases))
 
 
 def totals(results: Iterable[Result], repetitions: int | None = None) -> Totals:

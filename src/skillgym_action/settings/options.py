@@ -259,7 +259,7 @@ class Settings(BaseModel):
     ] = None
     min_pass_rate: Annotated[
         Rate | None,
-        Option(DECIDE, "R", "Fail if less than this share of the judged executions is green, 0 to 1."),
+        Option(DECIDE, "R", "Fail if the pass rate, the mean share of passed sessions of each case, is less, 0 to 1."),
         Input("min-pass-rate"),
     ] = None
     max_error_rate: Annotated[

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 NOT_COMPARED = "there is no baseline yet, so nothing was compared"
+NO_RATE = "no pass rate: of the judged, all were expected to fail"
 FINDINGS = (
     ("leaks", LEAK_DETECTED, "leaked a key"),
     ("addresses-judge", ADDRESSES_JUDGE, "with text that addresses the judge"),
@@ -97,6 +98,11 @@ def _low_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
         yield f"pass rate {rate:.1%} is below {options.min_pass_rate:.1%}"
 
 
+def _no_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
+    if options.min_pass_rate is not None and totals.judged and totals.pass_rate is None:
+        yield NO_RATE
+
+
 def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
     """Why the run is inconclusive. ``silent``: do not give a missing result as a reason, since there is another one."""
     if not options.decides:
@@ -113,6 +119,7 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
         yield _errored(errored, totals, options)
     elif not totals.judged:
         yield "nothing was judged"
+    yield from _no_pass_rate(totals, options)
     if "regression" in options.fail_on:
         yield from _unknown_regression(report, options)
     if skipped and "skipped" in options.fail_on:

@@ -114,6 +114,25 @@ def test_an_added_assertion_redefines_a_case_that_passes_both_times():
     assert redefined(after="passed", outcomes=outcomes("file:out.txt exists", "more")) == ["redefined"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "assertions", "kinds"),
+    [
+        pytest.param("passed", "failed", ("file:out.txt exists", "more"), ["redefined"], id="one was added"),
+        pytest.param("passed", "failed", (), ["changed"], id="one was not evaluated"),
+        pytest.param("failed", "passed", (), ["redefined"], id="the one that failed was removed"),
+        pytest.param("failed", "passed", ("first", "file:out.txt exists"), ["changed"], id="one more was evaluated"),
+    ],
+)
+def test_in_an_edited_suite_a_passed_execution_has_all_assertions(before, after, assertions, kinds):
+    edited = replace(run_report("edit passed").results[0].suite, digest="e" * 64)
+    base = run_report(f"edit {before}")
+    base = replace(base, results=(replace(base.results[0], suite=replace(edited, digest="d" * 64)),))
+    result = run_report(f"edit {after}").results[0]
+    judgement = replace(result.judgement, outcomes=outcomes(*assertions))
+    head = replace(base, results=(replace(result, suite=edited, judgement=judgement),))
+    assert list(lists(compare(base, head))) == kinds
+
+
 def test_an_errored_execution_is_never_taken_for_another_case():
     """After trouble only the assertions that cost nothing are evaluated, and those are not the first ones."""
     base = run_report("edit passed")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from math import comb, prod
+from random import Random
+from time import process_time
 
 import pytest
 
@@ -95,3 +97,17 @@ def test_benjamini_and_hochberg():
     assert discoveries([0.01, 0.02, 0.03, 0.5], 0.05) == {0, 1, 2}
     assert discoveries([0.9], 0.05) == frozenset()
     assert discoveries([], 0.05) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sessions"),
+    [pytest.param(1, 10_000, id="one case of many sessions"), pytest.param(2_000, 10, id="many cases")],
+)
+def test_a_comparison_of_any_size_ends(pairs, sessions):
+    """Results files of strangers are compared, too; either of these would take long if it were done naively."""
+    random = Random(1)
+    passed = [random.randint(sessions // 2, sessions) for _ in range(pairs)]
+    began = process_time()
+    p = suite_p([pair((number, sessions), (number, sessions)) for number in passed])
+    assert 0.5 < p <= 1
+    assert process_time() - began < 3

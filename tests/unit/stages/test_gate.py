@@ -11,7 +11,7 @@ from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.result import ADDRESSES_JUDGE, Finding
 from skillgym_action.model.verdicts import Status
 from skillgym_action.settings.options import FAIL_ON, GateOptions
-from skillgym_action.stages.gate import NOT_COMPARED, gate
+from skillgym_action.stages.gate import NO_RATE, NOT_COMPARED, gate
 
 DEFAULT = GateOptions()
 PASSED = "one passed"
@@ -272,6 +272,13 @@ TWO_OF_THREE = "a passed\nb passed\nc failed\nd errored timeout"
             "x errored timeout", 0.0, ("inconclusive", 3, ["nothing was judged"]), id="without a judged one no rate"
         ),
         pytest.param(RED, 0.0, ("passed", 0, []), id="no demand"),
+        pytest.param("a failed 0of5\nb failed 0of5\nc failed 3of5", 0.2, ("passed", 0, []), id="exactly the rate"),
+        pytest.param(
+            "old expected-failed\nx errored timeout",
+            0.9,
+            ("inconclusive", 3, [NO_RATE]),
+            id="of expected failures none",
+        ),
     ],
 )
 def test_the_pass_rate_is_of_the_judged(text, rate, decision):
