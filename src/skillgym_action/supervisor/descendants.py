@@ -98,13 +98,19 @@ def _any_left(spared: Collection[int], ended: dict[int, int]) -> bool:
 
 
 def _stop_all(spared: Collection[int], ended: dict[int, int], deadline: float) -> None:
-    """Stop everything, until several scans in a row find nothing that runs."""
-    quiet = 0
+    """Stop everything, until several scans in a row find nothing that runs.
+
+    A process in an uninterruptible wait (state D) takes the signal before it runs any code again. The parent of a
+    ``vfork`` whose child was stopped before it called ``exec`` would wait like that for as long as this function.
+    """
+    quiet, signalled = 0, set[int]()
     while quiet < QUIET_SCANS and time.monotonic() < deadline:
         ended |= reap_children()
-        running = [pid for pid, state in descendants(spared).items() if state not in "TZ"]
+        found = descendants(spared).items()
+        running = [pid for pid, state in found if state not in ("TZD" if pid in signalled else "TZ")]
         for pid in running:
             _signal(pid, signal.SIGSTOP)
+        signalled.update(running)
         quiet = 0 if running else quiet + 1
 
 

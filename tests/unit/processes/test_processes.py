@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from skillgym_action.cancellation import Cancellation
+from skillgym_action.limits import KILL_SECONDS
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
@@ -156,6 +157,18 @@ def test_a_program_that_kills_its_supervisor_leaves_nothing(processes: ProcessLa
     while sleeping(mark):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_a_parent_that_waits_for_its_child_to_call_exec_is_ended_without_delay(
+    processes: ProcessLauncher, tmp_path: Path
+) -> None:
+    """``posix_spawn`` is a ``vfork``: while the child opens a FIFO, the parent cannot be interrupted."""
+    spawn = "import os; os.mkfifo('fifo'); open('up', 'w').close(); os.posix_spawn('/bin/true', ['true'], {},"
+    program = f"exec python3 -c \"{spawn} file_actions=[(os.POSIX_SPAWN_OPEN, 0, 'fifo', os.O_RDONLY, 0)])\""
+    began = time.monotonic()
+    capture = run(processes, tmp_path, program, timeout=1)
+    assert (capture.ending, (tmp_path / "up").exists()) == (Ending.TIMED_OUT, True)
+    assert time.monotonic() - began < KILL_SECONDS
 
 
 def test_a_program_gains_no_rights_from_its_file(processes: ProcessLauncher, tmp_path: Path) -> None:
