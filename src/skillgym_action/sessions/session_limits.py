@@ -12,6 +12,7 @@ from skillgym_action.model.session_report import (
     Raw,
     SkillSignal,
     ToolCall,
+    ToolResult,
     Trouble,
     Usage,
 )
@@ -93,10 +94,14 @@ def time_limit_or_service(trouble: Trouble, silence: float | None, seconds: floa
 
 
 def _is_in_tool(events: Iterable[Event]) -> bool:
-    """Whether the last event is a call of a tool without a result."""
+    """Whether the last event is a call of a tool without a result, or a command that may not have ended by itself.
+
+    An agent that is ended may still print a result for the command that it then ends.
+    """
     last: Event | None = None
     for event in events:
-        if not isinstance(event, Raw):
+        is_result_of_command = isinstance(event, ToolResult) and isinstance(last, Command)
+        if not isinstance(event, Raw) and not is_result_of_command:
             last = event
     if isinstance(last, Command):
         return last.exit_code is None

@@ -117,6 +117,12 @@ ANSWER = Message(role="assistant", text="I will look.")
         pytest.param(90, (Command(command="ls", exit_code=0),), "provider", id="after a command"),
         pytest.param(90, (ToolCall(tool="Read"), ToolResult(output="x")), "provider", id="after the result of a tool"),
         pytest.param(90, (ANSWER, Command(command="npm test")), "timeout", id="during a command"),
+        pytest.param(
+            90,
+            (ToolCall(tool="Bash"), Command(command="npm test"), ToolResult(output="cancelled", tool="Bash")),
+            "timeout",
+            id="during a command that the agent ended when it was ended itself",
+        ),
         pytest.param(90, (ANSWER, ToolCall(tool="Task"), Raw(line="?")), "timeout", id="during a call of a tool"),
         pytest.param(90, (FileWrite(path="/a"),), "timeout", id="during a write"),
     ],
