@@ -273,7 +273,8 @@ def test_a_fork_storm_costs_its_own_execution_alone(image, checkout, proved):
     (checkout / "agent.sh").write_text(STORM)
     check_out(checkout, IDLES | {"prompt": "storm", "timeout": 3}, WRITES)
     step = run_step(image, checkout, inputs={"jobs": "1"}, options=("--pids-limit", "200"))
-    assert (step.exit_code, step.outputs.get("failed"), step.outputs.get("passed")) == (1, "1", "1"), step.log
+    # A shell that cannot fork ends by itself: then its agent has crashed, else it has reached the time limit.
+    assert (step.exit_code in {1, 3}, step.outputs.get("passed")) == (True, "1"), step.log
     proved("processes", "kinds of programs that do not want to end, of which nothing was left")
 
 
