@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from ipaddress import ip_network
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -177,7 +178,9 @@ def test_an_agent_sees_nothing_that_the_job_gives_to_the_action(image, checkout)
 
 def test_an_agent_that_the_image_lacks_is_installed_and_started_by_its_own_user(image, checkout):
     """From a registry on this machine, which containers see as their gateway."""
-    gateway = docker("network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Gateway}}").strip()
+    # Some engines do not list the gateway; it is the first address of the network.
+    subnet = docker("network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Subnet}}").strip()
+    gateway = next(ip_network(subnet).hosts())
     (checkout / "skillgym.config.yaml").write_text("runners: {claude: {agent: {type: claude-code, version: 9.9.9}}}\n")
     check_out(checkout, {"id": "works", "prompt": "work", "expect": ["file:user.txt contains 'agent'"]})
     with NpmRegistry(stand_in("claude-code", "9.9.9"), host="0.0.0.0") as registry:
