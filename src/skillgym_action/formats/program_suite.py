@@ -74,6 +74,15 @@ def written_like_one(remedy: str) -> NotASuite:
     )
 
 
+def misnamed(what: str, pattern: str) -> NotASuite:
+    """The near miss of a program that does ``what`` suites do, but is not called like one."""
+    return NotASuite(
+        reason=f"{what}, but is not called {pattern}, so it is not run",
+        remedy=f"rename it to {pattern}, or leave it out with !PATH",
+        near_miss=True,
+    )
+
+
 # --- the reply --------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from skillgym_action.formats.program_suite import (
     imports_nearly,
     is_blank,
     loaded_suite,
+    misnamed,
     written_like_one,
 )
 from skillgym_action.model.suite import NotASuite
@@ -61,7 +62,7 @@ def rejection(path: str, head: str) -> NotASuite | None:
     """Why a Python file is not run, if it is called like a suite, or defines one."""
     if not named(path):
         other = vendored_folder(path) or _TEST_NAME.search(path)
-        return None if other or not _defines_suite(head) else _misnamed()
+        return None if other or not _defines_suite(head) else misnamed("defines a suite", "*_suite.py")
     if is_blank(head):
         return empty_rejection(path)
     code = _QUOTED.sub("", head)
@@ -82,14 +83,6 @@ def _defines_suite(head: str) -> bool:
         return False
     names = imported[1] or imported[2] or ""
     return re.search(r"\bSuite\b", names) is not None or (_SUITE.search(code) is not None and "Case" in names)
-
-
-def _misnamed() -> NotASuite:
-    return NotASuite(
-        reason="defines a suite, but is not called *_suite.py, so it is not run",
-        remedy="rename it to *_suite.py, or leave it out with !PATH",
-        near_miss=True,
-    )
 
 
 def suite(source: SuiteFile) -> BenchmarkSuite:

@@ -13,6 +13,7 @@ from skillgym_action.formats.program_suite import (
     imports_nearly,
     is_blank,
     loaded_suite,
+    misnamed,
     written_like_one,
 )
 from skillgym_action.model.suite import NotASuite
@@ -49,7 +50,8 @@ def accepts(path: str, head: str) -> bool:
 def rejection(path: str, head: str) -> NotASuite | None:
     """Why a script is not run, if it is called like a suite, or exports one."""
     if not named(path):
-        return None if vendored_folder(path) or not _exports_suite(path, head) else _misnamed()
+        other = vendored_folder(path) or not _exports_suite(path, head)
+        return None if other else misnamed("exports cases", "*.suite.ts")
     if is_blank(head):
         return empty_rejection(path)
     if _EXPORT.search(head) and _PROMPT.search(head) and "assert" in head:
@@ -62,14 +64,6 @@ def _exports_suite(path: str, head: str) -> bool:
     if PACKAGE not in head or _NO_SUITE_NAME.search(path):
         return False
     return all(pattern.search(head) for pattern in (_OWN_IMPORT, _EXPORT, _PROMPT))
-
-
-def _misnamed() -> NotASuite:
-    return NotASuite(
-        reason="exports cases, but is not called *.suite.ts, so it is not run",
-        remedy="rename it to *.suite.ts, or leave it out with !PATH",
-        near_miss=True,
-    )
 
 
 def suite(source: SuiteFile) -> BenchmarkSuite:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.limits import MAX_ANNOTATION_CHARACTERS, MAX_ANNOTATION_TITLE_CHARACTERS, MAX_ANNOTATIONS
 from skillgym_action.model.links import is_in_repository
 from skillgym_action.model.verdicts import Status
-from skillgym_action.reporters.wording import RED, cause, counted, leaks, place, runner_id, texts_for_the_judge
+from skillgym_action.reporters.wording import RED, cause, counted, finding_problems, place, runner_id
 from skillgym_action.text.escaping import clipped, one_line, workflow_message, workflow_property
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def render(report: RunReport) -> Iterator[str]:
     yield from map(_red, red[: _shown(len(red))])
     if rest := len(red) - _shown(len(red)):
         yield _command("error", None, f"{rest:,} more", f"{counted(rest, 'more execution')} not green: {_ELSEWHERE}")
-    warnings = (*leaks(report), *texts_for_the_judge(report), *report.warnings)
+    warnings = (*finding_problems(report), *report.warnings)
     yield from map(_warning, warnings[: _shown(len(warnings))])
     if rest := len(warnings) - _shown(len(warnings)):
         yield _command("warning", None, f"{rest:,} more", f"{counted(rest, 'more warning')}: {_ELSEWHERE}")

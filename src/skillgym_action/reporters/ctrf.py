@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_REPORTED_EXPLANATION_CHARACTERS, MAX_REPORTED_MESSAGE_CHARACTERS
 from skillgym_action.model.judge_question import united_judges
+from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.verdicts import Status
-from skillgym_action.reporters.wording import addressing, cause, explanation, judge_name, leaked, place, retries
+from skillgym_action.reporters.wording import cause, explanation, findings_in_words, judge_name, place, retries
 from skillgym_action.text.escaping import clipped, visible
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ def _extra(result: Result) -> dict[str, object]:
         "threshold": result.judgement.threshold,
         "failureClass": failure_class and visible(failure_class.id),
         "artifactDir": result.directory and visible(result.directory),
-        "leaks": visible(leaked(result)) or None,
-        "addressesJudge": visible(addressing(result)) or None,
+        "leaks": visible(findings_in_words(result, LEAK_DETECTED)) or None,
+        "addressesJudge": visible(findings_in_words(result, ADDRESSES_JUDGE)) or None,
         "judge": visible(judge_name(judge)) if judge else None,
     }
     return {name: value for name, value in values.items() if value is not None}

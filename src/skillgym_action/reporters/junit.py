@@ -18,10 +18,11 @@ from skillgym_action.limits import (
     MAX_REPORTED_OUTPUT_CHARACTERS,
 )
 from skillgym_action.model.judge_question import united_judges
+from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
 from skillgym_action.model.samples import is_flaky, samples_of
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import GREEN, NOT_BY_ASSERTIONS, Status
-from skillgym_action.reporters.wording import addressing, cause, explanation, judge_name, leaked, score
+from skillgym_action.reporters.wording import cause, explanation, findings_in_words, judge_name, score
 from skillgym_action.text.escaping import clipped, tail, xml_text
 
 if TYPE_CHECKING:
@@ -151,8 +152,8 @@ def _properties(result: Result, repetitions: int | None) -> Iterator[tuple[str, 
         yield "sessions.judged", samples.judged
     yield "flaky", "true" if is_flaky(result, repetitions) else None
     yield "session", result.session_id
-    yield "leaks", leaked(result) or None
-    yield "addresses-judge", addressing(result) or None
+    yield "leaks", findings_in_words(result, LEAK_DETECTED) or None
+    yield "addresses-judge", findings_in_words(result, ADDRESSES_JUDGE) or None
     judge = united_judges(outcome.judge for outcome in result.judgement.outcomes)
     yield "judge", judge_name(judge) if judge else None
 

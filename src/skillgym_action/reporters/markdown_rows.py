@@ -13,13 +13,14 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from skillgym_action.limits import MAX_LEAK_LOCATIONS, MAX_LISTED_NAMES
-from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED, of_kind
+from skillgym_action.model.result import of_kind
 from skillgym_action.model.samples import is_flaky, samples_of
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.reporters.rate_wording import sessions_passed
 from skillgym_action.reporters.wording import (
     CHANGES,
+    FINDINGS,
     amount,
     cause,
     cost,
@@ -149,15 +150,8 @@ class Rows:
         edit = markup(markdown_code_block(f"- {line}", "diff"))
         return replace(self.brief(result), place=self.place(place(result)), edit=edit)
 
-    def leaked(self, result: Result) -> Markup:
-        """A line: the execution, the kinds of keys that it leaked, and where they were found."""
-        return self._findings(result, LEAK_DETECTED)
-
-    def addressing(self, result: Result) -> Markup:
-        """A line: the execution, what its agent's texts to the judge attempt, and where they are."""
-        return self._findings(result, ADDRESSES_JUDGE)
-
-    def _findings(self, result: Result, id_: str) -> Markup:
+    def findings(self, result: Result, id_: str) -> Markup:
+        """A line: the execution, the kinds of its findings, and where they are."""
         found = of_kind(result.findings, id_)
         places = [
             inline(f"{finding.kind} in ", NAME) + markup(" ") + code(finding.where)
@@ -368,27 +362,14 @@ def warnings_of(problems: Sequence[Problem], rows: Rows, budget: RowBudget) -> B
     )
 
 
-def leaks_of(results: Sequence[Result], rows: Rows, budget: RowBudget) -> Block:
-    """As many executions with keys in what their agent wrote as there is room for."""
-    leaking = [result for result in results if of_kind(result.findings, LEAK_DETECTED)]
-    if not leaking:
-        return NO_LINES
-    lines = while_it_fits(map(rows.leaked, leaking), budget, _ROW, lambda line: (line,))
-    return Block(
-        title=markup(f"{counted(len(leaking), 'execution')} leaked a key"),
-        lines=lines,
-        left_out=left_out(len(leaking) - len(lines), "line"),
-    )
-
-
-def addressing_of(results: Sequence[Result], rows: Rows, budget: RowBudget) -> Block:
-    """As many executions whose agent addresses the judge as there is room for."""
-    found = [result for result in results if of_kind(result.findings, ADDRESSES_JUDGE)]
+def findings_of(id_: str, results: Sequence[Result], rows: Rows, budget: RowBudget) -> Block:
+    """As many executions with such findings as there is room for."""
+    found = [result for result in results if of_kind(result.findings, id_)]
     if not found:
         return NO_LINES
-    lines = while_it_fits(map(rows.addressing, found), budget, _ROW, lambda line: (line,))
+    lines = while_it_fits((rows.findings(result, id_) for result in found), budget, _ROW, lambda line: (line,))
     return Block(
-        title=markup(f"{counted(len(found), 'execution')} with text that addresses the judge"),
+        title=markup(f"{counted(len(found), 'execution')} {FINDINGS[id_].counted}"),
         lines=lines,
         left_out=left_out(len(found) - len(lines), "line"),
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import GREEN, Status
@@ -25,13 +26,12 @@ from skillgym_action.reporters.markdown_rows import (
     Group,
     Rows,
     Section,
-    addressing_of,
     changed_suites_of,
     code,
     edits_of,
+    findings_of,
     groups_of,
     inline,
-    leaks_of,
     left_out,
     lengthened,
     linked,
@@ -339,7 +339,9 @@ def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> V
         runners = _runners(figures, some)
         rates = while_it_fits(figures.rates(), some, _BULLET, lambda line: (line,))
     quarter = partial(_in_a_quarter, budget)
-    leaks, addressing = (quarter(partial(part, report.results, rows)) for part in (leaks_of, addressing_of))
+    leaks, addressing = (
+        quarter(partial(findings_of, id_, report.results, rows)) for id_ in (LEAK_DETECTED, ADDRESSES_JUDGE)
+    )
     suites_from = quarter(partial(suites_from_of, report))
     changed = quarter(partial(changed_suites_of, report, partial(_in_changed_suite, rows)))
     changes = quarter(partial(changes_of, report.comparison, rows))

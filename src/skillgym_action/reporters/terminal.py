@@ -22,15 +22,14 @@ from skillgym_action.reporters.wording import (
     cost,
     counted,
     duration,
+    finding_problems,
     headline,
-    leaks,
     listed,
     money,
     retries,
     runner_id,
     suites_from,
     tally,
-    texts_for_the_judge,
     verdict,
 )
 from skillgym_action.text.escaping import clipped, terminal_line
@@ -78,7 +77,7 @@ def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
                 yield from _red(result, color=color)
     if report.suites_from:
         yield from _suites_from(report.suites_from)
-    warnings = (*leaks(report), *texts_for_the_judge(report), *report.warnings)
+    warnings = (*finding_problems(report), *report.warnings)
     for problem in warnings:
         yield f"{_styled('warning', '33', color=color)} {terminal_line(str(problem))}\n"
     if warnings:

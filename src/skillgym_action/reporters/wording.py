@@ -27,14 +27,42 @@ CHANGES: dict[SuiteChange, str] = {
     "unidentified": "has no digest in the results",
     "not-compared": "was compared with nothing",
 }
-LEAKED = "revoke it and create a new one: any service that the session reached may have seen it"
-READ_THE_QUESTION = "read the question and the answer before you trust the verdict"
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
 VERDICTS: dict[Verdict, str] = {
     "passed": "passed",
     "failed": "failed",
     "inconclusive": "inconclusive",
     "not-gated": "not gated",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FindingWords:
+    """What reports call a kind of findings.
+
+    ``fail_on``: the word of ``--fail-on``. ``counted`` follows a number of executions, ``message`` comes before the
+    places, ``remedy`` says what to do.
+    """
+
+    fail_on: str
+    counted: str
+    message: str
+    remedy: str
+
+
+FINDINGS = {
+    LEAK_DETECTED: FindingWords(
+        fail_on="leaks",
+        counted="leaked a key",
+        message="a key was leaked",
+        remedy="revoke it and create a new one: any service that the session reached may have seen it",
+    ),
+    ADDRESSES_JUDGE: FindingWords(
+        fail_on="addresses-judge",
+        counted="with text that addresses the judge",
+        message="the agent addresses the judge",
+        remedy="read the question and the answer before you trust the verdict",
+    ),
 }
 NOUNS = {
     Status.PASSED: ("passed", "passed"),
@@ -210,40 +238,21 @@ def judge_name(judge: JudgeInfo) -> str:
     return ", ".join(parts)
 
 
-def leaked(result: Result) -> str:
-    """``github in stdout.log, jwt in changes/a.txt``; empty without a leak."""
-    return _found(result, LEAK_DETECTED)
-
-
-def addressing(result: Result) -> str:
-    """``verdict in judge-1.json: final answer``; empty where no text of the agent addresses the judge."""
-    return _found(result, ADDRESSES_JUDGE)
-
-
-def _found(result: Result, id_: str) -> str:
+def findings_in_words(result: Result, id_: str) -> str:
+    """``github in stdout.log, jwt in changes/a.txt``; empty without such a finding."""
     return ", ".join(f"{finding.kind} in {finding.where}" for finding in of_kind(result.findings, id_))
 
 
-def leaks(report: RunReport) -> Iterator[Problem]:
-    """Leaked keys, one problem per execution."""
-    for result in report.results:
-        if found := leaked(result):
-            yield Problem(
-                message=f"{result.case_id} on {runner_id(result)}: a key was leaked: {found}",
-                location=place(result),
-                remedy=LEAKED,
-            )
-
-
-def texts_for_the_judge(report: RunReport) -> Iterator[Problem]:
-    """Texts of agents that address the judge, one problem per execution."""
-    for result in report.results:
-        if found := addressing(result):
-            yield Problem(
-                message=f"{result.case_id} on {runner_id(result)}: the agent addresses the judge: {found}",
-                location=place(result),
-                remedy=READ_THE_QUESTION,
-            )
+def finding_problems(report: RunReport) -> Iterator[Problem]:
+    """Findings as warnings: one per execution and kind, leaked keys first."""
+    for id_, words in FINDINGS.items():
+        for result in report.results:
+            if found := findings_in_words(result, id_):
+                yield Problem(
+                    message=f"{result.case_id} on {runner_id(result)}: {words.message}: {found}",
+                    location=place(result),
+                    remedy=words.remedy,
+                )
 
 
 def retries(result: Result) -> int:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.exit_codes import ExitCode
-from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED, of_kind
+from skillgym_action.model.result import of_kind
 from skillgym_action.model.run_report import Decision
 from skillgym_action.model.verdicts import UNKNOWN_COST, Status
-from skillgym_action.reporters.wording import changed_suites, counted
+from skillgym_action.reporters.wording import FINDINGS, changed_suites, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 NOT_COMPARED = "there is no baseline yet, so nothing was compared"
 NO_RATE = "no pass rate: of the judged, all were expected to fail"
-FINDINGS = (
-    ("leaks", LEAK_DETECTED, "leaked a key"),
-    ("addresses-judge", ADDRESSES_JUDGE, "with text that addresses the judge"),
-)
-"""Words of ``--fail-on``, with the findings that they are about."""
 
 
 def gate(report: RunReport, options: GateOptions) -> Decision:
@@ -85,9 +80,10 @@ def _failures(report: RunReport, totals: Totals, options: GateOptions) -> Iterat
         from skillgym_action.comparison.comparison import regressions
 
         yield from regressions(report.comparison)
-    for word, id_, what in FINDINGS:
-        if word in options.fail_on and (found := sum(bool(of_kind(result.findings, id_)) for result in report.results)):
-            yield f"{counted(found, 'execution')} {what}"
+    for id_, words in FINDINGS.items():
+        found = sum(bool(of_kind(result.findings, id_)) for result in report.results)
+        if found and words.fail_on in options.fail_on:
+            yield f"{counted(found, 'execution')} {words.counted}"
     if "warnings" in options.fail_on and report.warnings:
         yield counted(len(report.warnings), "warning")
 
