@@ -26,6 +26,7 @@ from skillgym_action.model.errors import Problem, UsageError, did_you_mean
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.reporters import REPORTERS
+from skillgym_action.settings.declarations import DECIDE, REPORT, RUN, SELECT, Input, Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,32 +83,6 @@ def _alone(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 FailOn = Annotated[Words, all_known((*FAIL_ON, "none")), AfterValidator(_alone)]
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """The command-line option ``--field-name`` of a field of ``Settings``, and its environment variable.
-
-    ``commands``: those that take it. Without a ``metavar`` it is a flag. ``--help`` shows options in field order.
-    """
-
-    commands: tuple[str, ...]
-    metavar: str | None
-    help: str
-    repeatable: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """The input of the action that sets a field of ``Settings``; action.yml describes it."""
-
-    name: str
-
-
-RUN = ("run",)
-SELECT = ("run", "list", "check")
-REPORT = ("report",)
-DECIDE = ("run", "rejudge", "report")
 
 
 class Settings(BaseModel):

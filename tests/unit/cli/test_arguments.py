@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from skillgym_action.cli.arguments import cli
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.reporters import REPORTERS
-from skillgym_action.settings.options import FAIL_ON, Input, Option, Settings
+from skillgym_action.settings.declarations import Input, Option
+from skillgym_action.settings.options import FAIL_ON, Settings
 
 DECLARED = {name: field.metadata for name, field in Settings.model_fields.items()}
 

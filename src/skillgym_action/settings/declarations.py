@@ -1,0 +1,32 @@
+"""How a field of ``Settings`` is declared as an option of commands and as an input of the action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """The command-line option ``--field-name`` of a field of ``Settings``, and its environment variable.
+
+    ``commands``: those that take it. Without a ``metavar`` it is a flag. ``--help`` shows options in field order.
+    """
+
+    commands: tuple[str, ...]
+    metavar: str | None
+    help: str
+    repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The input of the action that sets a field of ``Settings``; action.yml describes it."""
+
+    name: str
+
+
+# The commands that share options.
+RUN = ("run",)
+SELECT = ("run", "list", "check")
+REPORT = ("report",)
+DECIDE = ("run", "rejudge", "report")
