@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.execution import Plan
-from skillgym_action.model.run_report import SuitesFrom
+from skillgym_action.model.run_report import LimitSettings, SuitesFrom
 from skillgym_action.reporters.wording import CHECK_OUT_BASE
 from skillgym_action.repository.reference_solutions import solutions_folder
 from skillgym_action.repository.suite_digests import suite_digest, template_digest
@@ -185,8 +185,18 @@ def run(
         suites_from=suites_from,
         stopped_early=stopped_early,
         stopped_for_futility=executed.stopped or options.execute.stopped,
+        limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
+
+
+def _session_limits(options: Options) -> LimitSettings:
+    return LimitSettings(
+        default_timeout=options.plan.default_timeout,
+        timeout=options.plan.timeout,
+        max_steps=options.execute.max_steps,
+        on_limit=options.execute.on_limit,
+    )
 
 
 def _hidden(suite: BenchmarkSuite) -> tuple[str, ...]:

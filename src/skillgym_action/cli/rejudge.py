@@ -32,6 +32,7 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
         stop_early=stored.stopped_early,
         stop=None,
         stopped=stored.stopped_for_futility,
+        limits=stored.limits and replace(stored.limits, on_limit=options.execute.on_limit),
         retry=0,
         max_cost=None,
         snapshots=snapshots,

@@ -1,4 +1,4 @@
-"""What differs between a baseline and a run besides the results: models, versions, suites, templates, the judge.
+"""What differs between a baseline and a run besides the results: models, versions, suites, templates, limits, judge.
 
 Each of them may explain a change of the rates as well as a change of the agent does.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from skillgym_action.model.result import Result
-    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.run_report import LimitSettings, RunReport
     from skillgym_action.model.suite import BenchmarkSuite
 
 _DIGEST = 12  # characters that are shown
@@ -24,6 +24,9 @@ def differences(base: RunReport, head: RunReport) -> Iterator[Difference]:
     """The differences: the tool's first, then those of runners and of suites. What is unknown on a side is none."""
     yield from _difference("skillgym-action", "", base.version, head.version)
     yield from _difference("judge", "", _judge(base), _judge(head))
+    limits = (dict(_limits(report.limits)) for report in (base, head))
+    for what, values in _in_both(*limits):
+        yield from _difference(what, "", *values)
     for runner, (earlier, later) in _in_both(_by_runner(base), _by_runner(head)):
         yield from _difference("agent", runner, _agents(earlier), _agents(later))
         yield from _difference("model", runner, _values(r.model for r in earlier), _values(r.model for r in later))
@@ -42,6 +45,15 @@ def _judge(report: RunReport) -> str | None:
     versions = [version for version in judge.versions if version != judge.model]
     votes = [f"{judge.votes} votes"] if judge.votes > 1 else []
     return ", ".join([judge.model, *versions, *votes])
+
+
+def _limits(limits: LimitSettings | None) -> Iterator[tuple[str, str]]:
+    if limits is None:
+        return
+    yield "time limit", f"{limits.timeout:g} s" if limits.timeout else "that of the suite"
+    yield "default time limit", f"{limits.default_timeout:g} s"
+    yield "limit of steps", "none" if limits.max_steps is None else str(limits.max_steps)
+    yield "status of a session that exceeds a limit", limits.on_limit
 
 
 def _of_suite(path: str, before: BenchmarkSuite, after: BenchmarkSuite) -> Iterator[Difference]:

@@ -54,13 +54,28 @@ class StoppedForFutility:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LimitSettings:
+    """Limits that the user set for all sessions: ``timeout`` in seconds, ``max_steps`` in model rounds; None: not set.
+
+    ``default_timeout``, in seconds, holds where no suite, case or runner has a time limit. ``on_limit``: the status of
+    a session that exceeds its time, steps or budget.
+    """
+
+    default_timeout: float
+    timeout: float | None = None
+    max_steps: int | None = None
+    on_limit: Literal["failed", "errored"] = "failed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RunReport:
     """A whole run; ``results`` are in the order of the plan.
 
     ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``. Times are ISO 8601 in UTC. ``incomplete``:
     why results are missing, a sentence per reason. ``stopped_early``: executions ended as soon as their status was
     certain, so only their first sessions are a sample. ``stopped_for_futility``: None unless it was. ``judge``: the
-    judge that graders asked; None: it never replied. ``decision`` is None until the gate has decided.
+    judge that graders asked; None: it never replied. ``limits``: None if they are unknown, as in results of versions
+    before 1.0. ``decision`` is None until the gate has decided.
     """
 
     id: str
@@ -81,6 +96,7 @@ class RunReport:
     stopped_for_futility: StoppedForFutility | None = None
     suites_from: SuitesFrom | None = None
     judge: JudgeInfo | None = None
+    limits: LimitSettings | None = None
     links: Links | None = None
     comparison: Comparison | None = None
     decision: Decision | None = None

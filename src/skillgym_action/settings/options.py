@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
-    from skillgym_action.model.run_report import StoppedForFutility
+    from skillgym_action.model.run_report import LimitSettings, StoppedForFutility
     from skillgym_action.model.session_report import Price
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
@@ -382,7 +382,7 @@ class ExecuteOptions:
     """How executions run: ``jobs`` in parallel, with up to ``retry`` more sessions for a failed repetition.
 
     ``require``: how many of ``repeat`` repetitions must pass. ``stop_early``: end an execution once that is decided.
-    ``stop``: end the run if a regression is unlikely. ``stopped``: what is judged again was.
+    ``stop``: end the run if a regression is unlikely. ``stopped``, ``limits``: of what is judged again.
     ``on_limit``: the status of a session that exceeded its time, steps or budget. ``prices``: configured ones by model.
     ``agent_user``: the user that agents and suite commands run as; None: the caller.
     ``resume``: skip sessions that are in the journal. ``keep``: what to archive of a workspace that is not green.
@@ -395,6 +395,7 @@ class ExecuteOptions:
     stop_early: bool = False
     stop: Stop | None = None
     stopped: StoppedForFutility | None = None
+    limits: LimitSettings | None = None
     retry: int = 0
     on_limit: OnLimit = "failed"
     max_steps: int | None = None

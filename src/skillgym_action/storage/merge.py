@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.result import Result
-    from skillgym_action.model.run_report import SuitesFrom
+    from skillgym_action.model.run_report import LimitSettings, SuitesFrom
     from skillgym_action.model.suite import BenchmarkSuite
 
     StoredReports = Sequence[tuple[Path, RunReport]]
@@ -61,6 +61,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         stopped_for_futility=_stopped(reports),
         suites_from=_suites_from(reports),
         judge=_judge(reports),
+        limits=_agreed(report.limits for report in reports),
     )
 
 
@@ -151,6 +152,7 @@ def _differences(reports: list[RunReport]) -> Iterator[Problem]:
         ("commits", [report.commit or "none" for report in reports]),
         ("versions of skillgym-action", [report.version for report in reports]),
         ("folders of suites", [_folder(report.suites_from) for report in reports]),
+        ("limits of sessions", [_named_limits(report.limits) for report in reports if report.limits]),
         ("judges", [_name_of_judge(report.judge) for report in reports if report.judge]),
     ):
         if len(set(values)) > 1:
@@ -185,6 +187,12 @@ def _folder(origin: SuitesFrom | None) -> str:
     if origin is None:
         return "the checkout"
     return f"{origin.folder} ({origin.commit})" if origin.commit else origin.folder
+
+
+def _named_limits(limits: LimitSettings) -> str:
+    steps = "no limit of steps" if limits.max_steps is None else counted(limits.max_steps, "step")
+    time = f"{limits.timeout or limits.default_timeout:g} s"
+    return f"{time}; {steps}; {limits.on_limit} if exceeded"
 
 
 def _united(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

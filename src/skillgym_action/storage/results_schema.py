@@ -18,7 +18,7 @@ from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
-from skillgym_action.model.run_report import RunReport, StoppedForFutility, SuitesFrom, Verdict
+from skillgym_action.model.run_report import LimitSettings, RunReport, StoppedForFutility, SuitesFrom, Verdict
 from skillgym_action.model.samples import is_flaky
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.session import AgentConfig
@@ -36,6 +36,7 @@ from skillgym_action.storage.field_types import (
     LineOrColumn,
     Path,
     Rate,
+    Seconds,
     Several,
     State,
     Text,
@@ -168,6 +169,20 @@ class JudgeEntry(MappedModel):
     votes: Annotated[int, Field(ge=1, le=10**6), FieldSource(always=True)] = 1
 
 
+class LimitsEntry(MappedModel):
+    """Limits of all sessions: ``timeout`` in seconds, ``maxSteps`` in model rounds, and what exceeding them means.
+
+    ``defaultTimeout``, in seconds, holds where no suite, case or runner has a time limit.
+    """
+
+    noun: ClassVar = LimitSettings
+
+    default_timeout: Seconds
+    timeout: Seconds | None = None
+    max_steps: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    on_limit: Annotated[Literal["failed", "errored"], FieldSource(always=True)] = "failed"
+
+
 class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
@@ -195,6 +210,7 @@ class RunEntry(MappedModel):
     suites_from: SuitesFromEntry | None = None
     comparison: Annotated[RegressionEntry | None, FieldSource(read=False, convert=regression_of)] = None
     judge: JudgeEntry | None = None
+    limits: LimitsEntry | None = None
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
     def attributes(self) -> dict[str, object]:

@@ -32,8 +32,9 @@ from skillgym_action.model.run_report import StoppedForFutility
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.repository.checkout import Checkout
 from skillgym_action.storage.field_types import MEANINGS
+from skillgym_action.storage.mapping import read
 from skillgym_action.storage.results_file import refuse, restored
-from skillgym_action.storage.results_schema import Results
+from skillgym_action.storage.results_schema import LimitsEntry, Results
 from skillgym_action.storage.run_files import is_folder, matching, read_file
 from skillgym_action.text.escaping import path_key
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.run_report import LimitSettings, RunReport
 
 RESULTS = "results.json"
 _EXTENT = Extent(containers=MAX_RESULTS_CONTAINERS, values=MAX_RESULTS_VALUES, members=MAX_RESULTS_MEMBERS)
@@ -54,7 +55,7 @@ class StoredRun:
     """Which cases ran, as (suite path, case id); runners that play their sessions.
 
     ``repetitions``: of each execution with sessions, by suite path, case id and runner id. ``stopped_early``,
-    ``stopped_for_futility``: see ``RunReport``.
+    ``stopped_for_futility``, ``limits``: see ``RunReport``.
     """
 
     cases: frozenset[tuple[str, str]]
@@ -62,6 +63,7 @@ class StoredRun:
     repetitions: Mapping[tuple[str, str, str], int]
     stopped_early: bool = False
     stopped_for_futility: StoppedForFutility | None = None
+    limits: LimitSettings | None = None
 
 
 def stored_run(directory: Path) -> StoredRun:
@@ -77,7 +79,7 @@ def stored_run(directory: Path) -> StoredRun:
         )
         for runner in results.runners
     )
-    stopped = results.run.stopped_for_futility
+    stopped, limits = results.run.stopped_for_futility, results.run.limits
     rows = [(suite.path, result) for suite in results.suites for result in suite.results]
     return StoredRun(
         cases=frozenset((path, result.case_id) for path, result in rows),
@@ -91,6 +93,7 @@ def stored_run(directory: Path) -> StoredRun:
         stopped_for_futility=StoppedForFutility(repetitions=stopped.repetitions, planned=stopped.planned)
         if stopped
         else None,
+        limits=read(LimitsEntry, limits) if limits else None,
     )
 
 

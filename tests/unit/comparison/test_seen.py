@@ -12,6 +12,7 @@ from skillgym_action.comparison.comparison import compare
 from skillgym_action.comparison.rates import population_rate
 from skillgym_action.model.comparison import Difference
 from skillgym_action.model.result import Attempt
+from skillgym_action.model.run_report import LimitSettings
 from skillgym_action.model.verdicts import Status
 from skillgym_action.settings.options import GateOptions
 from skillgym_action.stages.gate import gate
@@ -140,6 +141,18 @@ def test_seen_11_what_else_changed_is_in_the_comparison():
     )
     same = report("sonnet-4", "1.0.0", "0.1.0", "a")
     assert compare(same, same).differences == ()
+
+
+def test_other_limits_of_sessions_are_in_the_comparison():
+    usual = LimitSettings(default_timeout=300.0)
+    other = LimitSettings(default_timeout=300.0, timeout=60.0, max_steps=20, on_limit="errored")
+    before, after = (run_report("edit passed", limits=limits) for limits in (usual, other))
+    assert compare(before, after).differences == (
+        Difference(what="time limit", subject="", before="that of the suite", after="60 s"),
+        Difference(what="limit of steps", subject="", before="none", after="20"),
+        Difference(what="status of a session that exceeds a limit", subject="", before="failed", after="errored"),
+    )
+    assert compare(replace(before, limits=None), after).differences == ()
 
 
 def test_what_is_unknown_is_no_difference():

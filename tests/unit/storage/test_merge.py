@@ -11,6 +11,7 @@ import pytest
 from builders import run_report, runner_named, suite_at
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.judge_question import JudgeInfo
+from skillgym_action.model.run_report import LimitSettings
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.settings.options import GateOptions
 from skillgym_action.stages.gate import gate
@@ -272,6 +273,20 @@ def test_shards_with_different_judges_have_none_and_a_warning(other, name):
     names = sorted(["m (anthropic, 3 votes)", name])
     assert together.judge is None
     assert [str(one) for one in together.warnings] == [f"the runs are of different judges: {', '.join(names)}"]
+
+
+def test_shards_with_one_limit_have_it_and_those_with_several_have_a_warning():
+    usual, other = LimitSettings(default_timeout=300.0), LimitSettings(default_timeout=300.0, timeout=60.0)
+
+    def together(*limits):
+        plain = judged(*(None for _ in limits))
+        return one_of(*(replace(report, limits=limit) for report, limit in zip(plain, limits, strict=True)))
+
+    same, different = together(usual, usual), together(usual, other)
+    assert (same.limits, same.warnings) == (usual, ())
+    assert different.limits is None
+    (warning,) = map(str, different.warnings)
+    assert "different limits of sessions: 300 s; no limit of steps; failed if exceeded, 60 s; no limit" in warning
 
 
 def test_a_single_run_keeps_its_judge():
