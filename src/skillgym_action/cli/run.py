@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
@@ -118,12 +119,20 @@ def exit_code_of(report: RunReport) -> int:
 
 def show_report(terminal: Terminal, report: RunReport, directory: Path, settings: Settings) -> None:
     """Show the result of a run; with ``--quiet`` only the verdict, with ``--verbose`` also final outputs."""
-    pieces = tuple(render(report, color=not settings.no_color))
+    if terminal.log and not terminal.has_finished:  # stored results
+        terminal.planned(len(report.results))
+        for result in report.results:
+            terminal.finished(result)
+    red = terminal.log.unfolded if terminal.log else None
+    pieces = tuple(render(report, color=not settings.no_color, red=red))
     terminal.show(pieces[-1:] if settings.quiet else ("\n", *pieces))
-    if settings.verbose:
+    if settings.verbose and not terminal.log:
         for result in report.results:
             if result.status not in GREEN and result.final_output:
                 terminal.progress(f"{terminal_line(result.case_id)}: final output")
                 terminal.untrusted(result.final_output)
     if not settings.quiet:
-        terminal.progress(f"reports: {terminal_line(str(directory))}")
+        shown = (
+            os.path.relpath(directory) if terminal.log else str(directory)
+        )  # a container has other paths than the job
+        terminal.progress(f"reports: {terminal_line(shown)}")
