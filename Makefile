@@ -32,21 +32,23 @@ lint: $(VENV)/development ## check style, types, the import rules, the action an
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tests/support/documented_workflows.py $(DOCUMENTED)
-	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml composite/action.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/feature.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml $(DOCUMENTED)/*.yml
 	$(BIN)/actionlint .github/workflows/*.yml $(DOCUMENTED)/*.yml
 	$(BIN)/hadolint Dockerfile
-	$(BIN)/zizmor --offline --quiet action.yml .github
+	$(BIN)/zizmor --offline --quiet action.yml composite .github
 	$(BIN)/zizmor --offline --quiet --config tests/data/zizmor-documents.yml $(DOCUMENTED)/*.yml
 
-lock: $(VENV)/development ## renew the versions and hashes of what contributors and the image install for Python
+lock: $(VENV)/development ## renew the versions and hashes of what contributors, the image and the composite action install for Python
 	$(LOCK) --universal --python-version 3.11 --extra typescript --group dev pyproject.toml \
 	  --output-file requirements/development.txt
 	$(LOCK) $(IMAGE) pyproject.toml --group image --output-file docker/requirements.txt
 	$(LOCK) $(IMAGE) --group image-build --output-file docker/build-requirements.txt
+	$(LOCK) --universal --python-version 3.11 --constraint docker/requirements.txt pyproject.toml \
+	  --output-file requirements/composite.txt
 
 bench: $(VENV)/development ## measure speed and memory
 	$(BIN)/python -m bench

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, NoReturn
 
+NOT_ON_WINDOWS = "error: skillgym-action runs on Linux and macOS, not on Windows; use WSL, or another runs-on"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -53,21 +54,33 @@ def action() -> None:
 
         return run_action(environment)
 
-    _leave(exit_code(program))
+    def complete(environment: Mapping[str, str]) -> Mapping[str, str]:
+        from skillgym_action.cli.action_inputs import with_inputs
+
+        return with_inputs(environment)
+
+    _leave(exit_code(program, complete))
 
 
-def exit_code(program: Callable[[Mapping[str, str]], int]) -> int:
+def exit_code(
+    program: Callable[[Mapping[str, str]], int], complete: Callable[[Mapping[str, str]], Mapping[str, str]] = dict
+) -> int:
     """What ``program`` returns for the environment; an error becomes its message on stderr and its exit code.
+
+    ``complete`` is applied to the environment first.
 
     This process is executed again first: ``os.environ`` has no secret from then on, and only ``program`` gets any.
     """
+    if sys.platform == "win32":
+        print(NOT_ON_WINDOWS, file=sys.stderr)  # noqa: T201
+        return ExitCode.INVALID_INPUT
     environment: dict[str, str] = {}  # filled as soon as it is read, so that its secrets are redacted in messages
     gc.disable()  # imports create many objects and hardly any garbage; `wiring.open_services` enables it
     try:
         read_environment = hardening.begin()
 
         def run() -> int:
-            environment.update(read_environment())
+            environment.update(complete(read_environment()))
             return program(MappingProxyType(environment))
 
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # until `wiring.open_services` sets its own handlers

@@ -62,11 +62,18 @@ class Workflow:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where workflows run: a git repository, actions by what ``uses:`` calls them, a folder for artifacts."""
+    """Where workflows run: a git repository, actions by what ``uses:`` calls them, a folder for artifacts.
+
+    ``host``: jobs run on this machine, without a container; ``variables`` are set in each job; ``cache``: act's own
+    server of actions/cache runs, with its data in that folder.
+    """
 
     repository: Path
     artifacts: Path
     actions: Mapping[str, Path] = field(default_factory=dict)
+    host: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
+    cache: Path | None = None
 
     def run(
         self, file: str, event: str, payload: Mapping[str, Any], github: GitHubServer, token: str = JOB_TOKEN
@@ -77,11 +84,15 @@ class Place:
             (home / "event.json").write_text(json.dumps(payload), encoding="utf-8")
             command = [
                 PROGRAM, event, "--workflows", f".github/workflows/{file}", "--eventpath", home / "event.json",
-                "--json", "--rm", "--pull=false", "--platform", f"ubuntu-latest={JOB_IMAGE}",
-                "--action-cache-path", home / "actions", "--no-cache-server", "--container-daemon-socket", "-",
+                "--json", "--rm", "--pull=false",
+                "--platform", f"ubuntu-latest={'-self-hosted' if self.host else JOB_IMAGE}",
+                "--action-cache-path", home / "actions", "--container-daemon-socket", "-",
+                *(("--cache-server-path", self.cache) if self.cache else ("--no-cache-server",)),
                 "--container-options", f"--volume {self.artifacts}:/artifacts", "--secret", f"GITHUB_TOKEN={token}",
                 "--env", f"GITHUB_API_URL={github.url}", "--env", f"GITHUB_GRAPHQL_URL={github.graphql_url}",
             ]  # fmt: skip
+            for name, value in self.variables.items():
+                command += ["--env", f"{name}={value}"]
             for name, path in self.actions.items():
                 command += ["--local-repository", f"{name}={path}"]
             finished = subprocess.run(

@@ -202,6 +202,7 @@ def judging_with_a_check(scene: Scene) -> None:
 def test_a_run_that_is_cancelled_in_any_stage_ends_soon_with_all_reports(scene, stage, number, statuses, proved):
     stage(scene)
     install = {"SKILLGYM_INSTALL_AGENTS": "1", "SKILLGYM_AGENTS_DIR": str(scene.folder / "agents")}
+    install["ANTHROPIC_API_KEY"] = "key-of-nobody"
     scene.ended(scene.started(**install), number)
     assert scene.statuses() == statuses
     missing = ["the run was cancelled before all suites were loaded"] if stage in {discovering, loading} else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from action_step import step
 from npm_registry import NpmRegistry, Package, stand_in
 from scratch import Ran, config, repository, skillgym
 
+KEY = {"ANTHROPIC_API_KEY": "key-of-nobody"}
 CLAUDE = {"agent": {"type": "claude-code", "version": "9.9.9"}}
 NINE = stand_in("claude-code", "9.9.9")
 
@@ -27,7 +29,7 @@ def without(program: str) -> str:
 def run(root: Path, *args: str, packages: tuple[Package, ...] = (NINE,), **env: str) -> Ran:
     """One run; what it installs goes beside the repository."""
     with NpmRegistry(*packages) as registry:
-        settings = {"PATH": without("claude"), "SKILLGYM_AGENTS_DIR": str(root.with_name("agents"))}
+        settings = {"PATH": without("claude"), "SKILLGYM_AGENTS_DIR": str(root.with_name("agents")), **KEY}
         return skillgym("run", "--output", "results", *args, cwd=root, **registry.settings, **(settings | env))
 
 
@@ -122,7 +124,7 @@ def test_nothing_is_installed_without_being_asked(root, configured, told):
 def test_the_action_installs_unless_it_is_told_not_to(root, inputs, code):
     quiet = {"comment": "off", "status": "off", **inputs}
     with NpmRegistry(NINE) as registry:
-        agents = {"PATH": without("claude"), "SKILLGYM_AGENTS_DIR": str(root.with_name("agents"))}
+        agents = {"PATH": without("claude"), "SKILLGYM_AGENTS_DIR": str(root.with_name("agents")), **KEY}
         found = step(root, None, quiet, **registry.settings, **agents)
     assert found.code == code, found.said
     assert ("installed claude-code 9.9.9 in " in found.said) == (code == 0)
@@ -169,3 +171,53 @@ def test_a_version_that_means_nothing_is_an_error(root, agent, told):
     ran = run(root)
     assert ran.code == 2
     assert told in ran.err
+
+
+NEEDS = "claude-code needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN, and none is set: "
+
+
+def test_an_agent_without_its_key_is_neither_installed_nor_started(root):
+    ran = run(root, "--install-agents", ANTHROPIC_API_KEY="")
+    assert ran.code == 3
+    (result,) = results(root)
+    assert result["failureClass"]["id"] == "auth"
+    assert result["error"]["message"] == f"{NEEDS}set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"
+    assert not root.with_name("agents").exists()
+
+
+def test_one_that_is_installed_is_not_started_without_its_key_either(root):
+    assert run(root, "--install-agents").code == 0
+    ran = run(root, "--install-agents", ANTHROPIC_API_KEY="")
+    assert ran.code == 3
+    assert results(root)[0]["error"]["message"].startswith(NEEDS)
+    assert results(root)[0]["attempts"] == []
+
+
+def test_the_action_names_the_secret_and_where_it_belongs(root):
+    with NpmRegistry(NINE) as registry:
+        agents = {"PATH": without("claude"), "SKILLGYM_AGENTS_DIR": str(root.with_name("agents"))}
+        found = step(root, None, {"comment": "off", "status": "off"}, **registry.settings, **agents)
+        assert registry.requests == []
+    assert found.code == 3, found.said
+    example = "`env: {ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}}`"
+    assert f"{NEEDS}create the secret and pass it to this step, {example}; workflows of forks" in found.said
+    assert example in html.unescape(found.summary)
+
+
+@pytest.mark.parametrize(
+    ("agent", "env", "files"),
+    [
+        pytest.param({}, {"CLAUDE_CODE_OAUTH_TOKEN": "t"}, {}, id="the other key"),
+        pytest.param({}, {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, {}, id="a service of one's own"),
+        pytest.param({"env": {"CLAUDE_CODE_USE_BEDROCK": "1"}}, {}, {}, id="a variable of the runner"),
+        pytest.param({"commandArgs": ["--settings", "{}"]}, {}, {}, id="arguments of the runner"),
+        pytest.param(
+            {}, {}, {".claude/settings.json": '{"apiKeyHelper": "./key.sh"}'}, id="a helper in the repository"
+        ),
+    ],
+)
+def test_an_agent_that_may_have_a_key_is_started(root, agent, env, files):
+    claude = {"agent": {**CLAUDE["agent"], **agent}}
+    repository(root, {"skillgym.config.yaml": config(claude=claude), **files})
+    ran = run(root, "--install-agents", **{"ANTHROPIC_API_KEY": "", **env})
+    assert ran.code == 0, ran.err

@@ -27,7 +27,9 @@ class AgentInfo:
     reports its progress while it runs. ``format``: only suites of that format can name it. ``replays``: it replays a
     recording and ignores the prompt; ``replays_changes``: it also repeats the recorded changes of files, and is
     therefore never run in a directory of the user. ``configuration``: names of files and folders of a repository, in
-    any folder, from which its CLI reads instructions and settings. ``internal``: no configuration can name it.
+    any folder, from which its CLI reads instructions and settings. ``settings_files``: those of them, as paths in a
+    workspace, that can name a key or another service. ``keyed_models``: beginnings of the models that cannot be used
+    without a key. ``internal``: no configuration can name it.
     """
 
     module: str
@@ -40,6 +42,8 @@ class AgentInfo:
     replays: bool = False
     replays_changes: bool = False
     configuration: tuple[str, ...] = ()
+    settings_files: tuple[str, ...] = ()
+    keyed_models: tuple[str, ...] = ("",)
     internal: bool = False
 
 
@@ -68,6 +72,7 @@ AGENTS = {
         streams=True,
         keys=("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"),
         configuration=("CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json"),
+        settings_files=(".claude/settings.json", ".claude/settings.local.json"),
     ),
     "codex": AgentInfo(
         module="skillgym_action.agents.codex",
@@ -77,6 +82,7 @@ AGENTS = {
         streams=True,
         keys=("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
         configuration=("AGENTS.md", "AGENTS.override.md", ".agents", ".codex", *PLUGIN_FOLDERS),
+        settings_files=(".codex/config.toml",),
     ),
     "pi": AgentInfo(
         module="skillgym_action.agents.pi",
@@ -94,6 +100,7 @@ AGENTS = {
             "GOOGLE_GEMINI_BASE_URL",
         ),
         configuration=("AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD", ".agents", ".pi"),
+        settings_files=(".pi/settings.json",),
     ),
     "opencode": AgentInfo(
         module="skillgym_action.agents.opencode",
@@ -121,6 +128,8 @@ AGENTS = {
             ".claude",
             ".opencode",
         ),
+        settings_files=("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
+        keyed_models=("anthropic/", "openai/", "google/", "openrouter/"),
     ),
     "copilot": AgentInfo(
         module="skillgym_action.agents.copilot",
@@ -154,6 +163,7 @@ AGENTS = {
         streams=True,
         keys=("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
         configuration=("GEMINI.md", ".agents", ".gemini", ".geminiignore", ".env"),
+        settings_files=(".env", ".gemini/.env", ".gemini/settings.json"),
     ),
     "qwen": AgentInfo(
         module="skillgym_action.agents.qwen",
@@ -163,6 +173,7 @@ AGENTS = {
         streams=True,
         keys=("OPENAI_API_KEY", "OPENAI_BASE_URL"),
         configuration=("QWEN.md", "AGENTS.md", ".agents", ".qwen", ".qwenignore", ".env"),
+        settings_files=(".env", ".qwen/.env", ".qwen/settings.json"),
     ),
     "cursor-agent": AgentInfo(
         module="skillgym_action.agents.cursor_agent",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import Settings
 
 PREFIX = "INPUT_"
+INPUTS = "SKILLGYM_INPUTS"  # all inputs as JSON: set by the composite action, which gets no ``INPUT_*`` from the runner
+COMPOSITE = "SKILLGYM_ACTION_ROOT"  # set by the composite action alone
 # Inputs that are no field of ``Settings``; the others are declared there.
 ACTION_ONLY = (
     "exclude",
@@ -61,8 +64,24 @@ def inputs_in(environment: Mapping[str, str]) -> dict[str, str]:
     return {names[key]: value for key, value in found.items()}
 
 
-def settings_of(inputs: Mapping[str, str]) -> Settings:
-    """The settings of inputs. Raises UsageError."""
+def with_inputs(environment: Mapping[str, str]) -> dict[str, str]:
+    """``environment`` with ``INPUT_*`` in place of the composite action's inputs. Raises UsageError."""
+    found = {name: value for name, value in environment.items() if name != INPUTS}
+    if INPUTS not in environment:
+        return found
+    try:
+        inputs = dict(json.loads(environment[INPUTS]))
+    except ValueError as error:
+        raise UsageError(f"{INPUTS} is not an object in JSON", remedy="leave it to composite/action.yml") from error
+    return {**found, **{PREFIX + name.upper(): str(value) for name, value in inputs.items()}}
+
+
+def settings_of(inputs: Mapping[str, str], *, container: bool = True) -> Settings:
+    """The settings of inputs. Raises UsageError.
+
+    ``container``: whether the action runs in one, where absolute paths of the machine do not exist.
+    """
+    check_path = _inside if container else str
     declared = inputs_of_settings()
     fields: dict[str, object] = {declared[name]: value for name, value in inputs.items() if name in declared}
     fields["paths"] = (*_lines(inputs, "suites"), *(f"!{line}" for line in _lines(inputs, "exclude")))
@@ -73,9 +92,9 @@ def settings_of(inputs: Mapping[str, str]) -> Settings:
     copies = (("junit", "junit-path"), ("results", "results-path"))
     reports = (*_lines(inputs, "reports"), *(f"{kind}={inputs[name]}" for kind, name in copies if name in inputs))
     fields["report"] = tuple(
-        f"{kind}{equals}{_inside(path)}" for kind, equals, path in (r.partition("=") for r in reports)
+        f"{kind}{equals}{check_path(path)}" for kind, equals, path in (r.partition("=") for r in reports)
     )
-    fields |= {name: _inside(str(fields[name])) for name in ("output", "record", "resume") if name in fields}
+    fields |= {name: check_path(str(fields[name])) for name in ("output", "record", "resume") if name in fields}
     written = {field: name for name, field in declared.items()} | {"runner": "runners", "report": "reports"}
     fields.setdefault("install_agents", True)
     return validated_settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
@@ -84,7 +103,10 @@ def settings_of(inputs: Mapping[str, str]) -> Settings:
 def run_action(environment: Mapping[str, str]) -> int:
     """Run as a step of a job: GitHub's runner passes inputs and event in ``environment``. Raises UsageError."""
     inputs = paths_in_workspace(inputs_in(environment), environment)
-    settings = settings_of(inputs)
+    container = COMPOSITE not in environment
+    settings = settings_of(inputs, container=container)
+    if not container:
+        _note_isolation()
 
     mode = _mode(inputs)
     job = _job(inputs, environment, mode)
@@ -119,6 +141,14 @@ def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str
         except OSError as error:  # the verdict does not depend on the owner of files
             note = terminal_text(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
             print(note, file=sys.stderr)  # noqa: T201
+
+
+def _note_isolation() -> None:
+    """Print what the composite action lacks in comparison with the container."""
+    text = "note: no container: agents run as this user and can read what it can read"
+    if sys.platform != "linux":
+        text += f"; on {sys.platform} a process that leaves its process group outlives its session"
+    print(f"{text}. See docs/how-to/runners-without-docker.md", file=sys.stderr)  # noqa: T201
 
 
 def _mode(inputs: Mapping[str, str]) -> str:

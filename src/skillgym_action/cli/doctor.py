@@ -20,6 +20,7 @@ from skillgym_action.model.execution import Execution
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES
+from skillgym_action.processes.agent_keys import key_names
 from skillgym_action.processes.users import SESSION_UIDS
 from skillgym_action.sessions.run_session import run_session
 from skillgym_action.settings.configuration_file import Config, find_config
@@ -283,19 +284,21 @@ def _runner(services: Services, runner: Runner, *, configured: bool) -> DoctorCh
         wanted = f"{agent.type}@{agent.version}" if agent.version else agent.type
         how = f"skillgym-action doctor --install {wanted}" if listing.package else "install it, where PATH finds it"
         missing = f"version {agent.version} is not installed" if agent.version else f"{command[0]} was not found"
-        return check(text=f"{agent.type}: {missing}", state=State.PROBLEM, remedy=how)
+        key = services.installs.keys.missing_key(agent, (services.cwd, services.repository.root))
+        text = f"{agent.type}: {missing}; {key}" if key else f"{agent.type}: {missing}"
+        return check(text=text, state=State.PROBLEM, remedy=how)
     version = services.installs.version(program, *command[1:])
     if version is None:
         how = f"run it yourself: {program} --version"
         return check(text=f"{agent.type}: {program} prints no version", state=State.PROBLEM, remedy=how)
-    key, state, remedy = _key(runner, configured=configured)
+    key, state, remedy = _key(services, runner, configured=configured)
     verified = "the verified version" if version == listing.version else f"verified was {listing.version}"
     if version not in {listing.version, agent.version}:
         state = max(state, State.WARNING)
     return check(text=f"{agent.type} {version}, {verified}; {program}; {key}", state=state, remedy=remedy)
 
 
-def _key(runner: Runner, *, configured: bool) -> tuple[str, State, str | None]:
+def _key(services: Services, runner: Runner, *, configured: bool) -> tuple[str, State, str | None]:
     """What to report of the runner's API key: variables by name, never by value; the state; a remedy.
 
     Where it is unset but other variables are set, the agent may have another way to log in: that is a warning.
@@ -303,9 +306,9 @@ def _key(runner: Runner, *, configured: bool) -> tuple[str, State, str | None]:
     names = [name for name in runner.agent.env if is_secret_name(name)]
     if names:
         return f"key in {', '.join(names)}", State.FINE, None
-    known = " or ".join(name for name in AGENTS[runner.agent.type].keys if is_secret_name(name))
+    known = key_names(runner.agent.type)
     state = State.PROBLEM if configured and not runner.agent.env else State.WARNING
-    return "no key", state, f"set {known}" if known else "name its key in agent.env"
+    return "no key", state, services.installs.keys.remedy(runner.agent.type) if known else "name its key in agent.env"
 
 
 def _program_without_version(services: Services, runner: Runner) -> DoctorCheck:

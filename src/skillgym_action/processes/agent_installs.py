@@ -22,6 +22,7 @@ from skillgym_action.agents import AGENTS, EXACT_VERSION
 from skillgym_action.limits import INSTALL_SECONDS, VERSION_SECONDS
 from skillgym_action.model.errors import InstallError
 from skillgym_action.model.session import Ending, Invocation
+from skillgym_action.processes.agent_keys import AgentKeys
 from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class AgentInstalls:
             cache = os.path.join(home, ".cache")
         default = SHARED_FOLDER if os.geteuid() == 0 else os.path.join(cache, "skillgym-action", "agents")
         self.folder = Path(os.path.abspath(environment.get("SKILLGYM_AGENTS_DIR") or default))
+        self.keys = AgentKeys(environment)
         self._processes = processes
         self._path = environment.get("PATH")
         self._limit = limit

@@ -1,7 +1,7 @@
 """Stage: plan -> plan whose runners know the program of their agent.
 
 That is the command of the runner; else the CLI on PATH; else one that skillgym-action installed before, or installs
-now. If a runner sets a version, the CLI on PATH is not used.
+now. If a runner sets a version, the CLI on PATH is not used. Without a key nothing is installed or started.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from skillgym_action.model.execution import Plan, Runner
+    from skillgym_action.model.execution import Execution, Plan, Runner
     from skillgym_action.services import Services
     from skillgym_action.settings.options import InstallAgentsOptions
 
@@ -35,18 +35,32 @@ def install_agents(services: Services, plan: Plan, options: InstallAgentsOptions
         except InstallError as error:
             return Trouble(kind="agent-missing", message=str(error))
 
+    folders: dict[str, set[Path]] = {}
+    for execution in plan.executions:
+        folders.setdefault(execution.runner.id, set()).update(_settings_folders(services, execution))
+
     executions = (
-        replace(execution, runner=_with_program(services, execution.runner, find)) for execution in plan.executions
+        replace(execution, runner=_with_program(services, execution.runner, folders[execution.runner.id], find))
+        for execution in plan.executions
     )
     return replace(plan, executions=tuple(executions))
 
 
-def _with_program(services: Services, runner: Runner, find: Find) -> Runner:
+def _settings_folders(services: Services, execution: Execution) -> set[Path]:
+    """Where the workspace of an execution may come from, with the settings of agents."""
+    workspace = execution.case.workspace or execution.suite.workspace
+    named = {folder for folder in (workspace.template, workspace.cwd) if folder}
+    return named | {services.cwd, services.repository.root, services.suites.root, execution.suite.file.parent}
+
+
+def _with_program(services: Services, runner: Runner, folders: set[Path], find: Find) -> Runner:
     agent, info = runner.agent, AGENTS[runner.agent.type]
     if agent.command or not info.package or not info.executable:
         return runner
     if not agent.version and services.installs.find_program(info.executable, agent.env.get("PATH")):
         return runner
+    if missing := services.installs.keys.missing_key(agent, folders):
+        return replace(runner, trouble=Trouble(kind="auth", message=missing))
     found = find(agent.type, agent.version)
     if isinstance(found, Trouble):
         return replace(runner, trouble=found)
