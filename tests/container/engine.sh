@@ -81,7 +81,7 @@ trust_like_here() { # trust_like_here ROOT: the machine's certificates and packa
 }
 
 fill_root() { # fill_root ROOT: Debian's minimal system with a Python in it
-  local root=$1 version prefix packages=ca-certificates,tzdata,netbase release sources=()
+  local root=$1 version prefix packages=ca-certificates,tzdata,netbase,usr-is-merged release sources=()
   # shellcheck source=/dev/null
   release=$(. /etc/os-release && echo "$VERSION_CODENAME")
   [ ! -f /etc/apt/sources.list.d/debian.sources ] || sources=(/etc/apt/sources.list.d/debian.sources)
@@ -91,7 +91,9 @@ fill_root() { # fill_root ROOT: Debian's minimal system with a Python in it
   else
     packages+=,python3,python3-pip,python3-venv,python-is-python3
   fi
-  mmdebstrap --variant=minbase --include="$packages" "$release" "$root" "${sources[@]}"
+  # The folders of /usr are merged beforehand, else a package that does it brings all of Perl.
+  mmdebstrap --variant=minbase --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --include="$packages" "$release" \
+    "$root" "${sources[@]}"
   if [ -n "${prefix:-}" ]; then
     copy_python "$version" "$prefix" "$root"
   else
