@@ -72,6 +72,7 @@ MAX_MEASURED_ENTRIES = 1_000_000  # files and folders counted in one measurement
 DISK_RESERVE_BYTES = 512 * 1024**2  # of the temporary file system that sessions have to leave free, or 5 % if less
 INSTALL_SECONDS = 600.0  # for npm to install an agent's CLI; the largest has 400 MB
 MAX_AGENT_SETTINGS_BYTES = 65_536  # of a settings file of an agent's CLI that are searched for a key
+MAX_CACHED_AGENT_BYTES = 4 * 1024**3  # of an installed CLI that is kept for later jobs
 VERSION_SECONDS = 60.0  # for a CLI to print its version; the first start after a download is slow
 
 # --- requests to services: GitHub's API, the judge --------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from action_step import step
+from action_step import Step, step
 from npm_registry import NpmRegistry, Package, stand_in
 from scratch import Ran, config, repository, skillgym
 
@@ -221,3 +221,34 @@ def test_an_agent_that_may_have_a_key_is_started(root, agent, env, files):
     repository(root, {"skillgym.config.yaml": config(claude=claude), **files})
     ran = run(root, "--install-agents", **{"ANTHROPIC_API_KEY": "", **env})
     assert ran.code == 0, ran.err
+
+
+def cached(root: Path, *packages: Package, cache: str = "skillgym-agents", job: str) -> Step:
+    """A step of a job on a machine of its own, whose temporary folder outlives it."""
+    (root.parent / "temp").mkdir(exist_ok=True)
+    quiet = {"comment": "off", "status": "off", "agents-cache": cache}
+    with NpmRegistry(*packages) as registry:
+        folders = {"SKILLGYM_AGENTS_DIR": str(root.with_name(job)), "RUNNER_TEMP": str(root.with_name("temp"))}
+        return step(root, None, quiet, **registry.settings, **folders, **KEY, PATH=without("claude"))
+
+
+def test_a_later_job_gets_the_agents_of_the_cache(root):
+    first = cached(root, NINE, job="first")
+    assert (first.code, "installed claude-code 9.9.9 in " in first.said) == (0, True), first.said
+    second = cached(root, job="second")
+    assert (second.code, "restored claude-code 9.9.9 in " in second.said) == (0, True), second.said
+
+
+@pytest.mark.parametrize("variable", ["SKILLGYM_AGENTS_CACHE", "SKILLGYM_AGENTS_DIR"])
+def test_agents_of_the_checkout_are_refused(root, variable):
+    found = step(root, None, {"comment": "off", "status": "off"}, **{variable: str(root / ".agents-cache")}, **KEY)
+    assert found.code == 2
+    assert f"{root}/.agents-cache is in the checkout, where a commit could put programs" in found.said
+
+
+def test_also_through_a_link_or_by_dots(root):
+    (root.parent / "temp").mkdir()
+    (root.parent / "temp" / "link").symlink_to(root)
+    for named in ("link/agents", "../repository/agents"):
+        found = cached(root, cache=named, job="first")
+        assert (found.code, "is in the checkout" in found.said) == (2, True), found.said

@@ -16,6 +16,7 @@ from skillgym_action.cli.run import run_suites
 from skillgym_action.github.event import github_event
 from skillgym_action.github.step_files import give_to_owner
 from skillgym_action.model.errors import UsageError, did_you_mean
+from skillgym_action.processes.agent_installs import CACHE_VARIABLE, FOLDER_VARIABLE
 from skillgym_action.processes.users import job_user
 from skillgym_action.repository.checkout import working_directory
 from skillgym_action.settings.context import Job, current_context
@@ -36,6 +37,7 @@ COMPOSITE = "SKILLGYM_ACTION_ROOT"  # set by the composite action alone
 # Inputs that are no field of ``Settings``; the others are declared there.
 ACTION_ONLY = (
     "exclude",
+    "agents-cache",
     "mode",
     "results",
     "annotations",
@@ -50,6 +52,7 @@ ACTION_ONLY = (
 MODES = ("all", "run", "report")
 BOOLEANS = {"true": True, "false": False}
 YAML_MAPPING = re.compile(r"\A\s*\{|:\s|:$", re.MULTILINE)  # `agent:model` does not match
+MOUNTED_TEMP = Path("/github/runner_temp")  # the runner's temporary folder, in the action's container
 ALLOW_UNTRUSTED = ("false", "true", "with-configuration")
 
 
@@ -107,6 +110,7 @@ def run_action(environment: Mapping[str, str]) -> int:
     settings = settings_of(inputs, container=container)
     if not container:
         _note_isolation()
+    environment = _with_agents_cache(environment, inputs, container=container)
 
     mode = _mode(inputs)
     job = _job(inputs, environment, mode)
@@ -117,6 +121,7 @@ def run_action(environment: Mapping[str, str]) -> int:
     user = job_user(settings.agent_user, context.root)
     verbose = settings.verbose or environment.get("RUNNER_DEBUG") == "1"
     settings = settings.model_copy(update={"agent_user": user, "verbose": verbose})
+    _refuse_committed_agents(context)
     if mode == "report" and settings.suites_from:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
         raise UsageError("mode report does not use the input suites-from", remedy=remedy)
@@ -141,6 +146,30 @@ def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str
         except OSError as error:  # the verdict does not depend on the owner of files
             note = terminal_text(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
             print(note, file=sys.stderr)  # noqa: T201
+
+
+def _with_agents_cache(
+    environment: Mapping[str, str], inputs: Mapping[str, str], *, container: bool
+) -> Mapping[str, str]:
+    """``environment`` with the folder of the input ``agents-cache``, which is below the runner's temporary folder."""
+    if "agents-cache" not in inputs:
+        return environment
+    named, temp = inputs["agents-cache"], Path(environment.get("RUNNER_TEMP") or ".")
+    if container and not temp.is_dir():
+        temp = MOUNTED_TEMP  # the runner passed the path on its machine
+    return {**environment, CACHE_VARIABLE: str(temp / (_inside(named) if container else named))}
+
+
+def _refuse_committed_agents(context: LaunchContext) -> None:
+    """Raise UsageError if agents would be started from the checkout, where a commit could put programs."""
+    for variable in (CACHE_VARIABLE, FOLDER_VARIABLE):
+        named = context.environment.get(variable)
+        if named and context.checkout.contains(Path(named).absolute()):
+            subject = "input agents-cache" if variable == CACHE_VARIABLE else variable
+            raise UsageError(
+                f"{subject}: {named} is in the checkout, where a commit could put programs",
+                remedy="name a folder below the runner's temporary folder, such as skillgym-agents",
+            )
 
 
 def _note_isolation() -> None:

@@ -19,9 +19,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS, EXACT_VERSION
+from skillgym_action.filesystem.bundle import BundleError
 from skillgym_action.limits import INSTALL_SECONDS, VERSION_SECONDS
 from skillgym_action.model.errors import InstallError
 from skillgym_action.model.session import Ending, Invocation
+from skillgym_action.processes.agent_cache import AgentCache
 from skillgym_action.processes.agent_keys import AgentKeys
 from skillgym_action.text.escaping import clipped
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Identity
     from skillgym_action.processes.launcher import ProcessLauncher
 
+CACHE_VARIABLE, FOLDER_VARIABLE = "SKILLGYM_AGENTS_CACHE", "SKILLGYM_AGENTS_DIR"
 PAUSE = 0.2  # seconds between two attempts to lock an installation
 SHARED_FOLDER = "/var/cache/skillgym-action/agents"  # for root, whose home is closed to the user that agents run as
 MARKER = "installed"
@@ -45,12 +48,17 @@ MANUAL_INSTALL = "or install the agent yourself and name its program in agent.co
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InstalledAgent:
-    """An agent's CLI in the folder of the tool. ``seconds``: how long its installation took; None: it was installed."""
+    """An agent's CLI in the folder of the tool. ``seconds``: how long its installation took; None: it was installed.
+
+    ``restored``: it was not installed, but restored from the cache. ``note``: what went wrong with the cache, if so.
+    """
 
     agent: str
     version: str
     program: Path
     seconds: float | None = None
+    restored: bool = False
+    note: str | None = None
 
 
 class AgentInstalls:
@@ -61,15 +69,23 @@ class AgentInstalls:
     ) -> None:
         """``environment``: the tool's, with the settings of npm. ``limit``: seconds that npm may take.
 
-        The folder is ``SKILLGYM_AGENTS_DIR``; by default one for all users if the tool is root, else in the user's
-        cache.
+        The folder is ``SKILLGYM_AGENTS_DIR``; by default one for all users if the tool is root, else the tool cache of
+        the job's runner, if there is one, or the user's cache. ``SKILLGYM_AGENTS_CACHE``: a folder that outlives the
+        job; what is installed is kept there, and restored from there.
         """
         home = environment.get("HOME") or "/"
         cache = environment.get("XDG_CACHE_HOME") or ""
         if not os.path.isabs(cache):  # as its specification wants; in a checkout, a commit would choose the programs
             cache = os.path.join(home, ".cache")
-        default = SHARED_FOLDER if os.geteuid() == 0 else os.path.join(cache, "skillgym-action", "agents")
-        self.folder = Path(os.path.abspath(environment.get("SKILLGYM_AGENTS_DIR") or default))
+        default = os.path.join(cache, "skillgym-action", "agents")
+        tools = environment.get("RUNNER_TOOL_CACHE") or ""
+        if os.path.isabs(tools) and os.access(tools, os.W_OK):
+            default = os.path.join(tools, "skillgym-agents")
+        if os.geteuid() == 0:
+            default = SHARED_FOLDER
+        kept = environment.get(CACHE_VARIABLE)
+        self._cache = AgentCache(Path(os.path.abspath(kept))) if kept else None
+        self.folder = Path(os.path.abspath(environment.get(FOLDER_VARIABLE) or default))
         self.keys = AgentKeys(environment)
         self._processes = processes
         self._path = environment.get("PATH")
@@ -103,12 +119,16 @@ class AgentInstalls:
             with self._locked(folder, began):
                 if self.installed_program(agent, wanted):
                     return InstalledAgent(agent=agent, version=wanted, program=_program(agent, folder))
-                self._install_into(agent, wanted, folder)
+                restored, note = self._restored(agent, wanted, folder)
+                if not restored:
+                    self._install_into(agent, wanted, folder)
+                    note = self._kept(folder) or note
         except OSError as error:
             message = f"cannot install into {self.folder}: {error.strerror or error}"
-            raise InstallError(message, remedy="name another folder in SKILLGYM_AGENTS_DIR") from error
+            raise InstallError(message, remedy=f"name another folder in {FOLDER_VARIABLE}") from error
         took = time.monotonic() - began
-        return InstalledAgent(agent=agent, version=wanted, program=_program(agent, folder), seconds=took)
+        program = _program(agent, folder)
+        return InstalledAgent(agent=agent, version=wanted, program=program, seconds=took, restored=restored, note=note)
 
     def version(self, *argv: str) -> str | None:
         """The version that a program prints; None if it prints none."""
@@ -139,6 +159,36 @@ class AgentInstalls:
                     time.sleep(PAUSE)
             yield
 
+    def _restored(self, agent: str, version: str, folder: Path) -> tuple[bool, str | None]:
+        """Restore from the cache, completely or not at all; whether it was, and why not if there is something."""
+        if self._cache is None:
+            return False, None
+        new = folder.with_name(f".restored-{folder.name}")
+        shutil.rmtree(new, ignore_errors=True)  # what a killed process left
+        try:
+            if not self._cache.restore(folder.name, new):
+                return False, None
+            (new / MARKER).unlink()  # written again once it was started
+            with TemporaryDirectory(prefix="skillgym-npm-") as scratch:
+                output = self._started(agent, version, new, Path(scratch))
+            shutil.rmtree(folder, ignore_errors=True)
+            os.rename(new, folder)
+            (folder / MARKER).write_text(output, encoding="utf-8")
+        except (BundleError, InstallError, OSError) as error:
+            return False, f"{folder.name} could not be restored from {self._cache.folder}, and was installed: {error}"
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+        return True, None
+
+    def _kept(self, folder: Path) -> str | None:
+        """Write an installation to the cache; why it failed, if so."""
+        try:
+            if self._cache:
+                self._cache.keep(folder.name, folder)
+        except (BundleError, OSError) as error:
+            return f"{folder.name} could not be kept for later jobs: {error}"
+        return None
+
     def _install_into(self, agent: str, version: str, folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
         folder.mkdir()
@@ -159,10 +209,14 @@ class AgentInstalls:
             capture = self._run((*npm, *arguments), scratch, self._limit)
             if capture.ending is not Ending.EXITED or capture.exit_code:
                 raise _npm_error(package, capture, self._limit)
+        return self._started(agent, version, folder, scratch)
+
+    def _started(self, agent: str, version: str, folder: Path, scratch: Path) -> str:
+        """What the CLI in ``folder`` prints for ``--version``. Raises InstallError if it is another version."""
         output = _version_output(self._run((os.fspath(_program(agent, folder)), "--version"), scratch, VERSION_SECONDS))
         found = VERSION.search(output)
         if not found or found[0] != version:
-            shown = clipped(output.strip(), 500) or "nothing"
+            shown, package = clipped(output.strip(), 500) or "nothing", f"{AGENTS[agent].package}@{version}"
             raise InstallError(f"{package} was installed, but its --version says: {shown}", remedy=MANUAL_INSTALL)
         return output
 

@@ -78,5 +78,8 @@ def _program(services: Services, agent: str, version: str | None, *, install: bo
         raise InstallError(f"{agent}: {missing}", remedy=remedy)
     installed = services.installs.install(agent, version)
     if installed.seconds is not None:
-        services.observer.progress(f"installed {agent} {installed.version} in {installed.seconds:.1f} s")
+        how = "restored" if installed.restored else "installed"
+        services.observer.progress(f"{how} {agent} {installed.version} in {installed.seconds:.1f} s")
+    if installed.note:
+        services.observer.progress(f"note: {installed.note}")
     return installed.program

@@ -15,6 +15,7 @@ from npm_registry import NpmRegistry, Package, stand_in
 from scratch import environment
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.errors import InstallError
+from skillgym_action.processes.agent_cache import AgentCache
 from skillgym_action.processes.agent_installs import AgentInstalls
 from skillgym_action.processes.launcher import ProcessLauncher
 
@@ -249,3 +250,62 @@ def test_the_version_that_a_program_tells(tmp_path, script, version):
     with door(tmp_path / "agents") as installs:
         assert installs.version(str(program)) == version
         assert installs.version(str(tmp_path / "missing")) is None
+
+
+# --- kept for later jobs ----------------------------------------------------------------------------
+
+
+def test_a_later_job_restores_what_an_earlier_one_installed(tmp_path):
+    kept = {"SKILLGYM_AGENTS_CACHE": str(tmp_path / "kept")}
+    with door(tmp_path / "first", stand_in("claude-code"), **kept) as installs:
+        assert not installs.install("claude-code").restored
+    with door(tmp_path / "second", **kept) as installs:
+        later = installs.install("claude-code")
+        assert (later.restored, later.note) == (True, None)
+        assert installs.version(str(later.program)) == "2.1.197"
+    assert [path.name for path in (tmp_path / "second").iterdir() if path.is_dir()] == ["claude-code-2.1.197"]
+
+
+def test_one_that_is_damaged_is_installed_and_kept_anew(tmp_path):
+    kept = {"SKILLGYM_AGENTS_CACHE": str(tmp_path / "kept")}
+    with door(tmp_path / "first", stand_in("claude-code"), **kept) as installs:
+        installs.install("claude-code")
+    (file,) = (tmp_path / "kept").iterdir()
+    file.write_bytes(file.read_bytes()[:-40])
+    with door(tmp_path / "second", stand_in("claude-code"), **kept) as installs:
+        again = installs.install("claude-code")
+    assert not again.restored
+    assert again.note is not None
+    assert again.note.startswith(f"claude-code-2.1.197 could not be restored from {tmp_path}/kept, and was installed: ")
+    with door(tmp_path / "third", **kept) as installs:
+        assert installs.install("claude-code").restored
+
+
+def test_one_that_does_not_start_here_is_installed_anew(tmp_path):
+    """As with a module that was built for another Node.js."""
+    kept = {"SKILLGYM_AGENTS_CACHE": str(tmp_path / "kept")}
+    with door(tmp_path / "first", stand_in("claude-code", "9.9.9"), **kept) as installs:
+        installs.install("claude-code", "9.9.9")
+    program = tmp_path / "first" / "claude-code-9.9.9" / "node_modules" / CLAUDE / "cli.sh"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    AgentCache(tmp_path / "kept").keep("claude-code-9.9.9", tmp_path / "first" / "claude-code-9.9.9")
+    with door(tmp_path / "second", stand_in("claude-code", "9.9.9"), **kept) as installs:
+        again = installs.install("claude-code", "9.9.9")
+    assert (again.restored, "could not be restored" in str(again.note)) == (False, True)
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing_but_a_note(tmp_path):
+    (tmp_path / "file").write_text("")
+    kept = {"SKILLGYM_AGENTS_CACHE": str(tmp_path / "file" / "kept")}
+    with door(tmp_path / "first", stand_in("claude-code"), **kept) as installs:
+        made = installs.install("claude-code")
+    assert made.program.exists()
+    assert str(made.note).startswith("claude-code-2.1.197 could not be ")
+
+
+def test_the_tool_cache_of_a_runner_is_used_where_there_is_one(tmp_path):
+    (tmp_path / "tools").mkdir()
+    found = folder_for(HOME="/home/me", RUNNER_TOOL_CACHE=str(tmp_path / "tools"))
+    shared = "/var/cache/skillgym-action/agents"
+    assert found == (shared if os.geteuid() == 0 else str(tmp_path / "tools" / "skillgym-agents"))
+    assert folder_for(HOME="/home/me", RUNNER_TOOL_CACHE="/nowhere") == folder_for(HOME="/home/me")

@@ -1,0 +1,138 @@
+"""Installed CLIs of agents that outlive a job: one file each, in a folder that a workflow keeps with actions/cache.
+
+A file has a line that names agent, version and system, the installation as a bundle, and a SHA-256 of both. It is
+written beside and renamed, so that a file is whole or not there; and restored into a new folder, whose name the caller
+changes once everything was verified. The digest reveals damage, not malice: whoever can write the folder can write a
+digest, too (see docs/how-to/runners-without-docker.md and docs/reference/agents.md for who can).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import stat
+import sys
+import tempfile
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, cast
+
+from skillgym_action.filesystem.bundle import BundleEntry, BundleError, BundleLimits, read_bundle, write_bundle
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
+from skillgym_action.filesystem.folder import Folder
+from skillgym_action.filesystem.packing import folder_entries
+from skillgym_action.filesystem.unpacking import unpack
+from skillgym_action.limits import MAX_CACHED_AGENT_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+START = "skillgym agent 1"
+LIMITS = BundleLimits(file_bytes=MAX_CACHED_AGENT_BYTES, total_bytes=MAX_CACHED_AGENT_BYTES)
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class AgentCache:
+    """The files in ``folder``, which is made when the first one is written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def restore(self, name: str, folder: Path) -> bool:
+        """Restore ``name`` into the new ``folder``; False if there is no such file.
+
+        Raises BundleError for a file that is damaged or forged, OSError; what was restored until then stays.
+        """
+        try:
+            descriptor = os.open(self._path(name), READ_FLAGS)
+        except FileNotFoundError:
+            return False
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise BundleError("it is not a regular file")
+            head, content = _head(name), _Hashed(file)
+            if content.read(len(head)) != head:
+                raise BundleError("it is of something else, or of another system")
+            folder.mkdir()
+            opened = os.open(folder, FOLDER_FLAGS)
+            try:
+                bundle = read_bundle(cast("IO[bytes]", content), LIMITS, alone=False)
+                unpack(Folder(opened), _without_links_out(bundle))
+            finally:
+                os.close(opened)
+            if file.read() != content.digest():
+                raise BundleError("its content is not what was written")
+        return True
+
+    def keep(self, name: str, folder: Path) -> None:
+        """Write the installation in ``folder``; one of that name is replaced. Raises OSError, BundleError.
+
+        The file belongs to the owner of the folder around the cache, which may be another user than root.
+        """
+        new = not self.folder.is_dir()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".new-", delete=False) as file:
+            try:
+                self._write(name, folder, cast("IO[bytes]", file))
+                os.fchmod(file.fileno(), 0o644)
+                if os.geteuid() == 0:
+                    owner = os.stat(self.folder.parent if new else self.folder)
+                    os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+                    os.chown(self.folder, owner.st_uid, owner.st_gid)
+                os.replace(file.name, self._path(name))
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(file.name)
+                raise
+
+    def _write(self, name: str, folder: Path, file: IO[bytes]) -> None:
+        content = _Hashed(file)
+        content.write(_head(name))
+        opened = os.open(folder, FOLDER_FLAGS)
+        try:
+            write_bundle(cast("IO[bytes]", content), folder_entries(Folder(opened)))
+        finally:
+            os.close(opened)
+        file.write(content.digest())
+        file.flush()
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}-{_system()}"
+
+
+class _Hashed:
+    """A file whose content is hashed as it is read or written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._hash = file, hashlib.sha256()
+        self.digest = self._hash.digest
+
+    def read(self, size: int) -> bytes:
+        content = self._file.read(size)
+        self._hash.update(content)
+        return content
+
+    def write(self, content: bytes) -> int:
+        self._hash.update(content)
+        return self._file.write(content)
+
+
+def _system() -> str:
+    """The kind of machine that a program was installed for; packages have other files for each."""
+    library = platform.libc_ver()[0] if sys.platform == "linux" else ""
+    return "-".join(part for part in (sys.platform, platform.machine(), library) if part)
+
+
+def _head(name: str) -> bytes:
+    return f"{START}\n{name} {_system()}\n".encode()
+
+
+def _without_links_out(entries: Iterable[BundleEntry]) -> Iterator[BundleEntry]:
+    """The entries. Raises BundleError for a link that leads out of the folder."""
+    for entry in entries:
+        if entry.kind == "link":
+            target = os.path.normpath(os.path.join(os.path.dirname(entry.path), entry.target))
+            if os.path.isabs(target) or target.split("/")[0] == "..":
+                raise BundleError(f"{entry.path!r} is a link that leads out of it")
+        yield entry
