@@ -83,8 +83,12 @@ SECONDS_AFTER_CANCELLATION = 2.5  # for all requests after a cancellation: GitHu
 
 # --- GitHub's API -----------------------------------------------------------------------------------
 
-GITHUB_RETRY_SECONDS = 120.0  # for waits and failed tries of all requests together
+GITHUB_RETRY_SECONDS = 120.0  # for waits, failed tries and what slow replies take of all requests together
+GITHUB_SHARE_OF_THE_END = 0.5  # of those, kept for the end of the run while it goes on
+GITHUB_SHARE_OF_THE_STATUS = 0.25  # of those, kept for the final status while the comment is written
 GITHUB_READ_SECONDS = 20.0  # without a byte; GitHub itself gives up after 10
+GITHUB_REPLY_SECONDS = 30.0  # from the begin of a try to the last byte of its reply
+GITHUB_PROMPT_SECONDS = 5.0  # a reply that comes in this time costs nothing
 GITHUB_RATE_LIMIT_SECONDS = 60.0  # first wait at a rate limit that names no time
 MAX_GITHUB_REPLY_BYTES = 20_000_000
 MAX_GITHUB_PAGES = 100  # of a list

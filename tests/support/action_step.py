@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from github_server import JOB_TOKEN
 from on_github import NUMBER, REPOSITORY, SHA
 from runner_env_files import entries
-from scratch import environment, written
+from scratch import environment, git_in, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +50,23 @@ def workflow_run(repository: str = REPOSITORY) -> dict[str, object]:
 def comment_on_pull_request() -> dict[str, object]:
     """The payload of issue_comment; it does not tell whose commit the pull request is."""
     return {"action": "created", "issue": {"number": NUMBER, "pull_request": {}}, "comment": {"body": "/bench"}}
+
+
+def merged_on_github(root: Path) -> str:
+    """Make what is checked out GitHub's test merge of the pull request's head, as a checkout of depth 1 has it.
+
+    Returns the merge commit, which ``GITHUB_SHA`` names in such a job.
+    """
+    who = "t <t@example.com> 1700000000 +0000"
+    parents = f"parent {git_in(root, 'rev-parse', 'HEAD').strip()}\nparent {SHA}\n"
+    tree = git_in(root, "rev-parse", "HEAD^{tree}").strip()
+    file = root / ".git" / "merge-commit"
+    file.write_text(f"tree {tree}\n{parents}author {who}\ncommitter {who}\n\nMerge\n")
+    merge = git_in(root, "hash-object", "-t", "commit", "-w", str(file)).strip()
+    file.unlink()
+    (root / ".git" / "shallow").write_text(f"{merge}\n")
+    git_in(root, "update-ref", "HEAD", merge)
+    return merge
 
 
 def variables(

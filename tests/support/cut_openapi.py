@@ -27,6 +27,7 @@ OPERATIONS = {
     "pulls/list-files",
     "pulls/list-review-comments",
     "pulls/list-reviews",
+    "pulls/update-review",
     "pulls/update-review-comment",
     "repos/create-commit-status",
     "repos/list-commit-statuses-for-ref",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -180,6 +180,16 @@ def list_review_comments(asked: Asked) -> Answer:
     return Answer(200, list(asked.repository.submitted_review_comments(asked.pull().number)))
 
 
+def update_review(asked: Asked) -> Answer:
+    """A review's text cannot be taken away."""
+    review = found(asked.repository.reviews, asked.number("review_id"))
+    text = asked.body["body"]
+    if not text.strip():
+        raise RefusedError(422, "Unprocessable Entity", "Body can't be blank")
+    asked.repository.reviews[review.id] = replace(review, body=text)
+    return Answer(200, asked.shapes.review(asked.repository.reviews[review.id]))
+
+
 def update_review_comment(asked: Asked) -> Answer:
     comments = asked.repository.review_comments
     comment = found(comments, asked.number("comment_id"))
@@ -254,6 +264,7 @@ OPERATIONS = {
     "pulls/create-review": Operation(create_review, PULLS),
     "pulls/list-reviews": Operation(list_reviews),
     "pulls/list-review-comments": Operation(list_review_comments),
+    "pulls/update-review": Operation(update_review, PULLS),
     "pulls/update-review-comment": Operation(update_review_comment, PULLS),
     "pulls/delete-review-comment": Operation(delete_review_comment, PULLS),
     "repos/list-pull-requests-associated-with-commit": Operation(list_pulls_of_commit),

@@ -202,7 +202,8 @@ def _github(environment: Mapping[str, str]) -> Iterator[DoctorCheck]:
         return
     text = f"{event.name} on {event.repository}"
     if event.read_only_reason:
-        yield DoctorCheck(subject="GitHub", text=f"{text}; {event.read_only_reason}", state=State.NOTE)
+        reason = f"{text}; {event.read_only_reason}"
+        yield DoctorCheck(subject="GitHub", text=reason, state=State.NOTE, remedy=event.read_only_remedy)
     elif any(environment.get(name) for name in TOKENS):
         permitted = "whether it may write depends on the job's permissions: pull-requests: write"
         yield DoctorCheck(subject="GitHub", text=f"{text}; a token is present; {permitted}")

@@ -12,19 +12,23 @@ import threading
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from skillgym_action.github.api_errors import (
     ApiRequest,
     GitHubError,
     TransientGitHubError,
+    as_transient,
     error_of_reply,
     no_reply_error,
     quotable,
 )
 from skillgym_action.limits import (
+    GITHUB_PROMPT_SECONDS,
     GITHUB_READ_SECONDS,
+    GITHUB_REPLY_SECONDS,
     GITHUB_RETRY_SECONDS,
     MAX_GITHUB_PAGES,
     MAX_GITHUB_REDIRECTS,
@@ -35,7 +39,7 @@ from skillgym_action.network.retries import RetryBudget, with_retries
 from skillgym_action.text.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.clock import Clock
@@ -50,13 +54,14 @@ _REDIRECT_OF_A_READ = frozenset({301, 302, 307, 308})
 _REDIRECT_OF_A_WRITE = frozenset({307, 308})
 _PORTS = {"http": 80, "https": 443}
 _TOKEN = re.compile(r"[!-~]+")
+T = TypeVar("T")
 
 
 class GitHubApi:
     """GitHub's REST API below ``url``. All methods raise GitHubError and nothing else.
 
-    ``deadline``: seconds that waits and failed tries of all requests together may take. Requests that succeed cost
-    nothing, so one client may serve a long run. ``network``: to be set before the first request.
+    ``deadline``: seconds that waits, failed tries and slow replies of all requests together may take. Requests that
+    succeed promptly cost nothing, so one client may serve a long run. ``network``: to be set before the first request.
     """
 
     def __init__(
@@ -74,10 +79,11 @@ class GitHubApi:
         self._token = token.strip()
         self._redactor = Redactor([self._token])
         self._clock = clock
-        self.retry_budget = RetryBudget(deadline, clock, cancelled)
+        self.retry_budget = RetryBudget(deadline, clock, cancelled, prompt=GITHUB_PROMPT_SECONDS)
         self._cancelled = cancelled
         self.network: Network = DIRECT
         self._lock = threading.Lock()
+        self._login: str | None = None
 
     def get(self, path: str, **params: str | int) -> object:
         """Return the JSON at ``path``, which begins with a slash."""
@@ -96,13 +102,49 @@ class GitHubApi:
             request = replace(request, url=self._followed_url(request, next_page))
         raise self._error(request, f"the list has more than {MAX_GITHUB_PAGES} pages")
 
-    def post(self, path: str, body: Mapping[str, object]) -> object:
-        """Create something, and return it. The request is not repeated once GitHub may have got it."""
-        return self._json(self._request("POST", path, body=body))[0]
+    def post(self, path: str, body: Mapping[str, object], *, repeatable: bool = False) -> object:
+        """Create something, and return it.
+
+        The request is not repeated once GitHub may have got it, unless it is ``repeatable``: twice does no harm.
+        """
+        return self._json(self._request("POST", path, body=body, repeatable=repeatable))[0]
+
+    def create(
+        self, path: str, body: Mapping[str, object], parse: Callable[[object], T], find: Callable[[], T | None]
+    ) -> T:
+        """Create something that must not be there twice, and return it, as ``parse`` reads it.
+
+        When GitHub may have got the request although no usable reply came, ``find`` looks for what it has created,
+        and returns it; only if it returns None, the request is sent again. ``find`` may send requests.
+        """
+        request = self._request("POST", path, body=body)
+        budget, tries = self.retry_budget, count()
+
+        def look_and_send() -> T:
+            if next(tries) and (found := find()) is not None:
+                return found
+            try:
+                return parse(self._json(request)[0])
+            except GitHubError as error:
+                if not error.outcome_unknown:
+                    raise
+                raise as_transient(error) from None
+
+        return with_retries(
+            look_and_send,
+            TransientGitHubError,
+            longest_wait=budget.longest_wait,
+            pause=budget.pause,
+            final_error=_final_error,
+        )
 
     def patch(self, path: str, body: Mapping[str, object]) -> object:
         """Change something, and return it."""
         return self._json(self._request("PATCH", path, body=body))[0]
+
+    def put(self, path: str, body: Mapping[str, object]) -> object:
+        """Replace something, and return it."""
+        return self._json(self._request("PUT", path, body=body))[0]
 
     def delete(self, path: str) -> None:
         """Delete something. What does not exist counts as deleted."""
@@ -114,6 +156,11 @@ class GitHubApi:
 
     def viewer(self) -> str | None:
         """Return the login the token belongs to, such as ``github-actions[bot]``; None if GraphQL has none."""
+        if self._login is None:
+            self._login = self._viewer()
+        return self._login
+
+    def _viewer(self) -> str | None:
         url = self._graphql_url or ""
         if not (origin := _origin(url)) or origin != _origin(self._url):
             return None
@@ -142,6 +189,8 @@ class GitHubApi:
         path: str,
         params: Mapping[str, str | int] | None = None,
         body: Mapping[str, object] | None = None,
+        *,
+        repeatable: bool = False,
     ) -> ApiRequest:
         query = f"?{urlencode(params)}" if params else ""
         return ApiRequest(
@@ -149,7 +198,7 @@ class GitHubApi:
             url=f"{self._url}{path}{query}",
             operation=f"{method} {path}",
             body=body,
-            repeatable=method != "POST",
+            repeatable=repeatable or method != "POST",
         )
 
     def _json(self, request: ApiRequest) -> tuple[object, str | None]:
@@ -158,9 +207,8 @@ class GitHubApi:
         try:
             return json.loads(reply.body), reply.next_page
         except (ValueError, RecursionError):
-            raise self._error(
-                request, f"GitHub answered {reply.status}, but the answer is not JSON", reply.status
-            ) from None
+            message = f"GitHub answered {reply.status}, but the answer is not JSON"
+            raise self._error(request, message, reply.status, outcome_unknown=not request.repeatable) from None
 
     def _send(self, request: ApiRequest) -> HttpReply:
         with self._lock:
@@ -204,7 +252,7 @@ class GitHubApi:
         """The reply to one try, of any status."""
         seconds = self.retry_budget.time_left()
         if seconds <= 0:
-            raise self._error(request, "not sent: the time limit was reached")
+            raise self._error(request, self._out_of_time())
         if not _origin(self._url):
             raise self._error(request, f"not the address of an API: {self._url!r}", remedy="check GITHUB_API_URL")
         if not _TOKEN.fullmatch(self._token):
@@ -217,6 +265,7 @@ class GitHubApi:
             body=request.body,
             timeout=min(GITHUB_READ_SECONDS, seconds),
             max_reply_bytes=MAX_GITHUB_REPLY_BYTES,
+            whole_timeout=GITHUB_REPLY_SECONDS,
         )
         try:
             return self._client.exchange(sent, lambda: self.retry_budget.time_left() + _MARGIN, self._cancelled)
@@ -229,11 +278,27 @@ class GitHubApi:
 
         return HttpClient(_HEADERS, {"Authorization": f"Bearer {self._token}"}, self.network)
 
+    def _out_of_time(self) -> str:
+        """Why nothing is sent any more."""
+        budget = self.retry_budget
+        if not budget.is_used_up:
+            return "not sent: the time limit was reached"
+        return f"not sent: earlier requests have used up the {budget.seconds:.0f} s that waits and failures may take"
+
     def _error(
-        self, request: ApiRequest, message: str, status: int | None = None, remedy: str | None = None
+        self,
+        request: ApiRequest,
+        message: str,
+        status: int | None = None,
+        remedy: str | None = None,
+        *,
+        outcome_unknown: bool = False,
     ) -> GitHubError:
-        message = quotable(message, self._redactor)
-        return GitHubError(message, operation=request.operation, status=status, remedy=remedy)
+        error = GitHubError(
+            quotable(message, self._redactor), operation=request.operation, status=status, remedy=remedy
+        )
+        error.outcome_unknown = outcome_unknown
+        return error
 
 
 def _final_error(error: TransientGitHubError, reason: str) -> GitHubError:

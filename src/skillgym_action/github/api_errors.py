@@ -33,8 +33,11 @@ class GitHubError(SkillgymError):
     """A request to GitHub failed. No verdict depends on that.
 
     ``message``: what happened, on one line and without the token; ``operation``: method and path, such as
-    ``POST /repos/o/r/issues/1/comments``; ``status``: None when no reply came.
+    ``POST /repos/o/r/issues/1/comments``; ``status``: None when no reply came; ``outcome_unknown``: whether GitHub may
+    have obeyed a request that must not be repeated blindly.
     """
+
+    outcome_unknown = False
 
     def __init__(
         self, message: str, *, operation: str = "", status: int | None = None, remedy: str | None = None
@@ -65,6 +68,11 @@ class TransientGitHubError(GitHubError, TransientError):
     """The same request may succeed later."""
 
 
+def as_transient(error: GitHubError) -> TransientGitHubError:
+    """The error as one after which another try makes sense."""
+    return TransientGitHubError(error.message, operation=error.operation, status=error.status, remedy=error.remedy)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApiRequest:
     """``operation``: as in GitHubError; ``repeatable``: whether it does no harm when GitHub gets it twice."""
@@ -87,7 +95,9 @@ def no_reply_error(request: ApiRequest, error: NoReplyError, redactor: Redactor)
     transient = error.transient and (request.repeatable or not error.sent)
     kind = TransientGitHubError if transient else GitHubError
     message = quotable(str(error), redactor)
-    return kind(message, operation=request.operation, status=error.status, remedy=error.remedy)
+    failed = kind(message, operation=request.operation, status=error.status, remedy=error.remedy)
+    failed.outcome_unknown = error.sent and not request.repeatable
+    return failed
 
 
 def error_of_reply(request: ApiRequest, reply: HttpReply, redactor: Redactor, now: datetime) -> GitHubError:
@@ -102,6 +112,7 @@ def error_of_reply(request: ApiRequest, reply: HttpReply, redactor: Redactor, no
         status=reply.status,
         remedy=None if transient else _remedy(reply, redactor),
     )
+    error.outcome_unknown = reply.status in _TRANSIENT and not request.repeatable
     if isinstance(error, TransientGitHubError):
         error.retry_after = _retry_after(reply.headers, now)
         error.backoff = GITHUB_RATE_LIMIT_SECONDS if rate_limited else 1.0

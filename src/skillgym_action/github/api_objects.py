@@ -37,7 +37,12 @@ class ReviewComment(Comment):
 
     path: str
     line: int | None = None
+    pull_request_review_id: int | None = None
     in_reply_to_id: int | None = None
+
+
+class SubmittedReview(Comment):
+    """A review: its own text, without the comments on lines."""
 
 
 class _Repository(_ApiObject):
@@ -68,13 +73,15 @@ R = TypeVar("R", bound=_ApiObject)
 
 
 def parse_object(kind: type[R], reply: object) -> R:
-    """Validate an object of a reply. Raises GitHubError."""
+    """Validate an object of a reply. Raises GitHubError, whose outcome is unknown: GitHub may have created it."""
     try:
         return kind.model_validate(reply)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise GitHubError(f"{where}: {first['msg']}", operation=f"GitHub's reply is not a {kind.__name__}") from error
+        failed = GitHubError(f"{where}: {first['msg']}", operation=f"GitHub's reply is not a {kind.__name__}")
+        failed.outcome_unknown = True
+        raise failed from error
 
 
 def parse_pages(kind: type[R], pages: Iterable[Sequence[object]]) -> Iterator[R]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action.github.api_errors import GitHubError
@@ -24,15 +25,15 @@ C = TypeVar("C", bound=Comment)
 class StickyComment:
     """One comment for each marker, found by marker and author. Methods raise GitHubError.
 
-    ``issue``: the path of the pull request as an issue, ``/repos/octo/skills/issues/7``. ``superseded``: a later run
-    has written the comment.
+    ``issue``: the path of the pull request as an issue, ``/repos/octo/skills/issues/7``. ``superseded_by``: the id of
+    the later run that has written the comment; None: there is none.
     """
 
     def __init__(self, api: GitHubApi, issue: str, *, marker: str, mode: CommentMode, run_id: int) -> None:
         self._api, self._issue, self._marker, self._mode, self._run_id = api, issue, marker, mode, run_id
         self._comments = f"{issue.rpartition('/issues/')[0]}/issues/comments"
         self._written: Comment | None = None
-        self.superseded = False
+        self.superseded_by: int | None = None
 
     @property
     def written(self) -> Comment | None:
@@ -48,57 +49,111 @@ class StickyComment:
             self._write_again(self._written, body, create=create)
             return
         found = [] if self._mode == "new" else self._own()
-        if any(self._is_of_later_run(comment) for comment in found):
-            self.superseded = True
-        elif found and not (self._mode == "recreate" and create):
-            self._written = self._send("PATCH", f"{self._comments}/{found[0].id}", body)
+        if self._is_superseded(found):
+            return
+        if found and not (self._mode == "recreate" and create):
+            self._update(found[0], body)
             self._delete(found[1:])
         elif create:
-            self._written = self._send("POST", f"{self._issue}/comments", body)
+            self._written = self._create(body)
             self._delete(found)
+            if self._mode != "new":
+                self._settle(self._written, body)
+
+    def _settle(self, written: Comment, body: Callable[[int], str]) -> None:
+        """Look again: another run may have created its comment at the same moment, and one of the two has to go.
+
+        Of comments of this run the oldest stays, such as of the jobs of a matrix. Otherwise the oldest of all stays,
+        or with ``recreate`` that of the latest run.
+        """
+        found = self._own(known=written)
+        if len(found) < 2:  # noqa: PLR2004
+            return
+        latest = max(map(_run_of, found))
+        stays = next(c for c in found if _run_of(c) == latest) if self._mode == "recreate" else found[0]
+        if self._is_superseded(found):
+            self._written = None
+            self._delete([written] if stays.id != written.id else [])
+            return
+        if stays.id != written.id:
+            self._update(stays, body)
+        self._delete([comment for comment in found if comment.id != stays.id])
 
     def _write_again(self, written: Comment, body: Callable[[int], str], *, create: bool) -> None:
         """Update what this run wrote before, unless a later run has. A user may have deleted it."""
         try:
             current = parse_object(Comment, self._api.get(f"{self._comments}/{written.id}"))
-            if self._is_of_later_run(current):
-                self.superseded = True
-                return
-            self._written = self._send("PATCH", f"{self._comments}/{written.id}", body)
+            if not self._is_superseded([current]):
+                self._update(written, body)
         except GitHubError as error:
             if error.status != 404:  # noqa: PLR2004
                 raise
-            self._written = self._send("POST", f"{self._issue}/comments", body) if create else None
+            self._written = self._create(body) if create else None
 
-    def _own(self) -> list[Comment]:
-        """Comments of this tool with the marker, the oldest first. Others may write the marker, too."""
+    def _own(self, known: Comment | None = None) -> list[Comment]:
+        """Comments of this tool with the marker, the oldest first. Others may write the marker, too.
+
+        ``known``: a comment whose author need not be asked for.
+        """
         marked = [
             comment
             for comment in parse_pages(Comment, self._api.pages(f"{self._issue}/comments"))
             if (comment.body or "").startswith(self._marker)
         ]
+        if [comment.id for comment in marked] == [known and known.id]:
+            return marked
         return own_comments(self._api, marked)
 
-    def _is_of_later_run(self, comment: Comment) -> bool:
-        run = _RUN.search((comment.body or "")[:500])
-        return run is not None and int(run[1]) > self._run_id
+    def _is_superseded(self, comments: list[Comment]) -> bool:
+        """Whether a later run has written one of the comments, which is then left as it is."""
+        latest = max(map(_run_of, comments), default=0)
+        self.superseded_by = latest if latest > self._run_id else None
+        return self.superseded_by is not None
 
-    def _send(self, method: str, path: str, body: Callable[[int], str]) -> Comment:
-        """Send the comment, shortened until GitHub takes it, and return what GitHub stored."""
-        send = self._api.post if method == "POST" else self._api.patch
-        for limit in COMMENT_CHARACTERS[:-1]:
-            try:
-                return parse_object(Comment, send(path, {"body": body(limit)}))
-            except GitHubError as error:
-                if not error.is_too_long and error.status != 422:  # noqa: PLR2004
-                    raise
-        return parse_object(Comment, send(path, {"body": body(COMMENT_CHARACTERS[-1])}))
+    def _create(self, body: Callable[[int], str]) -> Comment:
+        """Create the comment; if a reply got lost, it is looked for before it is written again."""
+        parse = partial(parse_object, Comment)
+
+        def send(text: str) -> Comment:
+            return self._api.create(f"{self._issue}/comments", {"body": text}, parse, lambda: self._created(text))
+
+        return _shortened(body, send)
+
+    def _created(self, text: str) -> Comment | None:
+        """The newest comment of this tool with exactly this text."""
+        own = (comment for comment in reversed(self._own()) if _same_text(comment.body or "", text))
+        return next(own, None)
+
+    def _update(self, comment: Comment, body: Callable[[int], str]) -> None:
+        path = f"{self._comments}/{comment.id}"
+        self._written = _shortened(body, lambda text: parse_object(Comment, self._api.patch(path, {"body": text})))
 
     def _delete(self, comments: list[Comment]) -> None:
         """Delete comments. Errors are ignored: another run may delete the same ones."""
         for comment in comments:
             with suppress(GitHubError):
                 self._api.delete(f"{self._comments}/{comment.id}")
+
+
+def _run_of(comment: Comment) -> int:
+    """The id of the run that wrote a comment; 0: it does not say."""
+    run = _RUN.search((comment.body or "")[:500])
+    return int(run[1]) if run else 0
+
+
+def _same_text(one: str, other: str) -> bool:
+    return one.split() == other.split()
+
+
+def _shortened(body: Callable[[int], str], send: Callable[[str], Comment]) -> Comment:
+    """Send the text, shortened until GitHub takes it, and return what GitHub stored."""
+    for limit in COMMENT_CHARACTERS[:-1]:
+        try:
+            return send(body(limit))
+        except GitHubError as error:
+            if not error.is_too_long and error.status != 422:  # noqa: PLR2004
+                raise
+    return send(body(COMMENT_CHARACTERS[-1]))
 
 
 def own_comments(api: GitHubApi, comments: list[C]) -> list[C]:

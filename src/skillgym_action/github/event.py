@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment")
 EVENTS_WITH_SECRETS = ("pull_request_target", "workflow_run")  # also for commits of untrusted contributors
-_MERGE_QUEUE = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-(\d+)-[0-9a-f]{40}")
+EVENTS_ON_BRANCHES = ("push", "workflow_dispatch")  # a branch may be the head of a pull request
+DEPENDABOT = "dependabot[bot]"
+_SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 
@@ -37,7 +39,7 @@ class GitHubEvent:
     """What started the workflow, and the commit it is about. URLs have no slash at the end.
 
     ``pull``: number of the pull request, where the payload has it; ``base``: the commit that a pull request or a merge
-    group is to be merged into.
+    group is to be merged into; ``merge``: GitHub's test merge of the head, which actions/checkout checks out.
     """
 
     name: str
@@ -51,6 +53,7 @@ class GitHubEvent:
     head: Head | None = None
     pull: int | None = None
     base: str | None = None
+    merge: str | None = None
 
     @property
     def run_key(self) -> str:
@@ -79,22 +82,33 @@ class GitHubEvent:
 
     @property
     def read_only_reason(self) -> str | None:
-        """Why the job's token cannot write, where the event alone shows it."""
+        """Why GitHub probably gave the job a token that can only read. It may write all the same: settings differ."""
         if self.name in EVENTS_WITH_SECRETS:
             return None
         if self.name in PULL_REQUEST_EVENTS and self.from_fork:
-            return "the pull request comes from a fork, whose workflows get a token that can only read"
-        if self.actor == "dependabot[bot]":
-            return "Dependabot started the workflow, which then gets a token that can only read"
+            return "the pull request comes from a fork, whose workflows by default get a token that can only read"
+        if self.actor == DEPENDABOT:
+            return "Dependabot started the workflow, which by default gets a token that can only read"
         return None
+
+    @property
+    def read_only_remedy(self) -> str:
+        """What to do where the token cannot write, for ``read_only_reason``."""
+        if self.from_fork:
+            return "let a second workflow report what this one ran (mode: report)"
+        return "grant the permissions to the job, which counts for Dependabot as well"
 
     def links(self) -> Links:
         """Return URLs for reports."""
         repository = f"{self.server_url}/{self.repository}"
-        run = f"{repository}/actions/runs/{self.run_id}"
+        run = self.run_address(self.run_id)
         if self.run_attempt > 1:
             run += f"/attempts/{self.run_attempt}"
         return Links(repository=repository, commit=self.head.sha if self.head else None, run=run)
+
+    def run_address(self, run_id: int) -> str:
+        """The URL of a workflow run of the repository."""
+        return f"{self.server_url}/{self.repository}/actions/runs/{run_id}"
 
 
 class _Repository(BaseModel):
@@ -125,7 +139,6 @@ class _WorkflowRun(BaseModel):
 
 class _MergeGroup(BaseModel):
     head_sha: Sha
-    head_ref: str
     base_sha: Sha | None = None
 
 
@@ -164,6 +177,7 @@ def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
         head=head,
         pull=pull,
         base=_base(payload, name),
+        merge=_merge(name, environment),
     )
 
 
@@ -171,6 +185,13 @@ def _base(payload: _Payload, name: str) -> str | None:
     if (pull := payload.pull_request) and name in PULL_REQUEST_EVENTS:
         return pull.base.sha if pull.base else None
     return payload.merge_group.base_sha if payload.merge_group and name == "merge_group" else None
+
+
+def _merge(name: str, environment: Mapping[str, str]) -> str | None:
+    """GitHub's test merge; under pull_request_target GITHUB_SHA is the base branch."""
+    sha = environment.get("GITHUB_SHA", "")
+    is_merge = name in PULL_REQUEST_EVENTS and name not in EVENTS_WITH_SECRETS
+    return sha if is_merge and _SHA.fullmatch(sha) else None
 
 
 def _payload(path: str) -> _Payload:
@@ -202,16 +223,16 @@ def _head_and_pull(
         owner = run.head_repository.full_name if run.head_repository else "(deleted)"
         return Head(sha=run.head_sha, repository=owner, branch=run.head_branch), None
     if (group := payload.merge_group) and name == "merge_group":
-        queued = _MERGE_QUEUE.fullmatch(group.head_ref)
-        return Head(sha=group.head_sha, repository=repository), int(queued[1]) if queued else None
+        return Head(sha=group.head_sha, repository=repository), None  # may be several pull requests
     if (issue := payload.issue) and issue.pull_request is not None:
         return None, issue.number
     sha, ref = environment.get("GITHUB_SHA", ""), environment.get("GITHUB_REF", "")
     if name in EVENTS_WITH_SECRETS:
         sha = ""  # without its usual payload, the event does not say whose commit this is
-    if not re.fullmatch(r"[0-9a-f]{40,64}", sha):
+    if not _SHA.fullmatch(sha):
         return None, None
-    branch = ref.removeprefix("refs/heads/") if name == "push" and ref.startswith("refs/heads/") else None
+    is_branch = name in EVENTS_ON_BRANCHES and ref.startswith("refs/heads/")
+    branch = ref.removeprefix("refs/heads/") if is_branch else None
     return Head(sha=sha, repository=repository, branch=branch), None
 
 

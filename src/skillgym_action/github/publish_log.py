@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 class PublishLog:
     """The comment as it is now on the pull request.
 
-    ``notes``: what could not be published, and why; ``permissions``: YAML of permissions that the token lacks.
+    ``notes``: what was not published, and why; ``warnings``: what is wrong with what was; ``permissions``: YAML of
+    permissions that the token lacks.
     """
 
     comment_url: str = ""
     comment_id: str = ""
     notes: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
     permissions: str = ""
 
     def outputs(self) -> dict[str, str]:
@@ -28,13 +30,13 @@ class PublishLog:
         return {"comment-url": self.comment_url, "comment-id": self.comment_id}
 
     def markdown(self) -> str:
-        """Return the notes as they are appended to a job summary."""
-        lines = "".join(f"> ⚠️ {markdown_inline(str(note))}\n>\n" for note in self.notes)
+        """Return warnings and notes as they are appended to a job summary."""
+        lines = "".join(f"> ⚠️ {markdown_inline(str(note))}\n>\n" for note in (*self.warnings, *self.notes))
         if not self.permissions:
             return f"\n{lines}"
         return f"\n{lines}\nA job that reports like this needs\n\n{markdown_code_block(self.permissions, 'yaml')}\n"
 
     @staticmethod
-    def notice(note: Problem) -> str:
+    def notice(note: Problem, level: str = "notice") -> str:
         """Return a workflow command that shows a note on the page of the run."""
-        return f"::notice title=skillgym-action::{workflow_message(str(note))}"
+        return f"::{level} title=skillgym-action::{workflow_message(str(note))}"

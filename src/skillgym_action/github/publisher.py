@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.github.api_errors import GitHubError
 from skillgym_action.github.comment import StickyComment
+from skillgym_action.github.judged_commit import is_judged, other_commit, without_verdict
 from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.pull_request import NoPullRequestError, PullRequest, find_pull_request
 from skillgym_action.github.review import Review
 from skillgym_action.github.running_comment import ProgressCounter
 from skillgym_action.github.status import CommitStatus, status_context
-from skillgym_action.limits import SECONDS_AFTER_CANCELLATION
+from skillgym_action.limits import (
+    GITHUB_SHARE_OF_THE_END,
+    GITHUB_SHARE_OF_THE_STATUS,
+    SECONDS_AFTER_CANCELLATION,
+)
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.reporters import markdown
 from skillgym_action.reporters.wording import RED
@@ -31,8 +36,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.text.redaction import Redactor
-
-TWO_PHASES = "let a second workflow report what this one ran (mode: report)"
 
 
 class Publisher:
@@ -57,7 +60,7 @@ class Publisher:
         self._progress = ProgressCounter(self._write_progress, budget=options.budget, period=options.period)
         self._notes: dict[str, Problem] = {}
         self._given_up: set[str] = set()
-        self._forbidden = self._ended = False
+        self._forbidden = self._began = self._ended = False
         self._pull: PullRequest | None = None
         self._comment: StickyComment | None = None
         self._status: CommitStatus | None = None
@@ -66,7 +69,9 @@ class Publisher:
 
     def planned(self, total: int) -> None:
         """Write the first comment; a token without permissions is reported before agents cost money."""
+        self._began = True
         self._api.retry_budget.waits = False  # neither agents nor the end of the run should wait for GitHub
+        self._api.retry_budget.reserve(GITHUB_SHARE_OF_THE_END)
         self._find_targets()
         if self._comment:
             self._progress.planned(total)
@@ -87,12 +92,18 @@ class Publisher:
         """Write the report. The comment comes first, as it has most readers and time may run out."""
         self._ended = True
         self._progress.end()
-        self._api.retry_budget.waits = True
+        budget = self._api.retry_budget
+        budget.waits = True
+        budget.reserve(GITHUB_SHARE_OF_THE_STATUS if _wants_status(self._options, self._event) else 0)
         self._find_targets()
-        self._write_comment(report, create=self._creates_comment(report))
+        warning = self._other_commit(report)
+        shown = without_verdict(report, warning) if warning else report
+        self._write_comment(shown, create=self._creates_comment(shown))
+        budget.reserve(0)
         if status := self._status:
-            self._attempt("status", lambda: status.decided(report))
-        if self._pull and self._options.review_comments and not report.cancelled:
+            self._attempt("status", lambda: status.judged_other(report.commit) if warning else status.decided(report))
+        superseded = self._comment and self._comment.superseded_by
+        if self._pull and self._options.review_comments and not (report.cancelled or warning or superseded):
             marker = markdown.marker(self._options.comment_id)
             review = Review(self._api, self._event.repository, self._pull, marker=marker)
             self._attempt("review", lambda: review.update(report))
@@ -101,6 +112,7 @@ class Publisher:
             comment_url=written.html_url if written else "",
             comment_id=str(written.id) if written else "",
             notes=tuple(self._notes.values()),
+            warnings=(warning,) if warning else (),
             permissions=required_permissions(self._options, self._event) if self._forbidden else "",
         )
 
@@ -109,6 +121,7 @@ class Publisher:
         if self._ended:
             return
         self._progress.end()
+        self._api.retry_budget.reserve(0)
         self._api.retry_budget.end_within(SECONDS_AFTER_CANCELLATION)
         if self._comment and self._comment.written:
             self._write_comment(markdown.RunProgress(run=self._run, ended=True), create=False)
@@ -119,6 +132,9 @@ class Publisher:
         """Write the comment; ``create``: also where there is none yet."""
         if comment := self._comment:
             self._attempt("comment", lambda: comment.write(lambda limit: self._rendered(run, limit), create=create))
+            if comment.superseded_by:
+                later = self._event.run_address(comment.superseded_by)
+                self._notes["comment"] = Problem(message=f"the comment is left as a later run has written it: {later}")
 
     def _rendered(self, run: RunReport | markdown.RunProgress, limit: int) -> str:
         """Markdown of the user's templates, or of the packaged ones when those fail: ``publish`` reports the error."""
@@ -141,9 +157,6 @@ class Publisher:
 
     def _find_targets(self) -> None:
         """Find the pull request, and prepare the comment and the status. What failed at the start is tried again."""
-        if reason := self._event.read_only_reason:
-            self._give_up("token", Problem(message=f"nothing is written on GitHub: {reason}", remedy=TWO_PHASES))
-            return
         repository, options = self._event.repository, self._options
         if self._pull is None:
             self._attempt("pull request", self._find_pull_request)
@@ -151,11 +164,24 @@ class Publisher:
             issue = f"/repos/{repository}/issues/{self._pull.number}"
             marker, run = markdown.marker(options.comment_id), self._event.run_id
             self._comment = StickyComment(self._api, issue, marker=marker, mode=options.comment, run_id=run)
-        sha = self._event.head.sha if self._event.head else self._pull.head_sha if self._pull else None
+        sha = self._head()
         if sha and self._status is None and _wants_status(options, self._event):
             name = status_context(options.comment_id)
             status = self._status = CommitStatus(self._api, repository, sha, context=name, run=self._run)
             self._attempt("status", status.pending)
+
+    def _head(self) -> str | None:
+        """The commit that the run reports on."""
+        if self._event.head:
+            return self._event.head.sha
+        return self._pull.head_sha if self._pull else None
+
+    def _other_commit(self, report: RunReport) -> Problem | None:
+        """The warning that another commit was judged than the one that comment and status stand for."""
+        head = self._head()
+        if head is None or not (self._comment or self._status) or is_judged(report, self._event, head):
+            return None
+        return other_commit(report, self._event, head, stored=not self._began)
 
     def _find_pull_request(self) -> None:
         self._pull = find_pull_request(self._api, self._event)
@@ -178,6 +204,8 @@ class Publisher:
             self._notes[part] = note
             if error.is_read_only:
                 self._forbidden = True
+                if reason := self._event.read_only_reason:
+                    note = replace(note, remedy=f"{reason}: {self._event.read_only_remedy}")
                 self._give_up(part, note, required_permissions(self._options, self._event))
 
     def _give_up(self, part: str, note: Problem, remedy: str = "") -> None:

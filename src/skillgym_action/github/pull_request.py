@@ -31,7 +31,7 @@ class NoPullRequestError(Exception):
 def find_pull_request(api: GitHubApi, event: GitHubEvent) -> PullRequest:
     """Return the pull request of an event. Raises NoPullRequestError, GitHubError."""
     if event.pull is not None:
-        if event.head and event.name != "merge_group":
+        if event.head:
             return PullRequest(number=event.pull, head_sha=event.head.sha)
         found = parse_object(Pull, api.get(f"/repos/{event.repository}/pulls/{event.pull}"))
         return PullRequest(number=found.number, head_sha=found.head.sha)

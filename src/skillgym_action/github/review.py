@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.api_objects import ChangedFile, ReviewComment, parse_pages
+from skillgym_action.github.api_objects import (
+    ChangedFile,
+    ReviewComment,
+    SubmittedReview,
+    parse_object,
+    parse_pages,
+)
 from skillgym_action.github.comment import own_comments
 from skillgym_action.limits import MAX_REVIEW_COMMENTS
 from skillgym_action.reporters.wording import RED, cause, runner_id
@@ -57,7 +64,10 @@ class Review:
             return 0
         changed = changed_lines(parse_pages(ChangedFile, self._api.pages(f"{self._path}/files"))) if red else {}
         wanted = {remark.key: remark for remark in self._remarks(report, changed)}
-        kept = self._reconcile(own_comments(self._api, before), wanted)
+        own = own_comments(self._api, before)
+        kept, deleted = self._reconcile(own, wanted)
+        left = {comment.pull_request_review_id for comment in own if comment.id not in deleted}
+        self._withdraw({comment.pull_request_review_id for comment in own if comment.id in deleted} - left)
         new = [remark for key, remark in wanted.items() if key not in kept][: max(0, MAX_REVIEW_COMMENTS - len(kept))]
         if new:
             self._post(new)
@@ -73,13 +83,13 @@ class Review:
                 body = f"{self._marker}:{digest} -->\n{review_text(results)}"
                 yield Remark(key=digest, path=path, line=line, body=body)
 
-    def _reconcile(self, before: list[ReviewComment], wanted: dict[str, Remark]) -> set[str]:
-        """Update and delete comments of earlier runs; return the keys of those that are kept.
+    def _reconcile(self, before: list[ReviewComment], wanted: dict[str, Remark]) -> tuple[set[str], set[int]]:
+        """Update and delete comments of earlier runs; return the keys of those that are kept, and the deleted ids.
 
         A comment with replies is never deleted.
         """
         answered = {comment.in_reply_to_id for comment in self._seen}
-        kept: set[str] = set()
+        kept, deleted = set[str](), set[int]()
         for comment in before:
             key = self._key(comment) or ""
             remark = wanted.get(key)
@@ -89,24 +99,39 @@ class Review:
                     self._api.patch(f"{self._repository}/comments/{comment.id}", {"body": remark.body})
             elif comment.id not in answered:
                 self._api.delete(f"{self._repository}/comments/{comment.id}")
-        return kept
+                deleted.add(comment.id)
+        return kept, deleted
+
+    def _withdraw(self, reviews: set[int | None]) -> None:
+        """Replace the text of reviews that have no comment of this tool any more; GitHub deletes none."""
+        for review in sorted(id_ for id_ in reviews if id_ is not None):
+            text = f"Withdrawn: as of commit {self._pull.head_sha[:12]} none of its comments holds any more."
+            self._api.put(f"{self._path}/reviews/{review}", {"body": text})
 
     def _post(self, remarks: list[Remark]) -> None:
+        """Write the comments in one review; if the reply got lost, they are looked for before it is written again."""
         comments = [
             {"path": remark.path, "line": remark.line, "side": "RIGHT", "body": remark.body} for remark in remarks
         ]
         subject = (
             "One case this pull request changes is" if len(remarks) == 1 else "Cases this pull request changes are"
         )
-        self._api.post(
-            f"{self._path}/reviews",
-            {
-                "commit_id": self._pull.head_sha,
-                "event": "COMMENT",
-                "body": f"{subject} not green.",
-                "comments": comments,
-            },
-        )
+        body = {
+            "commit_id": self._pull.head_sha,
+            "event": "COMMENT",
+            "body": f"{subject} not green.",
+            "comments": comments,
+        }
+        known = {comment.id for comment in self._seen}
+
+        def created() -> SubmittedReview | None:
+            marked = [one for one in self._all() if one.id not in known and self._key(one)]
+            found = own_comments(self._api, marked)
+            if {self._key(one) for one in found} < {remark.key for remark in remarks}:
+                return None
+            return SubmittedReview(id=found[0].pull_request_review_id or 0)
+
+        self._api.create(f"{self._path}/reviews", body, partial(parse_object, SubmittedReview), created)
 
     def _all(self) -> list[ReviewComment]:
         self._seen = list(parse_pages(ReviewComment, self._api.pages(f"{self._path}/comments")))

@@ -8,6 +8,8 @@ from skillgym_action.limits import MAX_STATUS_CHARACTERS
 from skillgym_action.reporters.wording import headline, tally
 from skillgym_action.text.escaping import clipped, terminal_line
 
+SHORT = 12  # characters of a commit
+
 if TYPE_CHECKING:
     from skillgym_action.github.api import GitHubApi
     from skillgym_action.model.run_report import RunReport
@@ -37,10 +39,14 @@ class CommitStatus:
             raise ValueError("the report has no decision")
         self._set(STATES[report.decision.verdict], f"{headline(report)}: {tally(report.totals())}")
 
+    def judged_other(self, commit: str | None) -> None:
+        """Set the status where another commit, or an unknown one, was judged: nothing is known about this one."""
+        self._set("error", f"{commit[:SHORT] if commit else 'an unknown commit'} was judged, not this commit")
+
     def unfinished(self) -> None:
         """Set the status of a run that ended without a verdict."""
         self._set("error", "ended without a report")
 
     def _set(self, state: str, description: str) -> None:
         text = clipped(terminal_line(description), MAX_STATUS_CHARACTERS)
-        self._api.post(self._path, {"state": state, "description": text, **self._fields})
+        self._api.post(self._path, {"state": state, "description": text, **self._fields}, repeatable=True)

@@ -72,7 +72,8 @@ class RunReport:
     """A whole run; ``results`` are in the order of the plan.
 
     ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``. Times are ISO 8601 in UTC. ``incomplete``:
-    why results are missing, a sentence per reason. ``stopped_early``: executions ended as soon as their status was
+    why results are missing, a sentence per reason. ``merge_parents``: what ``commit`` merges, if it is a merge, such as
+    GitHub's test merge of a pull request. ``stopped_early``: executions ended as soon as their status was
     certain, so only their first sessions are a sample. ``stopped_for_futility``: None unless it was. ``judge``: the
     judge that graders asked; None: it never replied. ``limits``: None if they are unknown, as in results of versions
     before 1.0. ``decision`` is None until the gate has decided.
@@ -90,6 +91,7 @@ class RunReport:
     warnings: tuple[Problem, ...] = ()
     cancelled: bool = False
     commit: str | None = None
+    merge_parents: tuple[str, ...] = ()
     shard: str | None = None
     incomplete: tuple[str, ...] = ()
     stopped_early: bool = False

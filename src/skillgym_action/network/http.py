@@ -33,13 +33,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HttpRequest:
-    """``body`` is sent as JSON; ``timeout``: seconds that the connection may be silent."""
+    """``body`` is sent as JSON; ``timeout``: seconds that the connection may be silent.
+
+    ``whole_timeout``: seconds until the last byte of the reply is there.
+    """
 
     method: str
     url: str
     body: Mapping[str, object] | None
     timeout: float
     max_reply_bytes: int
+    whole_timeout: float = inf
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,11 +100,16 @@ class HttpClient(Session):
 
         ``remaining`` returns the seconds left to wait; it is called again when the run is cancelled.
         """
+        host, limit = urlsplit(request.url).hostname, request.whole_timeout
+        seconds = min(limit, remaining())
         try:
-            return within_time_limit(lambda: self._send(request), remaining, cancelled)
+            return within_time_limit(lambda: self._send(request), lambda: min(limit, remaining()), cancelled)
         except TimeLimitError:
-            why = ": the run was cancelled" if cancelled else f" within {request.timeout:.0f} s"
-            raise NoReplyError(f"no answer from {urlsplit(request.url).hostname}{why}") from None
+            if cancelled:
+                raise NoReplyError(f"no answer from {host}: the run was cancelled") from None
+            raise NoReplyError(
+                f"no complete answer from {host} within {seconds:.0f} s", transient=limit < inf
+            ) from None
 
     def _send(self, request: HttpRequest) -> HttpReply:
         timeout = (min(CONNECT_SECONDS, request.timeout), request.timeout)

@@ -74,42 +74,56 @@ def with_retries(
 
 
 class RetryBudget:
-    """The time that waits and failed tries of all requests together may take. Successful tries cost nothing.
+    """The time that waits and failed tries of all requests together may take.
 
-    ``waits``: whether requests may wait at all.
+    Successful tries cost what they take longer than ``prompt`` seconds. ``waits``: whether requests may wait at all.
     """
 
-    def __init__(self, seconds: float, clock: Clock, cancelled: Cancellation) -> None:
+    def __init__(self, seconds: float, clock: Clock, cancelled: Cancellation, prompt: float = 0.0) -> None:
         self.waits = True
+        self.seconds = seconds
+        self._reserved = 0.0
+        self._prompt = prompt
         self._left = seconds
         self._end = inf
         self._clock = clock
         self._cancelled = cancelled
+
+    def reserve(self, share: float) -> None:
+        """Keep that share of the whole budget for requests that come later; 0: nothing any more."""
+        self._reserved = share * self.seconds
 
     def end_within(self, seconds: float) -> None:
         """End everything, also what succeeds, in that many seconds; a later end is not taken."""
         self._end = min(self._end, self._clock.seconds() + seconds)
 
     def time_left(self) -> float:
-        """Seconds until everything has to end. GitHub kills a cancelled job after a few seconds."""
+        """Seconds that the next try may take, at most until everything has to end.
+
+        GitHub kills a cancelled job after a few seconds.
+        """
         if self._cancelled:
             self.end_within(SECONDS_AFTER_CANCELLATION)
-        return self._end - self._clock.seconds()
+        return min(self._left - self._reserved, self._end - self._clock.seconds())
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether nothing is left but what is reserved."""
+        return self._left <= self._reserved
 
     def longest_wait(self) -> float:
         """Seconds that the next wait may take."""
-        if not self.waits:
-            return 0.0
-        return max(0.0, min(self._left, self.time_left()))
+        return max(0.0, self.time_left()) if self.waits else 0.0
 
     def attempt(self, send: Callable[[], T]) -> T:
-        """Return what ``send`` returns; after a TransientError its time is taken off the budget."""
-        began = self._clock.seconds()
+        """Return what ``send`` returns; the time it took is taken off the budget if it failed or was slow."""
+        began, free = self._clock.seconds(), 0.0
         try:
-            return send()
-        except TransientError:
-            self._left -= self._clock.seconds() - began
-            raise
+            result = send()
+            free = self._prompt
+            return result
+        finally:
+            self._left -= max(0.0, self._clock.seconds() - began - free)
 
     def pause(self, seconds: float) -> None:
         """Wait. A cancellation ends the wait; a wait that begins after it is short (``time_left``), and not ended."""

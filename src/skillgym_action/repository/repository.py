@@ -81,6 +81,18 @@ class Repository:
             return self._git("rev-parse", "HEAD").decode().strip() if self.has_git else None
         return None
 
+    def merge_parents(self) -> tuple[str, ...]:
+        """The commits that the commit which is checked out merges; empty if it is no merge.
+
+        They are read from the commit itself: a checkout of depth 1 does not have them.
+        """
+        with suppress(OSError):
+            lines = self._git("cat-file", "commit", "HEAD").decode(errors="replace") if self.has_git else ""
+            head = lines.partition("\n\n")[0].splitlines()
+            parents = tuple(line.removeprefix("parent ") for line in head if line.startswith("parent "))
+            return parents if len(parents) > 1 else ()
+        return ()
+
     def copy_to(self, target: Path, exclude: Iterable[str]) -> None:
         """Copy all files that git does not ignore, and commit them as the only commit of a new repository.
 

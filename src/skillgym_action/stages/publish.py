@@ -72,13 +72,14 @@ def publish(
 def _publish_notes(
     log: PublishLog, directory: RunDirectory, options: PublishOptions, observer: Observer, problems: list[Problem]
 ) -> None:
-    """Show what could not be published: on the terminal, as annotations, and in the job summary."""
-    for note in log.notes:
-        observer.progress(f"note: {terminal_line(str(note))}")
+    """Show what was not published as it is: on the terminal, as annotations, and in the job summary."""
+    levels = [("warning", "warning", problem) for problem in log.warnings]
+    for word, level, note in [*levels, *(("note", "notice", problem) for problem in log.notes)]:
+        observer.progress(f"{word}: {terminal_line(str(note))}")
         if options.annotations:
             with _collecting(problems, STDOUT):
-                observer.write_line(directory.redactor.text(log.notice(note)))
-    if options.step_summary and log.notes:
+                observer.write_line(directory.redactor.text(log.notice(note, level)))
+    if options.step_summary and (log.notes or log.warnings):
         with _collecting(problems, options.step_summary):
             append_summary(options.step_summary, directory.redactor.text(log.markdown()))
 

@@ -51,6 +51,7 @@ def report_run(
         ),
         cancelled=bool(services.cancelled),
         commit=services.repository.commit(),
+        merge_parents=services.repository.merge_parents(),
         shard=shard,
         judge=judge,
         links=services.links,

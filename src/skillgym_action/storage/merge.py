@@ -56,6 +56,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         ),
         cancelled=any(report.cancelled for report in reports),
         commit=_agreed(report.commit for report in reports),
+        merge_parents=_agreed(report.merge_parents for report in reports) or (),
         incomplete=incomplete,
         stopped_early=any(report.stopped_early for report in reports),
         stopped_for_futility=_stopped(reports),

@@ -203,6 +203,7 @@ class RunEntry(MappedModel):
     duration_ms: Count
     command: Id
     commit: Annotated[str, Field(pattern=COMMIT)] | None = None
+    merge_parents: Several[Annotated[str, Field(pattern=COMMIT)]] = ()
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     incomplete: Several[Text] = ()
     stopped_early: bool = False

@@ -155,7 +155,7 @@ def test_a_later_run_is_not_written_over(github, api):
     github.add_comment(NUMBER, BOT, text("later", 101))
     comment = write(api, "earlier")
     assert bodies(github) == ["later"]
-    assert comment.superseded
+    assert comment.superseded_by == 101
 
 
 def test_a_run_that_was_overtaken_while_it_ran_is_silent_at_its_end(github, api):

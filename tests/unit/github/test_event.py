@@ -53,11 +53,7 @@ def seen(tmp_path):
         pytest.param(
             "merge_group",
             {"merge_group": {"head_sha": SHA, "head_ref": f"refs/heads/gh-readonly-queue/main/pr-12-{MERGE}"}},
-            Head(sha=SHA, repository=OURS), 12, id="GitHub's own branch names the pull request",
-        ),
-        pytest.param(
-            "merge_group", {"merge_group": {"head_sha": SHA, "head_ref": "refs/heads/pr-12"}},
-            Head(sha=SHA, repository=OURS), None, id="another branch names nothing",
+            Head(sha=SHA, repository=OURS), None, id="a group may be of several pull requests",
         ),
         pytest.param("issue_comment", {"issue": {"number": 9, "pull_request": {}}}, None, 9, id="on a pull request"),
         pytest.param("issue_comment", {"issue": {"number": 9}}, Head(sha=MERGE, repository=OURS), None, id="an issue"),
@@ -69,10 +65,25 @@ def test_the_head_is_what_the_run_is_about(seen, name, payload, head, number):
     assert (event.head, event.pull) == (head, number)
 
 
-def test_a_push_is_about_a_branch(seen):
-    event = seen("push", {"ref": "refs/heads/a/b"}, GITHUB_REF="refs/heads/a/b")
+@pytest.mark.parametrize("name", ["push", "workflow_dispatch"])
+def test_a_push_and_a_dispatch_are_about_a_branch(seen, name):
+    event = seen(name, {"ref": "refs/heads/a/b"}, GITHUB_REF="refs/heads/a/b")
     assert event.head == Head(sha=MERGE, repository=OURS, branch="a/b")
-    assert seen("push", {}, GITHUB_REF="refs/tags/v1").head == Head(sha=MERGE, repository=OURS)
+    assert seen(name, {}, GITHUB_REF="refs/tags/v1").head == Head(sha=MERGE, repository=OURS)
+
+
+@pytest.mark.parametrize(
+    ("name", "merge"),
+    [
+        ("pull_request", MERGE),
+        ("pull_request_review", MERGE),
+        ("pull_request_target", None),
+        ("push", None),
+        ("workflow_run", None),
+    ],
+)
+def test_githubs_test_merge_is_known_where_it_is_checked_out(seen, name, merge):
+    assert seen(name, pull()).merge == merge
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from skillgym_action.github.publisher import Publisher
 from skillgym_action.text.redaction import Redactor
 from users_templates import rendered_elsewhere
 
-GREEN = run_report("edit passed $0.20")
-RED = run_report("edit passed $0.20\nfix failed $0.64: no file")
+GREEN = run_report("edit passed $0.20", commit=SHA)
+RED = run_report("edit passed $0.20\nfix failed $0.64: no file", commit=SHA)
 FORK = "stranger/skills"
 
 
@@ -62,8 +62,10 @@ def of_another_run(github, repository=REPOSITORY, sha=SHA):
             id="push",
         ),
         pytest.param(
-            lambda github: event_of(github, "merge_group", head=Head(sha="f" * 40, repository=REPOSITORY), pull=NUMBER),
-            id="merge_group: GitHub's branch names it",
+            lambda github: event_of(
+                github, "workflow_dispatch", head=Head(sha=SHA, repository=REPOSITORY, branch="topic")
+            ),
+            id="workflow_dispatch, as for push",
         ),
         pytest.param(lambda github: event_of(github, "issue_comment", head=None, pull=NUMBER), id="issue_comment"),
     ],
@@ -114,6 +116,10 @@ def test_when_it_is_not_certain_which_one_it_is_nothing_is_written(pulls, event,
     "event",
     [
         pytest.param(lambda github: event_of(github, "schedule", head=None), id="schedule"),
+        pytest.param(
+            lambda github: event_of(github, "merge_group", head=Head(sha="f" * 40, repository=REPOSITORY)),
+            id="merge_group: the pull request's comment is about its own head",
+        ),
         pytest.param(
             lambda github: event_of(github, "push", head=Head(sha="d" * 40, repository=REPOSITORY, branch="main")),
             id="push to a branch without a pull request",
@@ -258,16 +264,43 @@ def test_secrets_do_not_leave():
 # --- what GitHub refuses ----------------------------------------------------------------------------
 
 
-def test_a_forks_token_is_known_to_be_read_only_before_anything_runs_and_nothing_is_sent():
+OF_A_FORK = {"head": Head(sha=SHA, repository=FORK, branch="topic")}
+OF_DEPENDABOT = {"actor": "dependabot[bot]"}
+
+
+@pytest.mark.parametrize("event", [OF_A_FORK, OF_DEPENDABOT], ids=["a fork", "Dependabot"])
+def test_a_token_that_may_write_does_so_for_forks_and_dependabot(event):
     with github_with() as github:
-        event = event_of(github, head=Head(sha=SHA, repository=FORK, branch="topic"))
-        with publisher(github, event) as (publishing, said):
-            publishing.planned(1)
-            assert "comes from a fork" in said[0]
-            assert "mode: report" in said[0]
-            found = publishing.publish(RED)
-        assert len(found.notes) == 1
-        assert github.requests == ()
+        assert published(github, event=event_of(github, **event), status="on").notes == ()
+        assert len(texts(github)) == 1
+        assert [status.state for status in github.statuses(SHA)] == ["failure", "pending"]
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        pytest.param(
+            OF_A_FORK,
+            "the pull request comes from a fork, whose workflows by default get a token that can only read: "
+            "let a second workflow report what this one ran (mode: report)",
+            id="a fork",
+        ),
+        pytest.param(
+            OF_DEPENDABOT,
+            "Dependabot started the workflow, which by default gets a token that can only read: "
+            "grant the permissions to the job, which counts for Dependabot as well",
+            id="Dependabot",
+        ),
+    ],
+)
+def test_a_refusal_says_who_gets_tokens_that_can_only_read_and_what_to_do(event, why):
+    with github_with() as github, publisher(github, event_of(github, **event), READ_ONLY_TOKEN) as (publishing, said):
+        publishing.planned(1)
+        refused = "POST /repos/octo/skills/issues/7/comments: GitHub answered 403: Resource not accessible"
+        assert said[0].startswith(f"note: the comment: {refused} by integration; {why}\n")
+        assert "pull-requests: write" in said[0]
+        assert len(publishing.publish(RED).notes) == 1
+        assert [request.method for request in github.requests if request.method != "GET"] == ["POST"]
 
 
 def test_a_token_that_cannot_write_is_found_out_before_agents_start():

@@ -409,7 +409,7 @@ def test_drops_of_an_answer_do_not_keep_it_open(judge):
         began = time.monotonic()
         answer = asked(judge("openai", server.url, deadline=0.5))
     assert time.monotonic() - began < 5
-    assert answer.trouble == Trouble(kind="network", message="the judge: no answer from 127.0.0.1 within 0 s")
+    assert answer.trouble == Trouble(kind="network", message="the judge: no complete answer from 127.0.0.1 within 0 s")
 
 
 class Dripping:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from action_step import FORK, pull_request, step, workflow_run
+from action_step import FORK, merged_on_github, pull_request, step, workflow_run
 from builders import run_report
 from github_server import JOB_TOKEN, GitHubServer
 from github_state import PullRequest
@@ -63,6 +63,7 @@ class Phases:
     def __init__(self, folder: Path, base: dict[str, Any], head: dict[str, Any], *args: str) -> None:
         self.base = repository(folder / "base", base, git=True)
         self.head = repository(folder / "head", base | head, git=True)
+        merged_on_github(self.head)
         self.code = skillgym("run", "--output", "run", *args, cwd=self.head).code
         shutil.copytree(self.head / "run", self.base / "run")
 
