@@ -124,7 +124,7 @@ def _cut(body: str, share: int, *, at_start: bool) -> str:
         return body
     room, cut = share, tail if at_start else clipped
     shown = cut(body, room) if room >= _SHORTEST_BODY else ""
-    while (size := _size(shown)) > share:
+    while shown and (size := _size(shown)) > share:
         room = min(room - 1, room * share // size)
         if room < _SHORTEST_BODY:
             return ""
