@@ -176,6 +176,14 @@ MAX_YAML_INTEGER_CHARACTERS = 1_000  # of a whole number that is parsed at all, 
 MAX_REPORTED_PROBLEMS = 5_000  # of a document
 MAX_SEARCHED_FILE_BYTES = 8 * 1024 * 1024  # of a file of the workspace that an assertion searches
 MAX_COMMAND_EVIDENCE_BYTES = 4096  # the end of a command's output
+MAX_COMMAND_EVIDENCE_LINES = 30  # of it
+MAX_COMPARED_CHARACTERS = 2_000  # of a text that is compared with a wanted one
+MAX_COMPARED_LINES = 400  # of a file, or names of files, that are compared with a wanted text
+MAX_CHANGED_TEXT_CHARACTERS = 2_000_000  # of a file, from its first changed line to its last, that is compared by lines
+MAX_EVIDENCE_CHANGED_LINES = 8  # of a file, shown with an assertion that does not hold
+MAX_EVIDENCE_NEAREST_LINES = 3  # the same; lines that are like the wanted text
+MAX_EVIDENCE_LINE_CHARACTERS = 160  # of a line that is shown
+MAX_EVIDENCE_NAMES = 5  # of files
 
 # --- what agents print ------------------------------------------------------------------------------
 
@@ -260,7 +268,8 @@ MAX_LISTED_SNAPSHOTS = 5  # in one warning
 MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
 MAX_ANNOTATION_CHARACTERS = 4_096
 MAX_ANNOTATION_TITLE_CHARACTERS = 255
-MAX_TERMINAL_MESSAGE_CHARACTERS = 600  # of one execution
+MAX_TERMINAL_MESSAGE_CHARACTERS = 3_000  # of one execution: its failed assertions with their evidence
+MAX_ASSERTION_TITLE_CHARACTERS = 300  # of the name of an assertion that does not hold; of its explanation twice as many
 MAX_LOG_CHARACTERS = 2_000_000  # of the groups of a job's log; 1,000 executions with long answers fill it
 MAX_LOG_LINE_CHARACTERS = 500
 MAX_LOG_ASSERTIONS = 20  # of one execution

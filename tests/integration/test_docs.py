@@ -322,7 +322,8 @@ def test_the_tutorial_turns_red_and_then_green(tmp_path):
 
     red = skillgym("run", "--config", "stand-in.yaml", cwd=tmp_path)
     assert red.code == 1
-    failure = red.err[red.err.index("✗ names-the-area [claude] failed:") :].splitlines()[:3]
+    failure = red.err[red.err.index("✗ names-the-area [claude] failed:") :].splitlines()[:5]
+    assert failure[-1].endswith("- [API] The option --json")
     assert "\n".join(failure).removeprefix("✗ ") in tutorial
 
     written(tmp_path, files_in(after))

@@ -25,6 +25,7 @@ class Ran:
     timed_out: bool
     seconds: float
     tail: str
+    logs: tuple[str, ...] = ("command-1.stdout.log",)
 
 
 class Folder:
@@ -50,6 +51,20 @@ class Folder:
     def text(self, path: str, limit: int) -> str | None:
         content = (self.root / path).read_bytes()
         return None if len(content) > limit else content.decode("utf-8", "replace").replace("\r\n", "\n")
+
+    def text_before(self, path: str, limit: int) -> str | None:
+        content = self.before.get(path)
+        return None if content is None else content[: limit + 1].decode("utf-8", "replace").replace("\r\n", "\n")
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted(name for name, content in self._contents().items() if content is not None))
+
+    def created(self) -> tuple[str, ...]:
+        return tuple(name for name in self.names() if name not in self.before)
+
+    def changed_names(self) -> tuple[str, ...]:
+        gone = {name for name, content in self.before.items() if content is not None} - set(self.names())
+        return tuple(sorted({name for name in self.names() if self.changed(name)} | gone))
 
     def existed(self, path: str) -> bool:
         return path in self.before

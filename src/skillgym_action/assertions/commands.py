@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from skillgym_action.limits import MAX_COMMAND_EVIDENCE_BYTES
+from skillgym_action.limits import MAX_COMMAND_EVIDENCE_BYTES, MAX_COMMAND_EVIDENCE_LINES
 from skillgym_action.model.result import Outcome
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class CommandPasses:
             type=self.type,
             passed=None if missing else self._is_met(result),
             explanation="exited 127: the shell did not find the command" if missing else explanation,
-            evidence=_tail(result.tail),
+            evidence=_output(result),
             trouble="grader" if missing else None,
         )
         return (outcome,)
@@ -61,8 +61,14 @@ def _explanation(result: CommandResult, limit: float) -> str:
     return f"{ended} after {result.seconds:.1f} s"
 
 
-def _tail(text: str) -> str | None:
-    encoded = text.encode("utf-8", "replace")
+def _output(result: CommandResult) -> str | None:
+    """The last lines of the output, and the logs with all of it if something is missing."""
+    text = result.tail.strip("\n")
+    encoded, cut = text.encode("utf-8", "replace"), ""
     if len(encoded) > MAX_COMMAND_EVIDENCE_BYTES:
-        text = "…" + encoded[-MAX_COMMAND_EVIDENCE_BYTES:].decode("utf-8", "ignore")
-    return text.strip("\n") or None
+        text, cut = encoded[-MAX_COMMAND_EVIDENCE_BYTES:].decode("utf-8", "ignore"), "…"
+    lines = text.split("\n")
+    if len(lines) > MAX_COMMAND_EVIDENCE_LINES:
+        lines, cut = lines[-MAX_COMMAND_EVIDENCE_LINES:], "…\n"
+    shown = cut + "\n".join(lines)
+    return (f"{shown}\n(all of it: {', '.join(result.logs)})" if cut and result.logs else shown) or None

@@ -8,10 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from skillgym_action.assertions.file_evidence import listed_names, name_evidence, nearest_names, text_evidence
 from skillgym_action.javascript.regex import SearchError
 from skillgym_action.limits import MAX_SEARCHED_FILE_BYTES
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.result import Outcome
+from skillgym_action.text.likeness import literal_part
 
 if TYPE_CHECKING:
     import regex
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.assertion import Assertion, AssertionContext, Files
     from skillgym_action.model.errors import Location
 
-_SHOWN_LINES, _SHOWN_WIDTH, _SHOWN_FILES = 5, 160, 5
+_SHOWN_FILES = 5
 _SHORTEST_NAME = 3  # characters of a name that is looked for in the prompt; shorter ones are in many words
 _INSTEAD = {
     "directory": "is a directory, not a file",
@@ -46,7 +48,7 @@ class FileExists:
         """Passed also if it was there before; the explanation then warns that this measures nothing."""
         paths = _candidates(context.files, self.path, glob=self.glob)
         if missing := _why_missing(context.files, self.path, paths):
-            return _failed(self, missing)
+            return _failed(self, missing, name_evidence(context.files, self.path))
         if any(_is_new(context.files, path) for path in paths):
             return _passed(self, f"{paths[0]} exists")
         warning = "preexisting: it was there, unchanged, before the agent started, so this measures nothing"
@@ -70,7 +72,7 @@ class FileContains:
         """Failed also for a file that is missing or too large."""
         paths = _candidates(context.files, self.path, glob=self.glob)
         if missing := _why_missing(context.files, self.path, paths):
-            return _failed(self, missing)
+            return _failed(self, missing, name_evidence(context.files, self.path))
         found: list[tuple[str, str | None]] = [
             (path, context.files.text(path, MAX_SEARCHED_FILE_BYTES)) for path in paths
         ]
@@ -83,7 +85,8 @@ class FileContains:
         explanation = f"{_shown(paths)} {'do' if len(paths) > 1 else 'does'} not contain {self.text!r}"
         if (at := content.lower().find(self.text.lower())) >= 0:
             explanation += f"; line {_line(content.lower(), at)} of {path} differs in upper and lower case only"
-        return _failed(self, explanation, evidence=_beginning(content))
+        path, content = _agents_choice(context.files, found)
+        return _failed(self, explanation, evidence=text_evidence(context.files, path, content, self.text))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +107,8 @@ class FileMatches:
         """Failed also for a file that is missing or too large; not judged if the search takes too long."""
         paths = _candidates(context.files, self.path, glob=self.glob)
         if missing := _why_missing(context.files, self.path, paths):
-            return _failed(self, missing)
+            return _failed(self, missing, name_evidence(context.files, self.path))
+        found: list[tuple[str, str | None]] = []
         for path in paths:
             if (content := context.files.text(path, MAX_SEARCHED_FILE_BYTES)) is None:
                 return _failed(self, _unreadable(path))
@@ -115,10 +119,10 @@ class FileMatches:
                 return (Outcome(assertion=self.name, type=self.type, passed=None, explanation=why, trouble="grader"),)
             if match:
                 return _passed(self, f"{path} matches in line {_line(content, match.start())}")
-        explanation = f"no match in {_shown(paths)}"
-        return _failed(
-            self, explanation, evidence=_beginning(context.files.text(paths[0], MAX_SEARCHED_FILE_BYTES) or "")
-        )
+            found = [*found[:_SHOWN_FILES], (path, content)]
+        path, content = _agents_choice(context.files, found)
+        evidence = text_evidence(context.files, path, content, literal_part(self.pattern.pattern))
+        return _failed(self, f"no match in {_shown(paths)}", evidence=evidence)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,8 +145,9 @@ class FileChanged:
             if files.changed(path) and files.kind(path) in {"file", "directory"}:
                 return _passed(self, f"{path} was {'modified' if path == '.' or files.existed(path) else 'created'}")
         if self.glob:
-            return _failed(self, f"no file that matches {self.path} was changed ({len(paths)} match)")
-        return _failed(self, f"{self.path} {_why_unchanged(files, paths[0])}")
+            why = f"no file that matches {self.path} was changed ({len(paths)} match)"
+            return _failed(self, why, _changed_names(files, self.path))
+        return _failed(self, f"{self.path} {_why_unchanged(files, paths[0])}", _changed_names(files, self.path))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,14 +166,14 @@ class FileAbsent:
         """Passed also if it was never there; unless the prompt names it, the outcome is then marked as vacuous."""
         if self.glob:
             if paths := context.files.glob(self.path):
-                return _failed(self, f"still there: {_shown(paths)}")
+                return _failed(self, f"still there: {_shown(paths)}", _origins(context.files, paths))
             existed = context.files.matched_before(self.path)
             return self._absent(context, f"no file matches {self.path}", existed=existed)
         path = self.path.rstrip("/")
         kind = context.files.kind(path)
         if kind is not None and not (kind == "file" and path != self.path):
             what = {"symlink": "symbolic link", "outside": "symbolic link", "other": "special file"}.get(kind, kind)
-            return _failed(self, f"{self.path} is still there: a {what}")
+            return _failed(self, f"{self.path} is still there: a {what}", _origins(context.files, (path,)))
         if context.files.existed(path):
             return _passed(self, f"{self.path} was deleted")
         return self._absent(context, f"{self.path} does not exist", existed=False)
@@ -256,12 +261,27 @@ def _line(content: str, at: int) -> int:
     return content.count("\n", 0, at) + 1
 
 
-def _beginning(content: str) -> str:
-    if not content:
-        return "(the file is empty)"
-    lines = content.split("\n", _SHOWN_LINES)
-    shown = [line if len(line) <= _SHOWN_WIDTH else f"{line[:_SHOWN_WIDTH]}…" for line in lines[:_SHOWN_LINES]]
-    return "\n".join([*shown, "…"] if len(lines) > _SHOWN_LINES and lines[-1] else shown)
+def _agents_choice(files: Files, found: list[tuple[str, str | None]]) -> tuple[str, str]:
+    """The first file that the agent changed; the first one if it changed none."""
+    texts = [(path, content) for path, content in found if content is not None]
+    return next((each for each in texts[:_SHOWN_FILES] if files.changed(each[0])), texts[0])
+
+
+def _changed_names(files: Files, wanted: str) -> str | None:
+    """The files that the agent did change, those most like the wanted one first."""
+    changed = files.changed_names()
+    return f"changed by the agent: {listed_names(nearest_names(wanted, changed), len(changed))}" if changed else None
+
+
+def _origins(files: Files, paths: tuple[str, ...]) -> str:
+    """For what should not be there: whether the agent made it, and what is in a directory."""
+    lines = []
+    for path in paths[:_SHOWN_FILES]:
+        known = "was there before the agent started" if files.existed(path) else "was created by the agent"
+        lines.append(f"{path} {known}" + (", which changed it" if files.existed(path) and files.changed(path) else ""))
+        below = [name for name in files.names() if name.startswith(f"{path}/")]
+        lines += [f"in it: {listed_names(below, len(below))}"] if below else []
+    return "\n".join(lines)
 
 
 def _shown(paths: tuple[str, ...]) -> str:

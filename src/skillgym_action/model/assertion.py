@@ -28,6 +28,22 @@ class Files(Protocol):
         """UTF-8 text, errors replaced, CRLF as LF; None for more than ``limit`` bytes, or an unreadable file."""
         ...
 
+    def text_before(self, path: str, limit: int) -> str | None:
+        """The same as ``text`` of the file as it was before the agent started; None also if that is not known."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """The files that were there when the agent had ended, sorted."""
+        ...
+
+    def created(self) -> tuple[str, ...]:
+        """Those of them that the agent created."""
+        ...
+
+    def changed_names(self) -> tuple[str, ...]:
+        """The files that the agent created, modified or deleted, sorted."""
+        ...
+
     def existed(self, path: str) -> bool:
         """Whether the path was there before the agent started."""
         ...
@@ -52,7 +68,7 @@ class CommandResult(Protocol):
     """The result of a command run in the workspace.
 
     ``exit_code`` is None when the time limit or a signal ended the command; ``seconds`` is its duration; ``tail`` is
-    the end of stdout, followed by the end of stderr.
+    the end of stdout, followed by the end of stderr; ``logs`` are the artifacts with all of them.
     """
 
     @property
@@ -63,6 +79,8 @@ class CommandResult(Protocol):
     def seconds(self) -> float: ...
     @property
     def tail(self) -> str: ...
+    @property
+    def logs(self) -> tuple[str, ...]: ...
 
 
 class Classifier(Protocol):

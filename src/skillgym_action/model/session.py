@@ -158,7 +158,8 @@ class Capture:
     """What the operating system saw of a process.
 
     ``exit_code``: the negative signal number where a signal ended it. ``collected``: files that match
-    ``Invocation.collect``. ``stopped_for``: why a watcher stopped it. ``error``: why it did not start.
+    ``Invocation.collect``. ``stopped_for``: why a watcher stopped it. ``error``: why it did not start. ``logs``: names
+    of the artifacts that have the output of a grader.
     """
 
     ending: Ending
@@ -169,6 +170,7 @@ class Capture:
     collected: tuple[Output, ...] = ()
     stopped_for: Trouble | None = None
     error: str | None = None
+    logs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

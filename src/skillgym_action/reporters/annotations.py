@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.limits import MAX_ANNOTATION_CHARACTERS, MAX_ANNOTATION_TITLE_CHARACTERS, MAX_ANNOTATIONS
 from skillgym_action.model.links import is_in_repository
 from skillgym_action.model.verdicts import Status
+from skillgym_action.reporters.failed_assertions import failed_assertions
 from skillgym_action.reporters.wording import RED, cause, counted, finding_problems, place, runner_id
 from skillgym_action.text.escaping import clipped, one_line, workflow_message, workflow_property
 
@@ -41,7 +42,7 @@ def _shown(found: int) -> int:
 
 def _red(result: Result) -> str:
     reason = cause(result)
-    message = f"{reason.assertion}: {reason.message}" if reason.assertion else reason.message
+    message = failed_assertions(result, MAX_ANNOTATION_CHARACTERS).text()
     inside = reason.location if reason.location.path == result.suite.path else place(result)
     if result.status is Status.UNEXPECTED_PASSED:
         message += "; remove the expectation from the case if this is to stay"

@@ -18,7 +18,8 @@ from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.verdicts import Status
-from skillgym_action.reporters.wording import cause, explanation, findings_in_words, judge_name, place, retries
+from skillgym_action.reporters.failed_assertions import explanation
+from skillgym_action.reporters.wording import cause, findings_in_words, judge_name, place, retries
 from skillgym_action.text.escaping import clipped, visible
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _test(result: Result) -> dict[str, object]:
         test["line"] = location.line
     if result.status is not Status.PASSED:
         test["message"] = visible(clipped(cause(result).message, MAX_REPORTED_MESSAGE_CHARACTERS))
-        test["trace"] = visible(clipped(explanation(result), MAX_REPORTED_EXPLANATION_CHARACTERS))
+        test["trace"] = visible(explanation(result, MAX_REPORTED_EXPLANATION_CHARACTERS))
     if len(result.attempts) > 1:
         test["retryAttempts"] = [_attempt(number, attempt) for number, attempt in enumerate(result.attempts, start=1)]
     return test

@@ -124,13 +124,7 @@ def _details(result: Result, extent: LogExtent) -> Iterator[str]:
 
 
 def _unfolded_details(result: Result, extent: LogExtent) -> Iterator[str]:
-    """What the cause alone does not say: the other assertions that do not hold, and the end of the answer."""
-    first = cause(result).assertion
-    others = [outcome for outcome in result.judgement.outcomes if outcome.passed is not True]
-    shown = next((outcome for outcome in others if outcome.assertion == first), None)
-    yield from _assertions(tuple(outcome for outcome in others if outcome is not shown), extent, explained=True)
-    if shown and shown.evidence:
-        yield from (f"  {line}" for line in _lines(tail(shown.evidence.rstrip(), extent.evidence)))
+    """What follows the failed assertions: the sessions, and the end of the answer."""
     yield from _sessions(result, extent)
     yield from _answer(result, extent)
 

@@ -22,7 +22,8 @@ from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
 from skillgym_action.model.samples import is_flaky, samples_of
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import GREEN, NOT_BY_ASSERTIONS, Status
-from skillgym_action.reporters.wording import cause, explanation, findings_in_words, judge_name, score
+from skillgym_action.reporters.failed_assertions import explanation
+from skillgym_action.reporters.wording import cause, findings_in_words, judge_name, score
 from skillgym_action.text.escaping import clipped, tail, xml_text
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _case(classname: str, result: Result) -> TestCase:
     )
     if result.status is Status.PASSED:
         return case
-    body = xml_text(clipped(explanation(result), MAX_REPORTED_EXPLANATION_CHARACTERS))
+    body = xml_text(explanation(result, MAX_REPORTED_EXPLANATION_CHARACTERS))
     message = xml_text(clipped(_message(result), MAX_REPORTED_MESSAGE_CHARACTERS)).strip() or result.status
     if result.status is Status.ERRORED:
         case.add_error_info(message, body, _type(result))

@@ -17,6 +17,7 @@ from skillgym_action.model.result import of_kind
 from skillgym_action.model.samples import is_flaky, samples_of
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import TROUBLES
+from skillgym_action.reporters.failed_assertions import failed_assertions, not_holding
 from skillgym_action.reporters.rate_wording import sessions_passed
 from skillgym_action.reporters.wording import (
     CHANGES,
@@ -127,22 +128,23 @@ class Rows:
     def reasoned(self, result: Result) -> Row:
         """A row with its reason on one line, and a link to the location if there is one."""
         reason = cause(result)
-        message = reason.message.strip().partition("\n")[0]
+        message = clipped(reason.message.strip().partition("\n")[0], MESSAGE)
+        others = len(not_holding(result)) - bool(reason.assertion)
+        more = f" (and {counted(others, 'more assertion')})" if reason.assertion and others > 0 else ""
         return replace(
             self.brief(result),
             place=self.place(reason.location),
             assertion=code(reason.assertion or ""),
-            message=inline(message),
+            message=inline(message) + more,
         )
 
     def detailed(self, result: Result) -> Row:
         """A row with its whole reason."""
-        return replace(self.reasoned(result), detail=_block(_rest(result)))
+        return replace(self.reasoned(result), detail=_detail(result, evidence=False))
 
     def proven(self, result: Result) -> Row:
         """A row with its whole reason and the evidence."""
-        evidence = cause(result).evidence or ""
-        return replace(self.reasoned(result), detail=_block("\n\n".join(filter(str.strip, (_rest(result), evidence)))))
+        return replace(self.reasoned(result), detail=_detail(result, evidence=True))
 
     def unexpected(self, result: Result) -> Row:
         """A row with what to take out of the case, as its format writes it."""
@@ -177,9 +179,13 @@ class Rows:
         return linked(code(str(location)), self.links.line_address(location) if self.links else None)
 
 
-def _rest(result: Result) -> str:
-    """What is missing in the first line of the message."""
-    return cause(result).message.strip().partition("\n")[2].strip("\n")
+def _detail(result: Result, *, evidence: bool) -> Markup:
+    """What is missing in the first line of the message: all assertions if there are several, else the rest of it."""
+    found = failed_assertions(result, DETAIL, evidence=evidence)
+    if len(found.shown) + found.more > 1:
+        return _block(found.text())
+    rest = found.message.strip().partition("\n")[2].strip("\n")
+    return _block("\n\n".join(filter(str.strip, (rest, *(one.body for one in found.shown)))))
 
 
 def _block(text: str) -> Markup:

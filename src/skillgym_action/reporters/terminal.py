@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.limits import MAX_LISTED_NAMES, MAX_TERMINAL_MESSAGE_CHARACTERS
 from skillgym_action.model.samples import is_flaky, passed_after_failure
 from skillgym_action.model.verdicts import Status
+from skillgym_action.reporters.failed_assertions import failed_assertions
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
     comparison_verdict,
@@ -32,7 +33,7 @@ from skillgym_action.reporters.wording import (
     tally,
     verdict,
 )
-from skillgym_action.text.escaping import clipped, terminal_line
+from skillgym_action.text.escaping import terminal_line, terminal_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -139,18 +140,31 @@ def red_title(result: Result, *, color: bool = False) -> str:
 
 
 def red_lines(result: Result, *, color: bool = False, more: Iterable[str] = ()) -> Iterator[str]:
-    """An execution that is not green, with its cause; then ``more``, and the place."""
+    """An execution that is not green: each assertion that does not hold, with its evidence; then ``more``, the place."""
     reason = cause(result)
-    yield f"{red_title(result, color=color)}\n"
-    if reason.assertion:
-        yield f"    {terminal_line(reason.assertion)}\n"
-    for line in clipped(reason.message, MAX_TERMINAL_MESSAGE_CHARACTERS).splitlines():
-        yield f"    {terminal_line(line)}\n"
+    yield f"{red_title(result, color=color)}
+"
+    yield from _why(result)
     yield from more
     where = [terminal_line(str(reason.location))]
     if result.directory:
         where.append(f"artifacts: {terminal_line(result.directory)}")
     yield _styled(f"    {', '.join(where)}", "2", color=color) + "\n\n"
+
+
+def _why(result: Result) -> Iterator[str]:
+    """The message, then each assertion that does not hold, with its evidence."""
+    found = failed_assertions(result, MAX_TERMINAL_MESSAGE_CHARACTERS)
+    for line in found.message.splitlines():
+        yield f"    {terminal_line(line)}\n"
+    for number, one in found.numbered():
+        yield f"    {number}{terminal_line(one.title)}\n"
+        indent = " " * (4 + len(number))
+        yield terminal_text(f"{indent}{one.explanation}") + "\n"
+        for line in visible(one.body).split("\n") if one.body else ():
+            yield terminal_text(f"{indent}{' '.join(line.splitlines())}").rstrip() + "\n"
+    if found.more:
+        yield f"    and {found.more:,} more\n"
 
 
 def _verdict_line(report: RunReport, *, color: bool) -> str:

@@ -191,17 +191,6 @@ def cause(result: Result) -> Cause:
     )
 
 
-def explanation(result: Result) -> str:
-    """Return the message of the cause, its location, and all assertions that do not hold, with their evidence."""
-    reason = cause(result)
-    lines = [reason.message, f"at {reason.location}"]
-    for outcome in result.judgement.outcomes:
-        if outcome.passed is not True:
-            lines += ["", f"{outcome.assertion}: {outcome.explanation}"]
-            lines += [outcome.evidence] if outcome.evidence else []
-    return "\n".join(lines)
-
-
 def _label(judgement: Judgement) -> str:
     """The class of the failure; the score that was too low in place of the general one."""
     label = judgement.failure_class.label if judgement.failure_class else judgement.status

@@ -50,6 +50,10 @@ class CommandRun:
         return self.capture.seconds
 
     @property
+    def logs(self) -> tuple[str, ...]:
+        return self.capture.logs
+
+    @property
     def tail(self) -> str:
         return self.capture.stdout.tail(COMMAND_TAIL_BYTES) + self.capture.stderr.tail(COMMAND_TAIL_BYTES)
 
@@ -125,9 +129,8 @@ class SessionAssertionContext(SuiteClassifier):
     def run(self, command: str, timeout: float) -> CommandRun:
         """Run a shell command in the workspace root, as the agent's user."""
         argv, identity = ("sh", "-c", command), self._workspace.identity
-        return CommandRun(
-            self._run(Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, identity=identity))
-        )
+        invocation = Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, identity=identity)
+        return CommandRun(self._run(invocation))
 
     def execute(self, invocation: Invocation) -> Capture:
         """Run a program of the suite, as the suite's user, with an empty home and without secrets."""
@@ -147,7 +150,8 @@ class SessionAssertionContext(SuiteClassifier):
         limited = replace(invocation, env=env, limits=self._execution.limits, folders=self._workspace.folders)
         capture = self._services.processes.run(limited, stdout=stdout, stderr=stderr)
         self._services.directory.redact(stdout, stderr)
-        return capture
+        written = ((capture.stdout, stdout), (capture.stderr, stderr))
+        return replace(capture, logs=tuple(path.name for output, path in written if output.tail(1)))
 
     def file_changes(self) -> str | None:
         """The agent's changes as a unified diff, computed once: later changes by graders are not in it."""

@@ -53,6 +53,7 @@ class SessionWorkspace:
         self._template, self._without = template, without
         self._before: dict[str, SnapshotEntry] = {}
         self._after: dict[str, SnapshotEntry] = {}
+        self._changes: Changes | None = None
         self._digests: dict[str, str | None] = {}
         self._grader_home = ""
 
@@ -193,7 +194,22 @@ class SessionWorkspace:
     def changes(self) -> Changes:
         """The differences to the state before the agent. Raises OSError."""
         self._after = after = self._snapshot()
-        return changes_between(self._before, after, self._differs)
+        self._changes = changes_between(self._before, after, self._differs)
+        return self._changes
+
+    def agents_changes(self) -> Changes:
+        """The differences when ``changes`` was called last, which is when the agent had ended. Raises OSError."""
+        return self._changes or self.changes()
+
+    def files_after(self) -> list[str]:
+        """The files that were there then."""
+        self.agents_changes()
+        return [path for path, entry in self._after.items() if entry[0] != "directory"]
+
+    def text_before(self, path: str, limit: int) -> str | None:
+        """A file's text before the agent; None if it is too large, or was written by the bootstrap."""
+        template = self.template_of(path)
+        return template.folder.text(path, limit) if template and template.folder else None
 
     def sizes(self, changes: Changes) -> dict[str, int]:
         """Bytes of the files and links that changed, by path, at the time of the last call of ``changes``."""
@@ -230,6 +246,30 @@ class WorkspaceFiles:
     def text(self, path: str, limit: int) -> str | None:
         """The content of a regular file of at most ``limit`` bytes; else None."""
         return self._workspace.inside.text(path, limit)
+
+    def text_before(self, path: str, limit: int) -> str | None:
+        """The text before the agent; None if it is not known."""
+        resolved = self._workspace.inside.snapshot_path(path)
+        return None if resolved is None else self._workspace.text_before(resolved, limit)
+
+    def names(self) -> tuple[str, ...]:
+        """The files that the agent left; empty if they cannot be listed."""
+        with suppress(OSError):
+            return tuple(sorted(self._workspace.files_after()))
+        return ()
+
+    def created(self) -> tuple[str, ...]:
+        """The files that the agent created; empty if they cannot be listed."""
+        with suppress(OSError):
+            return self._workspace.agents_changes().created
+        return ()
+
+    def changed_names(self) -> tuple[str, ...]:
+        """The files that the agent created, modified or deleted; empty if they cannot be listed."""
+        with suppress(OSError):
+            changes = self._workspace.agents_changes()
+            return tuple(sorted({*changes.created, *changes.modified, *changes.deleted}))
+        return ()
 
     def existed(self, path: str) -> bool:
         """Whether the path existed before the agent."""

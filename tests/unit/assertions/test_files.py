@@ -173,15 +173,6 @@ def test_a_link_within_the_workspace_is_what_it_leads_to(tmp_path):
     assert judged("file:link contains 'x'", context).passed
 
 
-def test_the_evidence_is_the_beginning_of_the_file(tmp_path):
-    content = "".join(f"line {number}\n" for number in range(1, 9)) + "y" * 500
-    outcome = judged("file:a contains 'z'", context_of(tmp_path, {"a": content}))
-    assert outcome.evidence == "line 1\nline 2\nline 3\nline 4\nline 5\n…"
-    outcome = judged("file:b matches /z/", context_of(tmp_path, {"b": "y" * 500}))
-    assert outcome.evidence == "y" * 160 + "…"
-    assert judged("file:c contains 'z'", context_of(tmp_path, {"c": ""})).evidence == "(the file is empty)"
-
-
 def test_a_pattern_that_runs_away_is_stopped_and_not_judged(tmp_path):
     context = context_of(tmp_path, {"a": "a" * 100 + "b"})
     started = time.monotonic()

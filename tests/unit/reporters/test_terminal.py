@@ -37,6 +37,8 @@ def test_the_end_of_a_run():
         "✗ fix [codex] failed: Assertion failure\n"
         "    file:out.txt exists\n"
         "    expected a file\n"
+        "    src/\n"
+        "    README.md\n"
         "    bench/core.json:30, artifacts: core/fix/codex\n"
         "\n"
         "✗ old [claude] unexpected-passed: Unexpected pass\n"

@@ -1,0 +1,63 @@
+"""How much one text is like another: pairs of characters that both have.
+
+The time is linear in the length of the texts, also for texts that somebody made to be slow to compare. The Node suite
+host has the same functions in ``likeness.mjs``; tests compare both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from skillgym_action.limits import MAX_COMPARED_CHARACTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TOKEN = re.compile(
+    r"\\[dDwWsSbBnrt]"  # a class of characters, a border, white space
+    r"|\\(.)"  # a character that stands for itself
+    r"|\[\^?(?:\\.|[^\]\\]){0,200}\]"  # a class
+    r"|\(\?[^)]{0,30}?[:=!>]|\{\d*,?\d*\}"  # kinds of groups, counts
+    r"|[\^$.*+?(){}|\[\]\\]",
+    re.DOTALL,
+)
+
+
+def literal_part(pattern: str) -> str:
+    r"""The characters of a regular expression that stand for themselves: ``[CLI] --json`` for ``\[CLI\] .*--json``."""
+    return " ".join(_TOKEN.sub(lambda found: found[1] or " ", pattern).split())
+
+
+class Likeness:
+    """Compares texts with ``wanted``; upper and lower case are the same."""
+
+    def __init__(self, wanted: str) -> None:
+        self._wanted = Counter(_pairs(wanted))
+        self.most = self._wanted.total()
+        """What a text has that contains ``wanted``."""
+
+    def of(self, text: str) -> int:
+        """The number of pairs of characters that ``text`` shares with the wanted text."""
+        if not self.most:
+            return 0
+        left, found = dict(self._wanted), 0
+        for pair in _pairs(text):
+            if left.get(pair):
+                left[pair] -= 1
+                found += 1
+        return found
+
+    def is_near(self, text: str) -> bool:
+        """Whether ``text`` has at least half of the wanted pairs."""
+        return self.most > 0 and 2 * self.of(text) >= self.most
+
+    def nearest_first(self, texts: Sequence[str]) -> list[int]:
+        """The positions of all texts: the most alike first; of those alike the shorter one, then the earlier one."""
+        return sorted(range(len(texts)), key=lambda at: (-self.of(texts[at]), len(texts[at]), at))
+
+
+def _pairs(text: str) -> list[str]:
+    folded = text[:MAX_COMPARED_CHARACTERS].lower()
+    return [folded[at : at + 2] for at in range(len(folded) - 1)] or [folded] * bool(folded)
