@@ -140,10 +140,9 @@ def red_title(result: Result, *, color: bool = False) -> str:
 
 
 def red_lines(result: Result, *, color: bool = False, more: Iterable[str] = ()) -> Iterator[str]:
-    """An execution that is not green: each assertion that does not hold, with its evidence; then ``more``, the place."""
+    """An execution that is not green: the assertions that do not hold, with evidence; then ``more``, and the place."""
     reason = cause(result)
-    yield f"{red_title(result, color=color)}
-"
+    yield f"{red_title(result, color=color)}\n"
     yield from _why(result)
     yield from more
     where = [terminal_line(str(reason.location))]
