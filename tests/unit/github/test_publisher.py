@@ -83,7 +83,7 @@ def test_a_forks_run_is_found_in_the_fork():
         github.add_pull(PullRequest(number=8, head_sha=SHA, head_branch="topic", head_repository=FORK))
         published(github, event=of_another_run(github, FORK))
         assert (len(texts(github)), len(texts(github, 8))) == (0, 1)
-        assert [status.state for status in github.statuses(SHA)] == ["failure", "pending"]
+        assert [status.state for status in github.statuses(SHA)] == ["failure"]
 
 
 @pytest.mark.parametrize(
@@ -238,8 +238,8 @@ def test_review_comments_when_asked_for():
     ("status", "name", "states"),
     [
         pytest.param("auto", "pull_request", [], id="the job's own check says it"),
-        pytest.param("auto", "workflow_run", ["failure", "pending"], id="the job's own check is elsewhere"),
-        pytest.param("on", "pull_request", ["failure", "pending"], id="asked for"),
+        pytest.param("auto", "workflow_run", ["failure"], id="the job's own check is elsewhere"),
+        pytest.param("on", "pull_request", ["failure"], id="asked for"),
         pytest.param("off", "workflow_run", [], id="not wanted"),
     ],
 )
@@ -273,7 +273,7 @@ def test_a_token_that_may_write_does_so_for_forks_and_dependabot(event):
     with github_with() as github:
         assert published(github, event=event_of(github, **event), status="on").notes == ()
         assert len(texts(github)) == 1
-        assert [status.state for status in github.statuses(SHA)] == ["failure", "pending"]
+        assert [status.state for status in github.statuses(SHA)] == ["failure"]
 
 
 @pytest.mark.parametrize(
