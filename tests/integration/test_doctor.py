@@ -305,8 +305,8 @@ def test_a_probe_holds_a_session_and_says_what_came(root, path):
         ),
         pytest.param(
             {"GITHUB_TOKEN": "ghs_0123456789abcdefghijklmnopqrstuvwxyz", "GITHUB_ACTOR": "dependabot[bot]"},
-            "· push on octocat/benchmarks; Dependabot started the workflow, which by default gets a token that can only "
-            "read; grant the permissions to the job, which counts for Dependabot as well",
+            "· push on octocat/benchmarks; Dependabot started the workflow, which by default gets a token that can "
+            "only read; grant the permissions to the job, which counts for Dependabot as well",
             id="with a token that cannot write",
         ),
     ],

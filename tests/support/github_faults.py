@@ -91,7 +91,8 @@ FAULTS = {
         fault=dropped(), words="tried 5 times; check the network", once=ALL, seconds=(15, 15, 15)
     ),
     "the connection ends, and it took effect": Row(
-        fault=dropped(took_effect=True), words="tried 5 times; check the network", once=ALL, always=CREATED, seconds=(1, 1, 15)
+        fault=dropped(took_effect=True), words="tried 5 times; check the network", once=ALL, always=CREATED,
+        seconds=(1, 1, 15),
     ),
     "the connection ends in the middle of the reply": Row(
         fault=Fault(half=True), words="tried 5 times; check the network", once=ALL, always=CREATED, seconds=(1, 1, 15)
