@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from skillgym_action.cancellation import Cancellation
 
 
+LONGEST_PAUSE = 1.25  # times as long as was asked for
+
+
 class Clock:
     """The real time.
 
@@ -35,7 +38,7 @@ class Clock:
         """
         import random
 
-        select.select([] if cancelled is None else [cancelled], [], [], seconds * random.uniform(1.0, 1.25))  # noqa: S311 -- jitter is no secret
+        select.select([] if cancelled is None else [cancelled], [], [], seconds * random.uniform(1.0, LONGEST_PAUSE))  # noqa: S311 -- jitter is no secret
 
 
 def iso_timestamp(moment: datetime) -> str:

@@ -103,7 +103,6 @@ def test_two_phases(tmp_path):
         assert f"/octo/skills/blob/{SHA}/bench/core.json" in text
         assert [(one.state, one.context) for one in github.statuses(SHA)] == [
             ("failure", "skillgym-action"),
-            ("pending", "skillgym-action"),
         ]
     assert second.outputs["failed"] == first.outputs["failed"] == "1"
     assert second.summary.split("<sub>")[0].replace(f"{SHA}", "") != ""

@@ -13,6 +13,8 @@ import yaml
 
 from agent_events import of_events
 from agent_tables import of_agreement, of_faults
+from github_events import of_github_events
+from github_faults import of_github_faults
 from paths import REPOSITORY
 from positions import of_attempts, of_positions
 from skillgym_action.agents import AGENTS
@@ -88,6 +90,8 @@ TABLES = {
     "agreement": of_agreement,
     "faults": of_faults,
     "events": of_events,
+    "github-events": of_github_events,
+    "github-faults": of_github_faults,
     "configuration": of_configuration,
     "attempts": of_attempts,
     "positions": of_positions,

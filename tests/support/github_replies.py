@@ -17,12 +17,17 @@ UNICORN = "<!DOCTYPE html>\n<html><head><title>Unicorn! &middot; GitHub</title><
 
 @dataclass(frozen=True)
 class Reply:
-    """``kind`` is the content's media type; empty: there is no content."""
+    """``kind`` is the content's media type; empty: there is no content.
+
+    ``half``: the connection ends after the first half of the content; ``byte_seconds``: between two bytes of it.
+    """
 
     status: int
     content: bytes = b""
     kind: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    half: bool = False
+    byte_seconds: float = 0
 
     @classmethod
     def json(cls, status: int, value: object, headers: dict[str, str] | None = None) -> Reply:
@@ -46,12 +51,16 @@ class Fault:
         seconds: How long nothing happens before.
         dropped: The connection is closed and nothing is sent.
         took_effect: The request is obeyed all the same, and only its reply is lost.
+        half: Of the reply only the first half is sent, then the connection ends.
+        byte_seconds: Between two bytes of the reply.
     """
 
     reply: Reply | None = None
     seconds: float = 0
     dropped: bool = False
     took_effect: bool = False
+    half: bool = False
+    byte_seconds: float = 0
 
     @property
     def obeyed(self) -> bool:

@@ -156,7 +156,13 @@ class GitHubServer:
             else:
                 reply = self._rest(self._described(method, target, headers, body), headers, fault)
             self.requests += (Request(method, target, reply.status if reply else 0),)
-            return reply and replace(reply, headers={**self._rate_headers(), **reply.headers})
+            headers_of_all = self._rate_headers()
+            return reply and replace(
+                reply,
+                headers={**headers_of_all, **reply.headers},
+                half=fault.half,
+                byte_seconds=fault.byte_seconds,
+            )
 
     def _rest(self, request: SentRequest, headers: Message, fault: Fault) -> Reply | None:
         wrong = contract().request_violations(request)
@@ -247,6 +253,13 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.status != 204:
             self.send_header("Content-Length", str(len(reply.content)))
         self.end_headers()
-        self.wfile.write(reply.content)
+        content = reply.content[: len(reply.content) // 2] if reply.half else reply.content
+        if not reply.byte_seconds:
+            self.wfile.write(content)
+            return
+        for byte in content:
+            self.wfile.write(bytes([byte]))
+            if self.server.owner.closing.wait(reply.byte_seconds):
+                return
 
     do_POST = do_PATCH = do_PUT = do_DELETE = do_GET  # noqa: N815

@@ -34,10 +34,11 @@ class GitHubError(SkillgymError):
 
     ``message``: what happened, on one line and without the token; ``operation``: method and path, such as
     ``POST /repos/o/r/issues/1/comments``; ``status``: None when no reply came; ``outcome_unknown``: whether GitHub may
-    have obeyed a request that must not be repeated blindly.
+    have obeyed a request that must not be repeated blindly; ``retry_after``: seconds after which GitHub asks to retry.
     """
 
     outcome_unknown = False
+    retry_after: float | None = None
 
     def __init__(
         self, message: str, *, operation: str = "", status: int | None = None, remedy: str | None = None
@@ -70,7 +71,9 @@ class TransientGitHubError(GitHubError, TransientError):
 
 def as_transient(error: GitHubError) -> TransientGitHubError:
     """The error as one after which another try makes sense."""
-    return TransientGitHubError(error.message, operation=error.operation, status=error.status, remedy=error.remedy)
+    again = TransientGitHubError(error.message, operation=error.operation, status=error.status, remedy=error.remedy)
+    again.retry_after = error.retry_after
+    return again
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,8 +116,9 @@ def error_of_reply(request: ApiRequest, reply: HttpReply, redactor: Redactor, no
         remedy=None if transient else _remedy(reply, redactor),
     )
     error.outcome_unknown = reply.status in _TRANSIENT and not request.repeatable
-    if isinstance(error, TransientGitHubError):
+    if isinstance(error, TransientGitHubError) or error.outcome_unknown:
         error.retry_after = _retry_after(reply.headers, now)
+    if isinstance(error, TransientGitHubError):
         error.backoff = GITHUB_RATE_LIMIT_SECONDS if rate_limited else 1.0
     return error
 

@@ -73,6 +73,8 @@ class Publisher:
         self._api.retry_budget.waits = False  # neither agents nor the end of the run should wait for GitHub
         self._api.retry_budget.reserve(GITHUB_SHARE_OF_THE_END)
         self._find_targets()
+        if status := self._status:
+            self._attempt("status", status.pending)
         if self._comment:
             self._progress.planned(total)
 
@@ -167,8 +169,7 @@ class Publisher:
         sha = self._head()
         if sha and self._status is None and _wants_status(options, self._event):
             name = status_context(options.comment_id)
-            status = self._status = CommitStatus(self._api, repository, sha, context=name, run=self._run)
-            self._attempt("status", status.pending)
+            self._status = CommitStatus(self._api, repository, sha, context=name, run=self._run)
 
     def _head(self) -> str | None:
         """The commit that the run reports on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
+from skillgym_action.clock import LONGEST_PAUSE
 from skillgym_action.limits import MAX_REQUEST_TRIES, SECONDS_AFTER_CANCELLATION
 
 if TYPE_CHECKING:
@@ -58,19 +59,26 @@ def with_retries(
 
     def give_up(state: RetryCallState) -> NoReturn:
         reason = f"tried {state.attempt_number} times"
-        if state.upcoming_sleep > (left := longest_wait()):
+        if is_too_long(state.upcoming_sleep, left := longest_wait()):
             reason = f"a retry is possible in {state.upcoming_sleep:.0f} s, but only {max(0.0, left):.0f} s are left"
         raise final_error(last_error(state), reason) from None
 
     retrying = Retrying(
         retry=retry_if_exception_type(kind),
         wait=seconds_to_wait,
-        stop=lambda state: state.attempt_number >= MAX_REQUEST_TRIES or state.upcoming_sleep > longest_wait(),
+        stop=lambda state: (
+            state.attempt_number >= MAX_REQUEST_TRIES or is_too_long(state.upcoming_sleep, longest_wait())
+        ),
         sleep=pause,
         retry_error_callback=give_up,
     )
     result: T = retrying(send)
     return result
+
+
+def is_too_long(seconds: float, left: float) -> bool:
+    """Whether a wait may end after the time that is left."""
+    return seconds * LONGEST_PAUSE > left
 
 
 class RetryBudget:

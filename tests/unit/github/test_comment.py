@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import ExitStack
+
 import pytest
 
 from github_operations import BodyLimit
+from github_replies import Fault, Reply, dropped, late, server_error
 from github_server import READ_ONLY_TOKEN
 from on_github import BOT, ISSUE, NUMBER, api_of, github_with
 from skillgym_action.github.api import GitHubError
@@ -156,6 +160,46 @@ def test_a_later_run_is_not_written_over(github, api):
     comment = write(api, "earlier")
     assert bodies(github) == ["later"]
     assert comment.superseded_by == 101
+
+
+@pytest.mark.parametrize("mode", ["update", "recreate"])
+@pytest.mark.parametrize("runs", [(100, 101), (101, 100), (100, 100)])
+def test_of_two_first_runs_at_once_one_comment_stays(github, runs, mode):
+    """Both look before either writes."""
+    github.fail(late(0.3), times=2, where="POST .*/comments")
+    with ExitStack() as stack:
+        apis = [stack.enter_context(api_of(github)) for _ in runs]
+        writers = [
+            threading.Thread(target=write, args=(api, f"run {run}"), kwargs={"run": run, "mode": mode})
+            for api, run in zip(apis, runs, strict=True)
+        ]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+    posts = [request for request in github.requests if (request.method, request.status) == ("POST", 201)]
+    assert len(posts) == 2
+    assert bodies(github) == [f"run {max(runs)}"]
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        pytest.param(server_error(502, took_effect=True), id="502, and it was written"),
+        pytest.param(dropped(took_effect=True), id="the connection broke, and it was written"),
+        pytest.param(Fault(reply=Reply.json(201, ["x"]), took_effect=True), id="another reply, and it was written"),
+        pytest.param(server_error(502), id="502, and it was not written"),
+        pytest.param(dropped(), id="the connection broke, and it was not written"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["update", "new", "recreate"])
+def test_after_a_lost_reply_the_comment_is_looked_for_before_it_is_written_again(github, api, lost, mode):
+    github.fail(lost, where="POST .*/comments")
+    comment = sticky(api, mode)
+    comment.write(lambda _: text("now"), create=True)
+    github.violations = ()  # replies that GitHub would never send
+    assert bodies(github) == ["now"]
+    assert comment.written.id == github.comments(NUMBER)[0].id
 
 
 def test_a_run_that_was_overtaken_while_it_ran_is_silent_at_its_end(github, api):

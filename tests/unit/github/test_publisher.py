@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
-from github_replies import server_error
+from github_replies import late, server_error
 from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile, PullRequest
 from on_github import BOT, NUMBER, REPOSITORY, SHA, api_of, event_of, github_with
@@ -83,7 +83,7 @@ def test_a_forks_run_is_found_in_the_fork():
         github.add_pull(PullRequest(number=8, head_sha=SHA, head_branch="topic", head_repository=FORK))
         published(github, event=of_another_run(github, FORK))
         assert (len(texts(github)), len(texts(github, 8))) == (0, 1)
-        assert [status.state for status in github.statuses(SHA)] == ["failure", "pending"]
+        assert [status.state for status in github.statuses(SHA)] == ["failure"]
 
 
 @pytest.mark.parametrize(
@@ -238,8 +238,8 @@ def test_review_comments_when_asked_for():
     ("status", "name", "states"),
     [
         pytest.param("auto", "pull_request", [], id="the job's own check says it"),
-        pytest.param("auto", "workflow_run", ["failure", "pending"], id="the job's own check is elsewhere"),
-        pytest.param("on", "pull_request", ["failure", "pending"], id="asked for"),
+        pytest.param("auto", "workflow_run", ["failure"], id="the job's own check is elsewhere"),
+        pytest.param("on", "pull_request", ["failure"], id="asked for"),
         pytest.param("off", "workflow_run", [], id="not wanted"),
     ],
 )
@@ -273,7 +273,7 @@ def test_a_token_that_may_write_does_so_for_forks_and_dependabot(event):
     with github_with() as github:
         assert published(github, event=event_of(github, **event), status="on").notes == ()
         assert len(texts(github)) == 1
-        assert [status.state for status in github.statuses(SHA)] == ["failure", "pending"]
+        assert [status.state for status in github.statuses(SHA)] == ["failure"]
 
 
 @pytest.mark.parametrize(
@@ -347,6 +347,28 @@ def test_github_on_the_companys_own_server():
         published(github)
         assert len(texts(github)) == 1
         assert {request.path.split("/repos")[0] for request in github.requests} == {"/api/v3"}
+
+
+def test_a_run_that_a_later_one_has_overtaken_says_which():
+    with github_with() as github:
+        published(github, GREEN, event=event_of(github, run_id=101))
+        found = published(github, RED, event=event_of(github, run_id=100), review_comments=True)
+        assert [str(note) for note in found.notes] == [
+            "the comment is left as a later run has written it: https://github.example/octo/skills/actions/runs/101"
+        ]
+        assert ["✅ Passed" in text for text in texts(github)] == [True]
+
+
+def test_the_end_of_the_run_has_time_left_whatever_its_beginning_took():
+    with github_with() as github, publisher(github, status="on") as (publishing, _):
+        github.fail(late(5), where="")
+        began = time.monotonic()
+        publishing.planned(1)
+        assert time.monotonic() - began < 2.0, "half of the 2 s that there are"
+        assert texts(github) == []
+        publishing.publish(GREEN)
+        assert len(texts(github)) == 1
+        assert github.statuses(SHA)[0].state == "success"
 
 
 def test_a_run_that_broke_off_does_not_say_that_it_goes_on():

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
+from github_replies import dropped, server_error
 from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile
 from on_github import BOT, NUMBER, SHA, api_of, github_with
@@ -129,6 +130,31 @@ def test_what_does_not_hold_any_more_is_taken_back_unless_it_was_answered():
         ]
 
 
+def test_the_text_of_a_review_is_withdrawn_with_its_last_comment():
+    with github_with(NEW_FILE) as github:
+        review(github, "fix failed\nslow failed")
+        review(github, "fix passed\nslow failed")
+        assert [one.body for one in github.reviews(NUMBER)] == ["Cases this pull request changes are not green."]
+        github.push(NUMBER, "c" * 40, (NEW_FILE,))
+        review(github, "fix passed\nslow passed", sha="c" * 40)
+        assert standing(github) == []
+        assert [one.body for one in github.reviews(NUMBER)] == [
+            "Withdrawn: as of commit cccccccccccc none of its comments holds any more."
+        ]
+        before = len(github.requests)
+        review(github, "fix passed\nslow passed", sha="c" * 40)
+        assert len(github.requests) == before + 1
+
+
+@pytest.mark.parametrize("took_effect", [True, False])
+def test_after_a_lost_reply_a_review_is_looked_for_before_it_is_written_again(took_effect):
+    with github_with(NEW_FILE) as github:
+        github.fail(server_error(502, took_effect=took_effect), where="POST .*/reviews")
+        assert review(github, "fix failed\nslow failed") == 2
+        assert standing(github) == [("bench/core.json", 10), ("bench/core.json", 20)]
+        assert len(github.reviews(NUMBER)) == 1
+
+
 def test_a_line_that_moved_gets_a_new_comment_and_loses_the_old_one():
     with github_with(NEW_FILE) as github:
         review(github, "fix failed")
@@ -192,6 +218,16 @@ def test_a_status_says_the_verdict_in_words(text, state, words):
         assert (first.state, first.context) == ("pending", "skillgym-action")
         assert (last.state, last.description) == (state, words)
         assert last.target_url == "https://github.example/run"
+
+
+@pytest.mark.parametrize("fault", [server_error(502), server_error(502, took_effect=True), dropped(took_effect=True)])
+def test_a_final_status_whose_reply_is_an_error_is_sent_again(fault):
+    with github_with() as github, api_of(github) as api:
+        status = CommitStatus(api, "octo/skills", SHA, context="skillgym-action", run=None)
+        status.pending()
+        github.fail(fault, where="POST .*/statuses/")
+        status.decided(run_report("a passed"))
+        assert github.statuses(SHA)[0].state == "success"
 
 
 def test_every_comment_id_has_a_status_of_its_own():

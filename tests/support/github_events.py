@@ -1,0 +1,141 @@
+"""What the action does on each event: tests play each row, the documentation shows the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from github_server import JOB_TOKEN, READ_ONLY_TOKEN
+from on_github import NUMBER, REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+FORK = "stranger/skills"
+OTHER = "d" * 40
+Payload = dict[str, Any]
+PASSED, OTHER_COMMIT = "✅ Passed", "⚠️ Inconclusive"
+DEPENDABOT = {"GITHUB_ACTOR": "dependabot[bot]"}
+
+
+def _pull(sha: str, repository: str = REPOSITORY) -> Payload:
+    head = {"sha": sha, "ref": "topic", "repo": {"full_name": repository}}
+    return {"pull_request": {"number": NUMBER, "head": head}}
+
+
+def _after(sha: str, repository: str = REPOSITORY) -> Payload:
+    return {"workflow_run": {"head_sha": sha, "head_branch": "topic", "head_repository": {"full_name": repository}}}
+
+
+def _group(sha: str) -> Payload:
+    return {"merge_group": {"head_sha": sha, "head_ref": f"refs/heads/gh-readonly-queue/main/pr-{NUMBER}-{OTHER}"}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """``payload``: of the event, for its commit. ``pull``: whether that commit is the head of an open pull request.
+
+    ``checkout``: what is checked out. ``code``: what the step ends with. ``comment``: how the comment on the pull
+    request begins; ``status``: the state of the commit status; empty: there is none. ``said``: a part of the log.
+    """
+
+    event: str
+    payload: Callable[[str], Payload] = lambda _: {}
+    checkout: str = "the commit"
+    inputs: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    token: str = JOB_TOKEN
+    repository: str = REPOSITORY
+    pull: bool = True
+    agents: str = "run"
+    code: int = 0
+    comment: str = ""
+    status: str = ""
+    said: str = ""
+
+
+ON_TOPIC = {"GITHUB_REF": "refs/heads/topic"}
+READ_ONLY = "Resource not accessible by integration; "
+REFUSED: dict[str, Any] = {
+    "checkout": "any",
+    "agents": "refused, exit code 2",
+    "code": 2,
+    "said": "agents would follow untrusted text",
+}
+ALLOWED = {"allow-untrusted": "true"}
+EVENTS = {
+    "`push` to a branch with a pull request": Row(event="push", variables=ON_TOPIC, comment=PASSED),
+    "`push` to another branch or a tag": Row(event="push", variables=ON_TOPIC, pull=False),
+    "`pull_request` of this repository": Row(
+        event="pull_request", payload=_pull, checkout="GitHub's test merge", comment=PASSED
+    ),
+    "`pull_request` of a fork, as GitHub's settings are by default": Row(
+        event="pull_request", payload=lambda sha: _pull(sha, FORK), checkout="GitHub's test merge",
+        token=READ_ONLY_TOKEN, repository=FORK, said=f"{READ_ONLY}the pull request comes from a fork",
+    ),
+    "`pull_request` of a fork, with a token that may write": Row(
+        event="pull_request", payload=lambda sha: _pull(sha, FORK), checkout="GitHub's test merge", repository=FORK,
+        comment=PASSED,
+    ),
+    "`pull_request` of Dependabot, without `permissions`": Row(
+        event="pull_request", payload=_pull, checkout="GitHub's test merge", variables=DEPENDABOT,
+        token=READ_ONLY_TOKEN, said=f"{READ_ONLY}Dependabot started the workflow",
+    ),
+    "`pull_request` of Dependabot, with `permissions`": Row(
+        event="pull_request", payload=_pull, checkout="GitHub's test merge", variables=DEPENDABOT, comment=PASSED
+    ),
+    "`pull_request_target` of this repository, head checked out": Row(
+        event="pull_request_target", payload=_pull, comment=PASSED
+    ),
+    "`pull_request_target` of this repository, as checked out by default": Row(
+        event="pull_request_target", payload=_pull, checkout="the base branch", comment=OTHER_COMMIT,
+        said="which this run reports on; check out the head",
+    ),
+    "`pull_request_target` of a fork": Row(
+        event="pull_request_target", payload=lambda sha: _pull(sha, FORK), repository=FORK, **REFUSED
+    ),
+    "`workflow_run`, `mode: all`, after a run of this repository, its commit checked out": Row(
+        event="workflow_run", payload=_after, comment=PASSED, status="success"
+    ),
+    "`workflow_run`, `mode: all`, after a run of this repository, as checked out by default": Row(
+        event="workflow_run", payload=_after, checkout="the default branch", comment=OTHER_COMMIT, status="error",
+        said="which this run reports on; check out the head",
+    ),
+    "`workflow_run`, `mode: all`, after a fork's run": Row(
+        event="workflow_run", payload=lambda sha: _after(sha, FORK), repository=FORK, **REFUSED
+    ),
+    "`workflow_run`, `mode: report`, results of that run's commit": Row(
+        event="workflow_run", payload=lambda sha: _after(sha, FORK), inputs={"mode": "report", "results": "first"},
+        checkout="the default branch; the results name their commit", repository=FORK, agents="do not run",
+        comment=PASSED, status="success",
+    ),
+    "`workflow_run`, `mode: report`, results of another commit": Row(
+        event="workflow_run", payload=lambda sha: _after(sha, FORK), inputs={"mode": "report", "results": "first"},
+        checkout="the default branch; the results name another commit", repository=FORK, agents="do not run",
+        comment=OTHER_COMMIT, status="error", said="let the workflow that runs the suites check out the commit",
+    ),
+    "`merge_group`": Row(event="merge_group", payload=_group),
+    "`schedule`": Row(event="schedule", variables={"GITHUB_REF": "refs/heads/main"}, pull=False),
+    "`workflow_dispatch` on a branch with a pull request": Row(
+        event="workflow_dispatch", variables=ON_TOPIC, comment=PASSED
+    ),
+    "`workflow_dispatch` on another branch or a tag": Row(event="workflow_dispatch", variables=ON_TOPIC, pull=False),
+    "`issue_comment` on a pull request": Row(
+        event="issue_comment", payload=lambda _: {"issue": {"number": NUMBER, "pull_request": {}}}, **REFUSED
+    ),
+    "`issue_comment` on a pull request, `allow-untrusted`, head checked out": Row(
+        event="issue_comment", payload=lambda _: {"issue": {"number": NUMBER, "pull_request": {}}}, inputs=ALLOWED,
+        comment=PASSED,
+    ),
+    "`issue_comment` on an issue": Row(
+        event="issue_comment", payload=lambda _: {"issue": {"number": 3}}, checkout="the default branch", pull=False
+    ),
+}  # fmt: skip
+
+
+def of_github_events() -> Iterator[tuple[str, ...]]:
+    """A row for each event."""
+    yield "Event", "Checked out", "Agents", "Comment", "Status (`auto`)", "Log and summary"
+    for name, row in EVENTS.items():
+        said = f"`…{row.said}…`" if row.said else "—"
+        yield name, row.checkout, row.agents, row.comment or "none", row.status or "none", said
