@@ -181,6 +181,8 @@ def job_user(named: str | None, workspace: Path, *, engine: Path = ENGINE_SOCKET
         return image_user()
     with suppress(KeyError, OSError):
         user = pwd.getpwnam(named)
+        if user.pw_uid == 0:
+            return named
         if user.pw_uid == workspace.stat().st_uid:
             message = f"agent-user: {named} owns the workspace, and could read what is closed to agents, such as .git"
             raise UsageError(message, remedy="name a user of the image without files in the workspace, or none")
