@@ -30,6 +30,7 @@ lint: $(VENV)/development ## check style, types, the import rules, the action an
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin --no-warn-unreachable --cache-dir .mypy_cache/darwin
 	$(BIN)/lint-imports
 	$(BIN)/python tests/support/documented_workflows.py $(DOCUMENTED)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml composite/action.yml

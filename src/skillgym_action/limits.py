@@ -73,6 +73,7 @@ DISK_RESERVE_BYTES = 512 * 1024**2  # of the temporary file system that sessions
 INSTALL_SECONDS = 600.0  # for npm to install an agent's CLI; the largest has 400 MB
 MAX_AGENT_SETTINGS_BYTES = 65_536  # of a settings file of an agent's CLI that are searched for a key
 MAX_CACHED_AGENT_BYTES = 4 * 1024**3  # of an installed CLI that is kept for later jobs
+MAX_CACHED_LINKS_BYTES = 1024**2  # of the list of its hard links
 VERSION_SECONDS = 60.0  # for a CLI to print its version; the first start after a download is slow
 
 # --- requests to services: GitHub's API, the judge --------------------------------------------------

@@ -19,6 +19,8 @@ USES = re.compile(r"^ *(?:- )?uses: (\S+)(?: # (.*))?$", re.MULTILINE)
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 OUTPUT = re.compile(r"steps\.([\w-]+)\.outputs\.([\w-]+)")
 OURS = "org/skillgym-action@v1"
+COMPOSITE = "org/skillgym-action/composite@v1"
+ONLY_SHOWN = {"actions/cache": "v5"}  # our own workflows do not use it
 
 # Every right to write that a job of ours has. Another one is looked at by two people and added here.
 WRITES = {
@@ -64,6 +66,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-pull-request-comments",
         "docs-how-to-public-repositories",
         "docs-how-to-shards",
+        "docs-how-to-runners-without-docker",
     }
 
 
@@ -135,7 +138,7 @@ def test_the_tested_versions_of_python_are_those_that_are_supported():
 
 @each
 def test_only_inputs_and_outputs_that_the_action_has_are_used(workflow):
-    ours = [step for step in workflow.steps if step.get("uses") in (OURS, "./")]
+    ours = [step for step in workflow.steps if step.get("uses") in (OURS, COMPOSITE, "./")]
     for step in ours:
         assert step.get("with", {}).keys() - ACTION["inputs"].keys() == set()
     named = {step["id"] for step in ours if "id" in step}
@@ -145,7 +148,8 @@ def test_only_inputs_and_outputs_that_the_action_has_are_used(workflow):
 
 @each_documented
 def test_the_action_is_used_under_its_name(workflow):
-    assert {step["uses"] for step in workflow.steps if "skillgym" in step.get("uses", "")} == {OURS}
+    used = {step["uses"] for step in workflow.steps if "skillgym" in step.get("uses", "")}
+    assert used in ({OURS}, {COMPOSITE})
 
 
 @each_documented
@@ -156,6 +160,7 @@ def test_nobody_has_to_install_an_agent(workflow):
 @each_documented
 def test_actions_have_the_major_versions_that_we_use(workflow):
     used = {uses.partition("@")[0]: comment.partition(".")[0] for own in OWN for uses, comment in foreign(own)}
+    used |= ONLY_SHOWN
     shown = dict(uses.split("@") for uses, _ in foreign(workflow))
     assert {name: version for name, version in shown.items() if version != used.get(name, "v1")} == {}
 
@@ -173,7 +178,9 @@ def test_a_job_that_can_write_runs_no_code_of_a_fork(workflow):
     """It may check out the base, which is what a checkout without a ref is there."""
     for job in jobs(workflow).values():
         steps = job.get("steps", ())
-        agents_run = any(step.get("with", {}).get("mode") != "report" for step in steps if step.get("uses") == OURS)
+        agents_run = any(
+            step.get("with", {}).get("mode") != "report" for step in steps if step.get("uses") in (OURS, COMPOSITE)
+        )
         checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
         foreign = any(step.get("with", {}).keys() & {"ref", "repository"} for step in checkouts)
         assert "workflow_run" not in workflow.content["on"] or not (agents_run or foreign)

@@ -109,13 +109,15 @@ def _stored(content: bytes) -> int:
 
 def _memory_file() -> int:
     """A descriptor of a new file without a name, in memory if the system can do that. Raises OSError."""
-    try:
-        return os.memfd_create("environment")
-    except (AttributeError, OSError):
-        from tempfile import TemporaryFile
+    if sys.platform == "linux":
+        try:
+            return os.memfd_create("environment")
+        except (AttributeError, OSError):
+            pass
+    from tempfile import TemporaryFile
 
-        with TemporaryFile() as file:
-            return os.dup(file.fileno())
+    with TemporaryFile() as file:
+        return os.dup(file.fileno())
 
 
 def _environment(settings: dict[str, str], passed_on: str | None, prevented: OSError | None) -> dict[str, str]:

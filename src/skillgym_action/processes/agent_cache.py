@@ -1,14 +1,15 @@
 """Installed CLIs of agents that outlive a job: one file each, in a folder that a workflow keeps with actions/cache.
 
-A file has a line that names agent, version and system, the installation as a bundle, and a SHA-256 of both. It is
-written beside and renamed, so that a file is whole or not there; and restored into a new folder, whose name the caller
-changes once everything was verified. The digest reveals damage, not malice: whoever can write the folder can write a
-digest, too (see docs/how-to/runners-without-docker.md and docs/reference/agents.md for who can).
+A file has a line that names agent, version and system, a line of JSON with files that are hard links of others, the
+installation as a bundle, and a SHA-256 of all this. It is written beside and renamed, so that a file is whole or not
+there; and restored into a new folder, whose name the caller changes once everything was verified. The digest reveals
+damage, not malice: whoever can write the folder can write a digest, too. docs/reference/agents.md says who can.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import stat
@@ -22,7 +23,7 @@ from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.filesystem.unpacking import unpack
-from skillgym_action.limits import MAX_CACHED_AGENT_BYTES
+from skillgym_action.limits import MAX_CACHED_AGENT_BYTES, MAX_CACHED_LINKS_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,8 +58,12 @@ class AgentCache:
             folder.mkdir()
             opened = os.open(folder, FOLDER_FLAGS)
             try:
-                bundle = read_bundle(cast("IO[bytes]", content), LIMITS, alone=False)
-                unpack(Folder(opened), _without_links_out(bundle))
+                again = _hard_links(content.line())
+                bundle = _Checked(read_bundle(cast("IO[bytes]", content), LIMITS, alone=False))
+                unpack(Folder(opened), bundle.entries())
+                for path, first in again.items():
+                    bundle.check_hard_link(path, first)
+                    os.link(first, path, src_dir_fd=opened, dst_dir_fd=opened, follow_symlinks=False)
             finally:
                 os.close(opened)
             if file.read() != content.digest():
@@ -87,11 +92,12 @@ class AgentCache:
                 raise
 
     def _write(self, name: str, folder: Path, file: IO[bytes]) -> None:
-        content = _Hashed(file)
-        content.write(_head(name))
+        content, again = _Hashed(file), _linked_again(folder)
+        content.write(_head(name) + json.dumps(again).encode() + b"\n")
         opened = os.open(folder, FOLDER_FLAGS)
         try:
-            write_bundle(cast("IO[bytes]", content), folder_entries(Folder(opened)))
+            entries = (entry for entry in folder_entries(Folder(opened)) if entry.path not in again)
+            write_bundle(cast("IO[bytes]", content), entries)
         finally:
             os.close(opened)
         file.write(content.digest())
@@ -113,6 +119,11 @@ class _Hashed:
         self._hash.update(content)
         return content
 
+    def line(self) -> bytes:
+        content = self._file.readline(MAX_CACHED_LINKS_BYTES)
+        self._hash.update(content)
+        return content
+
     def write(self, content: bytes) -> int:
         self._hash.update(content)
         return self._file.write(content)
@@ -128,11 +139,56 @@ def _head(name: str) -> bytes:
     return f"{START}\n{name} {_system()}\n".encode()
 
 
-def _without_links_out(entries: Iterable[BundleEntry]) -> Iterator[BundleEntry]:
-    """The entries. Raises BundleError for a link that leads out of the folder."""
-    for entry in entries:
-        if entry.kind == "link":
-            target = os.path.normpath(os.path.join(os.path.dirname(entry.path), entry.target))
-            if os.path.isabs(target) or target.split("/")[0] == "..":
-                raise BundleError(f"{entry.path!r} is a link that leads out of it")
-        yield entry
+def _linked_again(folder: Path) -> dict[str, str]:
+    """The hard links of a folder, by path, each with the path that its file has first; packages link large programs."""
+    first: dict[int, str] = {}
+    again: dict[str, str] = {}
+    for above, _, names in sorted(os.walk(folder)):
+        for name in sorted(names):
+            path = os.path.join(above, name)
+            found = os.lstat(path)
+            if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+                relative = os.path.relpath(path, folder)
+                if (other := first.setdefault(found.st_ino, relative)) != relative:
+                    again[relative] = other
+    return again
+
+
+def _hard_links(line: bytes) -> dict[str, str]:
+    """The line of hard links. Raises BundleError."""
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise BundleError("its list of hard links is no JSON") from error
+    if not isinstance(found, dict) or not all(isinstance(path, str) for path in found.values()):
+        raise BundleError("its list of hard links is no mapping")
+    return found
+
+
+class _Checked:
+    """Entries of a bundle, without links that lead out of the folder."""
+
+    def __init__(self, bundle: Iterable[BundleEntry]) -> None:
+        self._bundle = bundle
+        self._kinds: dict[str, str] = {"": "folder"}
+
+    def entries(self) -> Iterator[BundleEntry]:
+        """The entries. Raises BundleError.
+
+        In the target of a link ``..`` may come at its beginning alone: later it could follow another link.
+        """
+        for entry in self._bundle:
+            if entry.kind == "link":
+                names = entry.target.split("/")
+                up = next((number for number, name in enumerate(names) if name != ".."), len(names))
+                if not names[0] or ".." in names[up:] or up > entry.path.count("/"):
+                    raise BundleError(f"{entry.path!r} is a link that leads out of it")
+            self._kinds[entry.path] = entry.kind
+            yield entry
+
+    def check_hard_link(self, path: str, first: str) -> None:
+        """Raises BundleError unless ``first`` is a file of the bundle, ``path`` a new name in one of its folders."""
+        above, _, name = path.rpartition("/")
+        is_new = path not in self._kinds and name not in {"", ".", ".."}
+        if not is_new or self._kinds.get(above) != "folder" or self._kinds.get(first) != "file":
+            raise BundleError(f"{path!r} is not a hard link of one of its files")

@@ -116,8 +116,10 @@ class ResourceMonitor:
         used = self._processes.usage()
         if processes is not None and used.processes > processes:
             return too_many_processes(used.processes, processes)
-        if memory is not None and used.memory > memory and (shared := proportional_memory(used.pids)) > memory:
-            return too_much_memory(shared, memory)
+        if memory is not None and used.memory > memory:
+            shared = proportional_memory(used.pids) if sys.platform == "linux" else used.memory
+            if shared > memory:
+                return too_much_memory(shared, memory)
         return None
 
     def _by_disk(self) -> Trouble | None:

@@ -14,6 +14,7 @@ import pwd
 import random
 import stat
 import struct
+import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
@@ -145,6 +146,8 @@ def agent_user(name: str) -> AgentUser:
         found = pwd.getpwnam(name)
     except KeyError:
         raise UsageError(f"--agent-user: there is no user {name!r}", remedy="create it, without a login") from None
+    if sys.platform != "linux":
+        raise UsageError(f"--agent-user: not possible on {sys.platform}", remedy="use Linux, or run without")
     if found.pw_uid == 0:
         raise UsageError("--agent-user: root may do everything", remedy="name a user without rights")
     if os.geteuid() != 0:

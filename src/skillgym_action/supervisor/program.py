@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
+import sys
 import warnings  # noqa: F401 -- os.execvpe imports it, when the user may no longer be able to read Python's files
 
 TYPE_CHECKING = False
@@ -21,6 +23,8 @@ def change_user(uid: int, gid: int, groups: Sequence[int]) -> None:
 
     The user comes last, since only root can change groups; all three ids are set, so that there is no way back.
     """
+    if sys.platform != "linux":
+        raise OSError(errno.ENOTSUP, "no change of user on this system")
     os.setgroups(list(groups))
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)

@@ -153,7 +153,7 @@ class Supervisor:
         decide who may signal it. So for a moment the effective uid is the session's, the real one belongs to no
         process, and the saved one stays root's: the session cannot signal this process, which can become root again.
         """
-        if not self._unused_uid or not uid:  # root's signals reach all processes
+        if sys.platform != "linux" or not self._unused_uid or not uid:  # root's signals reach all processes
             raise OSError(errno.EPERM, "not the user of one session")
         os.setresuid(self._unused_uid, uid, 0)
         try:

@@ -27,6 +27,7 @@ def installed(tmp_path: Path) -> Path:
     (package / "cli.sh").write_text("#!/bin/sh\necho 1.2.3\n")
     (package / "cli.sh").chmod(0o755)
     (package / "large").write_bytes(os.urandom(3 * 1024 * 1024))
+    os.link(package / "large", package / "large-again")
     (folder / "node_modules" / ".bin").mkdir()
     (folder / "node_modules" / ".bin" / "cli").symlink_to("../cli/cli.sh")
     return folder
@@ -46,12 +47,12 @@ def contents(folder: Path) -> dict[str, object]:
     }
 
 
-def forged(cache: AgentCache, *entries: BundleEntry) -> None:
+def forged(cache: AgentCache, *entries: BundleEntry, links: str = "{}") -> None:
     """A file with a right digest, as whoever can write to the folder may make it."""
     cache.folder.mkdir(parents=True)
     path = cache._path(NAME)
     with path.open("wb") as file:
-        file.write(_head(NAME))
+        file.write(_head(NAME) + links.encode() + b"\n")
         write_bundle(file, entries)
     path.write_bytes(path.read_bytes() + hashlib.sha256(path.read_bytes()).digest())
 
@@ -60,7 +61,11 @@ def test_what_was_kept_is_restored_as_it_was(cache, installed, tmp_path):
     cache.keep(NAME, installed)
     assert cache.restore(NAME, tmp_path / "restored")
     assert contents(tmp_path / "restored") == contents(installed)
-    assert [path.name.startswith(NAME) for path in cache.folder.iterdir()] == [True]
+    (file,) = cache.folder.iterdir()
+    assert file.name.startswith(NAME)
+    assert file.stat().st_size < 4 * 1024 * 1024, "a file with two names is there once"
+    package = tmp_path / "restored" / "node_modules" / "cli"
+    assert (package / "large").samefile(package / "large-again")
 
 
 def test_nothing_is_restored_where_nothing_was_kept(cache, installed, tmp_path):
@@ -95,6 +100,7 @@ def test_a_damaged_file_is_refused(cache, installed, tmp_path, damage):
         pytest.param([BundleEntry("file", "../out", 0o644)], id="a path out of the folder"),
         pytest.param([BundleEntry("link", "cli", 0o777, target="/bin/sh")], id="a link to elsewhere"),
         pytest.param([BundleEntry("link", "cli", 0o777, target="../../x")], id="a link out of the folder"),
+        pytest.param([BundleEntry("link", "cli", 0o777, target="x/../../y")], id="a link by way of another"),
         pytest.param(
             [BundleEntry("link", "a", 0o777, target="."), BundleEntry("file", "a/b", 0o644)], id="a path through a link"
         ),
@@ -105,6 +111,28 @@ def test_a_forged_file_writes_nowhere_else(cache, tmp_path, entries):
     with pytest.raises(BundleError):
         cache.restore(NAME, tmp_path / "restored")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        pytest.param('{"x": "/etc/passwd"}', id="of a file elsewhere"),
+        pytest.param('{"x": "../outside"}', id="of a file above"),
+        pytest.param('{"x": "a/out"}', id="of a file through a link"),
+        pytest.param('{"a/x": "cli"}', id="in a link"),
+        pytest.param('{"../x": "cli"}', id="in another folder"),
+        pytest.param('{"x": 1}', id="of no path"),
+        pytest.param("[]", id="no mapping"),
+        pytest.param("{", id="no JSON"),
+    ],
+)
+def test_forged_hard_links_are_refused(cache, tmp_path, links):
+    (tmp_path / "outside").write_text("secret")
+    entries = (BundleEntry("file", "cli", 0o644), BundleEntry("link", "a", 0o777, target="."))
+    forged(cache, *entries, links=links)
+    with pytest.raises(BundleError):
+        cache.restore(NAME, tmp_path / "restored")
+    assert not (tmp_path / "restored" / "x").exists()
 
 
 def test_rights_of_the_owner_are_not_restored(cache, tmp_path):
