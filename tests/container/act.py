@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PROGRAM = Path(sys.executable).with_name("act")
 STAND_INS = Path(__file__).parent / "stand_ins"
 JOB_IMAGE = "python:3.12-slim"
+RUNNERS = ("ubuntu-latest", "ubuntu-24.04")
 ANNOTATIONS = ("error", "warning", "notice")
 
 
@@ -62,11 +63,17 @@ class Workflow:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where workflows run: a git repository, actions by what ``uses:`` calls them, a folder for artifacts."""
+    """Where workflows run: a git repository, actions by what ``uses:`` calls them, a folder for artifacts.
+
+    ``volumes`` are what jobs see beside it, by its place there, ``options`` further ones of act.
+    """
 
     repository: Path
     artifacts: Path
     actions: Mapping[str, Path] = field(default_factory=dict)
+    job_image: str = JOB_IMAGE
+    volumes: Mapping[str, Path] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
 
     def run(
         self, file: str, event: str, payload: Mapping[str, Any], github: GitHubServer, token: str = JOB_TOKEN
@@ -75,12 +82,16 @@ class Place:
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
             (home / "event.json").write_text(json.dumps(payload), encoding="utf-8")
+            volumes = {"/artifacts": self.artifacts, **self.volumes}
             command = [
                 PROGRAM, event, "--workflows", f".github/workflows/{file}", "--eventpath", home / "event.json",
-                "--json", "--rm", "--pull=false", "--platform", f"ubuntu-latest={JOB_IMAGE}",
+                "--json", "--rm", "--pull=false",
+                *(f"--platform={name}={self.job_image}" for name in RUNNERS),
                 "--action-cache-path", home / "actions", "--no-cache-server", "--container-daemon-socket", "-",
-                "--container-options", f"--volume {self.artifacts}:/artifacts", "--secret", f"GITHUB_TOKEN={token}",
+                "--container-options", " ".join(f"--volume {path}:{inside}" for inside, path in volumes.items()),
+                "--secret", f"GITHUB_TOKEN={token}",
                 "--env", f"GITHUB_API_URL={github.url}", "--env", f"GITHUB_GRAPHQL_URL={github.graphql_url}",
+                *self.options,
             ]  # fmt: skip
             for name, path in self.actions.items():
                 command += ["--local-repository", f"{name}={path}"]
