@@ -6,6 +6,7 @@ Not tried here: GitHub's own services (signing, releases, PyPI), the other platf
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.container
 
+BASE = re.compile(r"^FROM (\S+) AS base$", re.MULTILINE)
 ARM = """\
           - platform: linux/arm64
             machine: ubuntu-24.04-arm
@@ -80,14 +82,27 @@ def job_image(tmp_path_factory: pytest.TempPathFactory) -> str:
     return "skillgym-action-job:test"
 
 
-def sources(folder: Path) -> Path:
-    """This project as a repository whose version is to be released, on main; with origin.git beside it."""
+def pushed(host: str, image: str, name: str) -> str:
+    """The image in the registry, by its digest."""
+    docker("tag", image, f"{host}/{name}")
+    docker("push", "--quiet", f"{host}/{name}")
+    (told,) = json.loads(docker("image", "inspect", f"{host}/{name}"))
+    (digest,) = [one for one in told["RepoDigests"] if one.startswith(f"{host}/{name.partition(':')[0]}@")]
+    return digest
+
+
+def sources(folder: Path, host: str) -> Path:
+    """This project as a repository whose version is to be released, on main; with origin.git beside it.
+
+    Its base is taken from the registry, by its digest there.
+    """
     copy = folder / "skillgym-action"
     listed = git_in(REPOSITORY, "ls-files", "-z", "--cached", "--others", "--exclude-standard").rstrip("\0").split("\0")
     for name in filter(lambda one: (REPOSITORY / one).is_file(), listed):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(REPOSITORY / name, copy / name, follow_symlinks=False)
-    (copy / "Dockerfile").write_text(buildable((copy / "Dockerfile").read_text()))
+    base = pushed(host, BASE.search(buildable((copy / "Dockerfile").read_text()))[1], "python:slim")
+    (copy / "Dockerfile").write_text(BASE.sub(f"FROM {base} AS base", (copy / "Dockerfile").read_text()))
     changes = (copy / "CHANGELOG.md").read_text().replace("(unreleased)", "(2026-11-23)", 1)
     (copy / "CHANGELOG.md").write_text(changes)
     workflow = (copy / ".github/workflows/release.yml").read_text()
@@ -113,7 +128,7 @@ def stand_ins(workflow: str) -> Mapping[str, Path]:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory, host: str, job_image: str) -> Place:
     folder = tmp_path_factory.mktemp("release")
-    repository = sources(folder)
+    repository = sources(folder, host)
     (artifacts := folder / "artifacts").mkdir()
     socket = docker("context", "inspect", "--format", "{{.Endpoints.docker.Host}}").strip().removeprefix("unix://")
     return Place(
@@ -172,20 +187,18 @@ def test_a_release_that_is_started_again_changes_nothing(place, published):
     assert git_in(origin, "show-ref") == before
 
 
-def arm_image(folder: Path, name: str) -> None:
+def arm_image(folder: Path) -> str:
     """An image of one file for the other kind of machine."""
     files = written(folder / "arm", {"Dockerfile": "FROM scratch\nCOPY Dockerfile /\n"})
-    docker("build", "--quiet", "--platform", "linux/arm64", "--tag", name, str(files))
+    docker("build", "--quiet", "--platform", "linux/arm64", "--tag", "skillgym-action:arm64", str(files))
+    return "skillgym-action:arm64"
 
 
 def test_the_index_names_an_image_for_each_platform(host, tmp_path):
     image = f"{host}/octo/two"
-    docker("tag", built(), f"{image}:amd64")
-    arm_image(tmp_path, f"{image}:arm64")
-    for architecture in ("amd64", "arm64"):
-        docker("push", "--quiet", f"{image}:{architecture}")
-        (told,) = json.loads(docker("image", "inspect", f"{image}:{architecture}"))
-        (digest,) = [one.partition("@")[2] for one in told["RepoDigests"] if one.startswith(image)]
+    for architecture, local in (("amd64", built()), ("arm64", arm_image(tmp_path))):
+        digest = pushed(host, local, f"octo/{architecture}:1").partition("@")[2]
+        pushed(host, local, f"octo/two:{architecture}")
         noted = {"platform": f"linux/{architecture}", "digest": digest}
         written(tmp_path, {f"{architecture}/{architecture}.json": json.dumps(noted)})
     both = ("linux/amd64", "linux/arm64")
@@ -203,11 +216,7 @@ def test_the_index_names_an_image_for_each_platform(host, tmp_path):
 @pytest.fixture(scope="module")
 def tagged(tmp_path_factory: pytest.TempPathFactory, host: str) -> Path:
     """The action as its tag has it: an ``action.yml`` with the image of the registry."""
-    image = f"{host}/octo/skillgym-action"
-    docker("tag", built(), f"{image}:pushed")
-    docker("push", "--quiet", f"{image}:pushed")
-    (told,) = json.loads(docker("image", "inspect", f"{image}:pushed"))
-    (name,) = [one for one in told["RepoDigests"] if one.startswith(f"{image}@")]
+    name = pushed(host, built(), "octo/skillgym-action:pushed")
     action = (ROOT / "action.yml").read_text().replace("\n  image: Dockerfile\n", f"\n  image: docker://{name}\n")
     assert name in action
     folder = written(tmp_path_factory.mktemp("tagged"), {"action.yml": action})
