@@ -124,7 +124,7 @@ def build(image: str, version: str, platform: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{architecture}.json").write_text(json.dumps({"platform": platform, "digest": named[0]}), "utf-8")
     sbom = run("docker", "run", "--rm", "--entrypoint", "cat", f"{image}@{named[0]}", SBOM)
-    (folder / f"skillgym-action-{architecture}.cdx.json").write_text(sbom, "utf-8")
+    (folder / "skillgym-action.cdx.json").write_text(sbom, "utf-8")
     output(digest=named[0], size=str(told["Size"]))
 
 
@@ -147,7 +147,8 @@ def index(image: str, version: str, folder: Path, platforms: list[str]) -> None:
 
 def scan(report: Path) -> None:
     """Refuse what is severe and has been fixed by its authors. The rest is listed: a release would not mend it."""
-    severe, others = [], []
+    severe: list[str] = []
+    others: list[str] = []
     for package, group, vulnerabilities in found_in(json.loads(report.read_text("utf-8"))):
         fixed = sorted({version for one in vulnerabilities for version in fixes(one, package)})
         line = f"{package['name']} {package['version']}: {', '.join(group['ids'])}, severity {severity(group) or '?'}"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from skillgym_action.suite_programs.suite import Case, Context, Suite, Workspace, expect
 
 __all__ = ["Case", "Context", "SessionReport", "Suite", "Workspace", "__version__", "command_matcher", "expect"]
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _ELSEWHERE = {"command_matcher": "suite_programs.command_lines", "SessionReport": "model.session_report"}
 

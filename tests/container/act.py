@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 PROGRAM = Path(sys.executable).with_name("act")
 STAND_INS = Path(__file__).parent / "stand_ins"
 JOB_IMAGE = "python:3.12-slim"
+RUNNERS = ("ubuntu-latest", "ubuntu-24.04")
+THIS_MACHINE = "-self-hosted"  # in place of an image: jobs run without a container
 ANNOTATIONS = ("error", "warning", "notice")
 
 
@@ -64,16 +66,19 @@ class Workflow:
 class Place:
     """Where workflows run: a git repository, actions by what ``uses:`` calls them, a folder for artifacts.
 
-    ``host``: jobs run on this machine, without a container; ``variables`` are set in each job; ``cache``: act's own
-    server of actions/cache runs, with its data in that folder.
+    ``job_image``: the image that jobs run in, ``THIS_MACHINE`` for none; ``volumes`` are what jobs see beside it, by its
+    place there; ``variables`` are set in each job; ``cache``: act's own server of actions/cache runs, with its data in
+    that folder; ``options``: further ones of act.
     """
 
     repository: Path
     artifacts: Path
     actions: Mapping[str, Path] = field(default_factory=dict)
-    host: bool = False
+    job_image: str = JOB_IMAGE
+    volumes: Mapping[str, Path] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     cache: Path | None = None
+    options: tuple[str, ...] = ()
 
     def run(
         self, file: str, event: str, payload: Mapping[str, Any], github: GitHubServer, token: str = JOB_TOKEN
@@ -82,14 +87,17 @@ class Place:
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
             (home / "event.json").write_text(json.dumps(payload), encoding="utf-8")
+            volumes = {"/artifacts": self.artifacts, **self.volumes}
             command = [
                 PROGRAM, event, "--workflows", f".github/workflows/{file}", "--eventpath", home / "event.json",
                 "--json", "--rm", "--pull=false",
-                "--platform", f"ubuntu-latest={'-self-hosted' if self.host else JOB_IMAGE}",
+                *(f"--platform={name}={self.job_image}" for name in RUNNERS),
                 "--action-cache-path", home / "actions", "--container-daemon-socket", "-",
                 *(("--cache-server-path", self.cache) if self.cache else ("--no-cache-server",)),
-                "--container-options", f"--volume {self.artifacts}:/artifacts", "--secret", f"GITHUB_TOKEN={token}",
+                "--container-options", " ".join(f"--volume {path}:{inside}" for inside, path in volumes.items()),
+                "--secret", f"GITHUB_TOKEN={token}",
                 "--env", f"GITHUB_API_URL={github.url}", "--env", f"GITHUB_GRAPHQL_URL={github.graphql_url}",
+                *self.options,
             ]  # fmt: skip
             for name, value in self.variables.items():
                 command += ["--env", f"{name}={value}"]

@@ -6,7 +6,7 @@
 # An engine that answers is used as it is. Otherwise a private one is started from Debian's packages, with its data in
 # SKILLGYM_ENGINE (default: a folder below TMPDIR). The base is pulled by the digest that the Dockerfile names. Where no
 # image registry answers, a stand-in for its tag is made of Debian's minimal system and a CPython of this machine. All
-# steps may be repeated: what is there is kept.
+# steps may be repeated: what is there is kept. The tests start a registry of Debian's package docker-registry.
 # Needs root for the private engine and the stand-in. Stop the engine with: kill "$(cat "$SKILLGYM_ENGINE/pid")"
 set -Eeuo pipefail
 
@@ -30,10 +30,12 @@ logged() { # logged NAME COMMAND...: the output of a long step goes to a file, w
 need() { # need COMMAND PACKAGE...: install the packages unless the command is there
   local command=$1; shift
   command -v "$command" >/dev/null && return
-  [ "$(id -u)" = 0 ] || give_up "$command is missing; install $* or run this as root"
+  local as_root=()
+  [ "$(id -u)" = 0 ] || as_root=(sudo -n)
+  "${as_root[@]}" true || give_up "$command is missing; install $* or run this as root"
   say "installing $*"
-  logged apt-update apt-get update -qq
-  logged "apt-$command" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+  logged apt-update "${as_root[@]}" apt-get update -qq
+  logged "apt-$command" "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
 }
 
 start_engine() {
@@ -122,6 +124,7 @@ make_stand_in() {
 
 mkdir -p "$engine"
 need docker docker.io iptables
+need docker-registry docker-registry
 answers || start_engine
 docker image inspect "$image" >/dev/null 2>&1 || pull || make_stand_in
 say "$image: $(docker run --rm "$image" python --version)"

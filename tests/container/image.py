@@ -1,7 +1,8 @@
-"""The action's image, built once from the Dockerfile as it is published."""
+"""The action's image, built once from the Dockerfile; or the one that SKILLGYM_IMAGE names, before it is released."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from functools import cache
@@ -30,6 +31,9 @@ def buildable(dockerfile: str) -> str:
 @cache
 def built() -> str:
     """The image's name."""
+    if published := os.environ.get("SKILLGYM_IMAGE"):
+        docker("pull", "--quiet", published)
+        return published
     dockerfile = buildable(DOCKERFILE.read_text(encoding="utf-8"))
     docker("build", "--quiet", "--tag", NAME, "--file", "-", str(REPOSITORY), given=dockerfile)
     return NAME

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from container.act import Place
+from container.act import THIS_MACHINE, Place
 from container.test_workflows_run import CONSUMER, action, committed, github, head, opened
 from github_state import PullRequest
 from scratch import case, config, runner, suite, written
@@ -35,7 +35,7 @@ def ran(action: Path, github, tmp_path: Path, files: dict[str, str], workflow: s
         repository=repository,
         artifacts=tmp_path,
         actions={"octo/skillgym-action@v1": action, "octo/skillgym-action/composite@v1": action},
-        host=True,
+        job_image=THIS_MACHINE,
         variables={"RUNNER_OS": "Linux"},
     )
     return place.run("bench.yml", "pull_request", opened(repository), github)
