@@ -82,6 +82,7 @@ SECONDS_AFTER_CANCELLATION = 2.5  # for all requests after a cancellation: GitHu
 # --- GitHub's API -----------------------------------------------------------------------------------
 
 GITHUB_RETRY_SECONDS = 120.0  # for waits and failed tries of all requests together
+EARLY_END_SECONDS = 60.0  # the same for what is written about a run that ended without a report
 GITHUB_READ_SECONDS = 20.0  # without a byte; GitHub itself gives up after 10
 GITHUB_RATE_LIMIT_SECONDS = 60.0  # first wait at a rate limit that names no time
 MAX_GITHUB_REPLY_BYTES = 20_000_000
@@ -252,6 +253,7 @@ MAX_LISTED_SNAPSHOTS = 5  # in one warning
 # --- reporters --------------------------------------------------------------------------------------
 
 MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
+MAX_EARLY_END_PROBLEMS = 50  # of a run that ended without a report, in the job summary and the comment
 MAX_ANNOTATION_CHARACTERS = 4_096
 MAX_ANNOTATION_TITLE_CHARACTERS = 255
 MAX_TERMINAL_MESSAGE_CHARACTERS = 600  # of one execution

@@ -21,9 +21,11 @@ from skillgym_action.settings.resolve import run_directory
 from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from skillgym_action.github.event import GitHubEvent
+    from skillgym_action.settings.configuration_file import Config
+    from skillgym_action.settings.configuration_sections import ReportSection
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
@@ -47,9 +49,14 @@ YAML_MAPPING = re.compile(r"\A\s*\{|:\s|:$", re.MULTILINE)  # `agent:model` does
 ALLOW_UNTRUSTED = ("false", "true", "with-configuration")
 
 
+def known_inputs() -> frozenset[str]:
+    """All inputs, by their names in action.yml."""
+    return frozenset((*inputs_of_settings(), *ACTION_ONLY))
+
+
 def inputs_in(environment: Mapping[str, str]) -> dict[str, str]:
     """The inputs that are set, by their names in action.yml. Raises UsageError for an unknown input."""
-    names = {PREFIX + name.upper(): name for name in (*inputs_of_settings(), *ACTION_ONLY)}
+    names = {PREFIX + name.upper(): name for name in known_inputs()}
     found = {key: value.strip() for key, value in environment.items() if key.startswith(PREFIX) and value.strip()}
     for key in found:
         if key not in names:
@@ -79,29 +86,36 @@ def settings_of(inputs: Mapping[str, str]) -> Settings:
     return validated_settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
 
 
-def run_action(environment: Mapping[str, str]) -> int:
-    """Run as a step of a job: GitHub's runner passes inputs and event in ``environment``. Raises UsageError."""
+def run_action(environment: Mapping[str, str], learn: Callable[[ReportSection], None] = lambda _: None) -> int:
+    """Run as a step of a job: GitHub's runner passes inputs and event in ``environment``. Raises UsageError.
+
+    ``learn`` gets the configuration's section ``report`` as soon as it is read.
+    """
     inputs = inputs_in(environment)
     settings = settings_of(inputs)
 
     mode = _mode(inputs)
     job = _job(inputs, environment, mode)
     folder = working_directory(Path(inputs.get("working-directory", ".")))
+    if "working-directory" in inputs and not folder.is_dir():
+        remedy = "name a folder that exists when the action starts, relative to the workspace"
+        raise UsageError(f"input working-directory: no such folder: {inputs['working-directory']}", remedy=remedy)
     context = current_context(folder, environment, job)
     settings = settings.model_copy(update={"agent_user": image_user()})
     if mode == "report" and settings.suites_from:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
         raise UsageError("mode report does not use the input suites-from", remedy=remedy)
     with wiring.with_suite_source(settings, context) as context:
-        return _run_in(context, settings, inputs, mode)
+        config = wiring.configuration(settings, context)
+        learn(config.file.report)
+        return _run_in(context, settings, config, inputs)
 
 
-def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str], mode: str) -> int:
-    config = wiring.configuration(settings, context)
+def _run_in(context: LaunchContext, settings: Settings, config: Config, inputs: Mapping[str, str]) -> int:
     directory = run_directory(settings, config, context)
     settings = settings.model_copy(update={"output": str(directory)})
     try:
-        if mode == "report":
+        if _mode(inputs) == "report":
             settings = settings.model_copy(update={"compare_suites": True})
             return report_runs(_lines(inputs, "results"), settings, context)
         return run_suites(settings, context, command="action")
@@ -115,7 +129,7 @@ def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str
 
 
 def _mode(inputs: Mapping[str, str]) -> str:
-    mode = inputs.get("mode", "all")
+    mode = inputs.get("mode", "all").lower()
     if mode not in MODES:
         raise UsageError(f"input mode: unknown word {mode!r}", remedy=did_you_mean(mode, MODES))
     if (mode == "report") != ("results" in inputs):
@@ -130,7 +144,7 @@ def _job(inputs: Mapping[str, str], environment: Mapping[str, str], mode: str) -
     return Job(
         event=event,
         untrusted_repository=_untrusted_repository(event, inputs) if event and mode != "report" else None,
-        token=None if mode == "run" else inputs.get("github-token"),
+        token=None if mode == "run" else inputs.get("github-token", ""),
         programs=mode != "report",
         annotations=_boolean(inputs, "annotations"),
         summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,

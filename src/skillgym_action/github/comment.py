@@ -25,7 +25,7 @@ class StickyComment:
     """One comment for each marker, found by marker and author. Methods raise GitHubError.
 
     ``issue``: the path of the pull request as an issue, ``/repos/octo/skills/issues/7``. ``superseded``: a later run
-    has written the comment.
+    has written the comment. ``replaced``: the text that ``write`` replaces, also while it asks for the new one.
     """
 
     def __init__(self, api: GitHubApi, issue: str, *, marker: str, mode: CommentMode, run_id: int) -> None:
@@ -33,6 +33,7 @@ class StickyComment:
         self._comments = f"{issue.rpartition('/issues/')[0]}/issues/comments"
         self._written: Comment | None = None
         self.superseded = False
+        self.replaced = ""
 
     @property
     def written(self) -> Comment | None:
@@ -48,6 +49,7 @@ class StickyComment:
             self._write_again(self._written, body, create=create)
             return
         found = [] if self._mode == "new" else self._own()
+        self.replaced = (found[0].body or "") if found else ""
         if any(self._is_of_later_run(comment) for comment in found):
             self.superseded = True
         elif found and not (self._mode == "recreate" and create):
@@ -64,6 +66,7 @@ class StickyComment:
             if self._is_of_later_run(current):
                 self.superseded = True
                 return
+            self.replaced = current.body or ""
             self._written = self._send("PATCH", f"{self._comments}/{written.id}", body)
         except GitHubError as error:
             if error.status != 404:  # noqa: PLR2004
