@@ -70,7 +70,8 @@ KINDS = {
         place=("skillgym.config.yaml", "3"),
     ),
     "a configuration that is no YAML, with a section for comments": Kind(
-        files={"skillgym.config.yaml": "report: {status: on}\nrunners: [\n"}, words="not YAML: while parsing a flow node",
+        files={"skillgym.config.yaml": "report: {status: on}\nrunners: [\n"},
+        words="not YAML: while parsing a flow node",
         place=("skillgym.config.yaml", "3"), creates=False,
     ),
     "a wrong comment in the configuration": Kind(
@@ -483,7 +484,7 @@ def test_hostile_text_in_a_message_is_harmless_in_every_place(tmp_path, inputs, 
 def test_a_secret_in_a_message_is_redacted_in_every_place(tmp_path):
     root = repository(tmp_path / "r")
     with github_with() as github:
-        found = step(root, github, {"cases": "s3cret-value-x", "status": "on"}, MY_API_KEY="s3cret-value-x")
+        found = step(root, github, {"template-dir": "s3cret-value-x", "status": "on"}, MY_API_KEY="s3cret-value-x")
         (comment,) = github.comments(NUMBER)
         assert found.code == 2
         described = github.statuses(SHA)[0].description
