@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, NoReturn
 
+    from skillgym_action.model.early_end import EarlyEnd
+    from skillgym_action.settings.configuration_sections import ReportSection
+
+    Publish = Callable[[EarlyEnd, Mapping[str, str]], None]
+
 NOT_ON_WINDOWS = "error: skillgym-action runs on Linux and macOS, not on Windows; use WSL, or another runs-on"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -43,31 +48,46 @@ def main() -> None:
 
         return int(cli(standalone_mode=False, obj=environment) or 0)
 
-    _leave(exit_code(program))
+    def publish(end: EarlyEnd, environment: Mapping[str, str]) -> None:
+        if sys.argv[1:2] == ["check"]:
+            from skillgym_action.cli.job_annotations import annotate_check
+
+            annotate_check(end, environment)
+
+    _leave(exit_code(program, publish))
 
 
 def action() -> None:
     """Entry point of the GitHub action, which takes inputs in place of options."""
+    sections: list[ReportSection] = []
 
     def program(environment: Mapping[str, str]) -> int:
         from skillgym_action.cli.action_inputs import run_action
 
-        return run_action(environment)
+        return run_action(environment, sections.append)
 
     def complete(environment: Mapping[str, str]) -> Mapping[str, str]:
         from skillgym_action.cli.action_inputs import with_inputs
 
         return with_inputs(environment)
 
-    _leave(exit_code(program, complete))
+    def publish(end: EarlyEnd, environment: Mapping[str, str]) -> None:
+        from skillgym_action.cli.early_end import publish_early_end
+
+        publish_early_end(end, environment, sections)
+
+    _leave(exit_code(program, publish, complete))
 
 
 def exit_code(
-    program: Callable[[Mapping[str, str]], int], complete: Callable[[Mapping[str, str]], Mapping[str, str]] = dict
+    program: Callable[[Mapping[str, str]], int],
+    publish: Publish = lambda _end, _environment: None,
+    complete: Callable[[Mapping[str, str]], Mapping[str, str]] = dict,
 ) -> int:
     """What ``program`` returns for the environment; an error becomes its message on stderr and its exit code.
 
-    ``complete`` is applied to the environment first.
+    ``publish`` gets every such end, to write it where it is read besides the log. ``complete`` is applied to the
+    environment first.
 
     This process is executed again first: ``os.environ`` has no secret from then on, and only ``program`` gets any.
     """
@@ -78,45 +98,61 @@ def exit_code(
     gc.disable()  # imports create many objects and hardly any garbage; `wiring.open_services` enables it
     try:
         read_environment = hardening.begin()
-
-        def run() -> int:
+        try:
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # until `wiring.open_services` sets its own
+            hardening.heed_signals()
+            _open_standard_streams()
             environment.update(complete(read_environment()))
             return program(MappingProxyType(environment))
-
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # until `wiring.open_services` sets its own handlers
-        hardening.heed_signals()
-        _open_standard_streams()
-        return _exit_code(run, environment)
-    except KeyboardInterrupt:
-        _print_error("cancelled")
-        return ExitCode.CANCELLED
-    except SystemExit:  # raised by click and rich when the reader of stdout has closed it
-        return _output_error() or ExitCode.BROKEN_PIPE
-    except Exception as error:  # noqa: BLE001 -- an internal error: a log with the traceback, and a message that names it
-        if isinstance(error, OSError) and (code := _output_error()):
-            return code
-        log = _error_log(environment)
-        _print_error(f"internal error: please report it with {log}", environment)
-        return ExitCode.INTERNAL_ERROR
+        except KeyboardInterrupt:
+            _ignore_signals()
+            with suppress(Exception):  # cancelled before it was read; a second time it cannot be read
+                environment.update(environment or complete(read_environment()))
+            raise
+    except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001 -- whatever ends the tool has a message
+        _ignore_signals()
+        end = _printed_end(error, environment)
+        try:
+            publish(end, MappingProxyType(environment))
+        except Exception as trouble:  # noqa: BLE001 -- the exit code does not depend on what is published
+            _print_error(f"note: this end could not be published: {trouble!r}", environment)
+        return end.exit_code
 
 
-def _exit_code(program: Callable[[], int], environment: Mapping[str, str]) -> int:
+def _ignore_signals() -> None:
+    """Ignore further signals, but while the end is published, where they shorten that."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _printed_end(error: BaseException, environment: Mapping[str, str]) -> EarlyEnd:
+    """The end of the tool by an error, whose message is printed."""
     import click
 
-    from skillgym_action.model.errors import SkillgymError
+    from skillgym_action.model.early_end import EarlyEnd
+    from skillgym_action.model.errors import Problem, SkillgymError
 
-    try:
-        return program()
-    except SkillgymError as error:
+    def printed(code: int, message: str) -> EarlyEnd:
+        _print_error(message, environment)
+        return EarlyEnd(exit_code=code, problems=(Problem(message=message.removeprefix("error: ")),))
+
+    if isinstance(error, SkillgymError):
         for problem in error.problems:
             _print_error(f"error: {problem}", environment)
-        return error.exit_code
-    except click.ClickException as error:
+        return EarlyEnd(exit_code=error.exit_code, problems=error.problems, reported=error.reported)
+    if isinstance(error, click.ClickException):
         with suppress(OSError, ValueError):
             error.show()
-        return error.exit_code
-    except click.Abort:
-        raise KeyboardInterrupt from None
+        return EarlyEnd(exit_code=error.exit_code, problems=(Problem(message=error.format_message()),))
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return printed(ExitCode.CANCELLED, "cancelled")
+    if isinstance(error, OSError | SystemExit):  # click and rich exit when the reader has closed stdout
+        code = _output_error()
+        if code or isinstance(error, SystemExit):
+            problem = Problem(message="standard output cannot be written")
+            return EarlyEnd(exit_code=code or ExitCode.BROKEN_PIPE, problems=(problem,))
+    log = _error_log(environment)
+    return printed(ExitCode.INTERNAL_ERROR, f"internal error: please report it with {log}")
 
 
 def _open_standard_streams() -> None:

@@ -87,6 +87,7 @@ SECONDS_AFTER_CANCELLATION = 2.5  # for all requests after a cancellation: GitHu
 GITHUB_RETRY_SECONDS = 120.0  # for waits, failed tries and what slow replies take of all requests together
 GITHUB_SHARE_OF_THE_END = 0.5  # of those, kept for the end of the run while it goes on
 GITHUB_SHARE_OF_THE_STATUS = 0.25  # of those, kept for the final status while the comment is written
+EARLY_END_SECONDS = 60.0  # the same for what is written about a run that ended without a report
 GITHUB_READ_SECONDS = 20.0  # without a byte; GitHub itself gives up after 10
 GITHUB_REPLY_SECONDS = 30.0  # from the begin of a try to the last byte of its reply
 GITHUB_PROMPT_SECONDS = 5.0  # a reply that comes in this time costs nothing
@@ -267,6 +268,7 @@ MAX_LISTED_SNAPSHOTS = 5  # in one warning
 # --- reporters --------------------------------------------------------------------------------------
 
 MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
+MAX_EARLY_END_PROBLEMS = 50  # of a run that ended without a report, in the job summary and the comment
 MAX_ANNOTATION_CHARACTERS = 4_096
 MAX_ANNOTATION_TITLE_CHARACTERS = 255
 MAX_TERMINAL_MESSAGE_CHARACTERS = 3_000  # of one execution: its failed assertions with their evidence

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
+from skillgym_action.limits import EARLY_END_SECONDS, GITHUB_RETRY_SECONDS, SECONDS_AFTER_CANCELLATION
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.network.proxies import network_from
 from skillgym_action.processes.agent_installs import AgentInstalls
@@ -34,15 +35,17 @@ from skillgym_action.services import Observers, Services
 from skillgym_action.settings.configuration_file import Config, read_configuration
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
+from skillgym_action.text.redaction import Redactor, secret_values
 from skillgym_action.workspaces.closed_paths import closed_to_others, reopened_if_killed, suite_group
 from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
 from skillgym_action.workspaces.workspaces import Workspaces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from skillgym_action.github.api import GitHubApi
     from skillgym_action.github.event import GitHubEvent
+    from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.github.publisher import Publisher
     from skillgym_action.judge.client import Judge
     from skillgym_action.model.judge_question import JudgeConfig
@@ -197,7 +200,7 @@ def open_services(
         clock, event = Clock(), context.job.event if context.job else None
         templates = _templates(options, processes, context)
         publisher = None
-        if options and event and context.job and context.job.token:
+        if options and event and context.job and context.job.token is not None:
             api = stack.enter_context(closing(_github_api(event, context, clock, cancelled)))
             publisher = _publisher(api, event, options, context, observer, templates)
             stack.callback(publisher.close)
@@ -297,12 +300,47 @@ def _snapshots(options: SnapshotConfig | None, checkout: Checkout) -> SnapshotFi
     return SnapshotFile(options.path, options.display_path, checkout)
 
 
+@contextmanager
+def early_end_publisher(
+    event: GitHubEvent, token: str, environment: Mapping[str, str], options: PublisherOptions, *, cancelled: bool
+) -> Iterator[Publisher]:
+    """A publisher for a run that ended without a report. ``cancelled``: the job is killed soon, as after a signal."""
+    from skillgym_action.github.publisher import Publisher
+
+    with (
+        _cancellation() as signalled,
+        closing(_github_api_with(event, token, environment, (Clock(), signalled), EARLY_END_SECONDS)) as api,
+    ):
+        if cancelled:
+            api.retry_budget.end_within(SECONDS_AFTER_CANCELLATION)
+        redactor = Redactor(secret_values(environment))
+        yield Publisher(api, event, options, redactor, log=lambda _: None)
+
+
 def _github_api(event: GitHubEvent, context: LaunchContext, clock: Clock, cancelled: Cancellation) -> GitHubApi:
+    token = (context.job and context.job.token) or ""
+    return _github_api_with(event, token, context.environment, (clock, cancelled), GITHUB_RETRY_SECONDS)
+
+
+def _github_api_with(
+    event: GitHubEvent,
+    token: str,
+    environment: Mapping[str, str],
+    time: tuple[Clock, Cancellation],
+    deadline: float,
+) -> GitHubApi:
     from skillgym_action.github.api import GitHubApi
 
-    token = (context.job and context.job.token) or ""
-    api = GitHubApi(url=event.api_url, token=token, graphql_url=event.graphql_url, clock=clock, cancelled=cancelled)
-    api.network = network_from(context.environment)
+    clock, cancelled = time
+    api = GitHubApi(
+        url=event.api_url,
+        token=token,
+        graphql_url=event.graphql_url,
+        clock=clock,
+        cancelled=cancelled,
+        deadline=deadline,
+    )
+    api.network = network_from(environment)
     return api
 
 

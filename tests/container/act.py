@@ -66,9 +66,9 @@ class Workflow:
 class Place:
     """Where workflows run: a git repository, actions by what ``uses:`` calls them, a folder for artifacts.
 
-    ``job_image``: the image that jobs run in, ``THIS_MACHINE`` for none; ``volumes`` are what jobs see beside it, by its
-    place there; ``variables`` are set in each job; ``cache``: act's own server of actions/cache runs, with its data in
-    that folder; ``options``: further ones of act.
+    ``job_image``: the image that jobs run in, ``THIS_MACHINE`` for none; ``volumes`` are what jobs see beside it, by
+    its place there; ``variables`` are set in each job; ``cache``: act's own server of actions/cache runs, with its data
+    in that folder; ``options``: further ones of act.
     """
 
     repository: Path

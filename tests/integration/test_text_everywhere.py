@@ -35,6 +35,7 @@ from skillgym_action.cli.terminal import Terminal
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.review import review_text
+from skillgym_action.model.early_end import EarlyEnd
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.execution import Execution, Plan
 from skillgym_action.model.links import Links
@@ -43,6 +44,8 @@ from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.model.session_report import Cost
 from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.reporters import REPORTERS
+from skillgym_action.reporters.markdown import comment
+from skillgym_action.reporters.markdown_early_end import early_end_comment, early_end_summary
 from skillgym_action.reporters.terminal import finished_line, render
 from skillgym_action.settings.options import PublishOptions
 from skillgym_action.stages.publish import publish
@@ -141,7 +144,7 @@ def printed(report: RunReport) -> Iterator[tuple[str, str]]:
             terminal.finished(one)
             terminal.untrusted(one.final_output or "")
         terminal.show(render(report))
-        __main__._exit_code(lambda: _fails(report), {})
+        __main__._printed_end(SuiteError.of(*report.warnings), {})
     yield "the terminal", said.getvalue()
     plan = plan_of(report)
     yield "list", plan_as_table(plan)
@@ -149,10 +152,6 @@ def printed(report: RunReport) -> Iterator[tuple[str, str]]:
     yield "--dry-run", "\n".join(map(execution_line, plan.executions))
     for one in report.results:
         yield "explain", quoted_reply(one.prompt or "", one.final_output or "")
-
-
-def _fails(report: RunReport) -> int:
-    raise SuiteError.of(*report.warnings)
 
 
 def plan_of(report: RunReport) -> Plan:
@@ -172,6 +171,11 @@ def markdown(report: RunReport) -> Iterator[tuple[str, str]]:
     """What GitHub renders besides reports."""
     told = PublishLog(notes=report.warnings, permissions="permissions:\n  contents: read")
     yield "notes", told.markdown()
+    end = EarlyEnd(exit_code=2, problems=report.warnings)
+    links = Links(repository=REPOSITORY, commit="a" * 40, run=RUN)
+    yield "the summary of an early end", early_end_summary(end, links)
+    replaced = "".join(comment(report, run_key="1/1", commit="b" * 40))
+    yield "the comment of an early end", early_end_comment(end, replaced, links=links, run_key="2/1")
     yield "a review comment", review_text([one for one in report.results if one.status != "passed"])
 
 
@@ -296,7 +300,7 @@ def test_no_text_becomes_markup_in_comments_and_notes(proved):
             line = PublishLog.notice(note)
             assert commands(line) == ["notice"] * 2, "as it is, and without what a culture ignores"
             assert len(read_lines(line)) == 1
-        return 3 * words_in(report)
+        return 5 * words_in(report)
 
     proved("text", "hostile texts in fields of a report, in comments, obeyed nowhere", tried_on(holds))
 

@@ -18,7 +18,8 @@ from skillgym_action.model.verdicts import FailureClass, Status
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 OURS = {"<code>", "</code>", "<br>", "<sub>", "</sub>"}
 BLOCKS = re.compile(
-    r"(</?details>|<summary>[^<&]*</summary>|<!-- skillgym-action:[\w.-]+ -->|<!-- run: \d+/\d+ -->|\n)+"
+    r"(</?details>|<summary>[^<&]*</summary>|<!-- skillgym-action:[\w.-]+ -->|<!-- run: \d+/\d+ -->"
+    r"|<!-- skillgym-action-report: (?:[0-9a-f]{40}|unknown) -->|<!-- skillgym-action-report-end -->|\n)+"
 )
 REPOSITORY = "https://github.com/octo/skills"
 ADDRESS = re.compile(rf"{REPOSITORY}/(?:(?:blob|commit)/[\w.%~-]+(?:/[\w.%~-]+)*(?:#L\d+)?|actions/runs/4711)")

@@ -25,9 +25,11 @@ from skillgym_action.settings.resolve import run_directory
 from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from skillgym_action.github.event import GitHubEvent
+    from skillgym_action.settings.configuration_file import Config
+    from skillgym_action.settings.configuration_sections import ReportSection
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
@@ -56,9 +58,14 @@ MOUNTED_TEMP = Path("/github/runner_temp")  # the runner's temporary folder, in 
 ALLOW_UNTRUSTED = ("false", "true", "with-configuration")
 
 
+def known_inputs() -> frozenset[str]:
+    """All inputs, by their names in action.yml."""
+    return frozenset((*inputs_of_settings(), *ACTION_ONLY))
+
+
 def inputs_in(environment: Mapping[str, str]) -> dict[str, str]:
     """The inputs that are set, by their names in action.yml. Raises UsageError for an unknown input."""
-    names = {PREFIX + name.upper(): name for name in (*inputs_of_settings(), *ACTION_ONLY)}
+    names = {PREFIX + name.upper(): name for name in known_inputs()}
     found = {key: value.strip() for key, value in environment.items() if key.startswith(PREFIX) and value.strip()}
     for key in found:
         if key not in names:
@@ -103,8 +110,11 @@ def settings_of(inputs: Mapping[str, str], *, container: bool = True) -> Setting
     return validated_settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
 
 
-def run_action(environment: Mapping[str, str]) -> int:
-    """Run as a step of a job: GitHub's runner passes inputs and event in ``environment``. Raises UsageError."""
+def run_action(environment: Mapping[str, str], learn: Callable[[ReportSection], None] = lambda _: None) -> int:
+    """Run as a step of a job: GitHub's runner passes inputs and event in ``environment``. Raises UsageError.
+
+    ``learn`` gets the configuration's section ``report`` as soon as it is read.
+    """
     inputs = paths_in_workspace(inputs_in(environment), environment)
     container = COMPOSITE not in environment
     settings = settings_of(inputs, container=container)
@@ -126,15 +136,16 @@ def run_action(environment: Mapping[str, str]) -> int:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
         raise UsageError("mode report does not use the input suites-from", remedy=remedy)
     with wiring.with_suite_source(settings, context) as context:
-        return _run_in(context, settings, inputs, mode)
+        config = wiring.configuration(settings, context)
+        learn(config.file.report)
+        return _run_in(context, settings, config, inputs)
 
 
-def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str], mode: str) -> int:
-    config = wiring.configuration(settings, context)
+def _run_in(context: LaunchContext, settings: Settings, config: Config, inputs: Mapping[str, str]) -> int:
     directory = run_directory(settings, config, context)
     settings = settings.model_copy(update={"output": str(directory)})
     try:
-        if mode == "report":
+        if _mode(inputs) == "report":
             settings = settings.model_copy(update={"compare_suites": True})
             return report_runs(_lines(inputs, "results"), settings, context)
         return run_suites(settings, context, command="action")
@@ -181,7 +192,7 @@ def _note_isolation() -> None:
 
 
 def _mode(inputs: Mapping[str, str]) -> str:
-    mode = inputs.get("mode", "all")
+    mode = inputs.get("mode", "all").lower()
     if mode not in MODES:
         raise UsageError(f"input mode: unknown word {mode!r}", remedy=did_you_mean(mode, MODES))
     if (mode == "report") != ("results" in inputs):
@@ -196,7 +207,7 @@ def _job(inputs: Mapping[str, str], environment: Mapping[str, str], mode: str) -
     return Job(
         event=event,
         untrusted_repository=_untrusted_repository(event, inputs) if event and mode != "report" else None,
-        token=None if mode == "run" else inputs.get("github-token"),
+        token=None if mode == "run" else inputs.get("github-token", ""),
         programs=mode != "report",
         annotations=_boolean(inputs, "annotations"),
         summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,

@@ -71,7 +71,7 @@ def _check_cases(settings: Settings, context: LaunchContext, stand_in: StandIn) 
             report = pipeline.run(services, (), options, command="check", show=lambda _: None)
     if report.cancelled:
         return ExitCode.CANCELLED
-    invalid = print_problems(report.suites, context)
+    invalid = print_problems(report.suites, context, annotations=True)
     code = _print_findings(_Findings.of(report, checked), context)
     return invalid or code
 

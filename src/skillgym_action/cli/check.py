@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
+from skillgym_action.cli.job_annotations import annotate
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.limits import MAX_LISTED_SKIPPED_FILES
 from skillgym_action.model.errors import UsageError
@@ -47,7 +48,8 @@ def _check(settings: Settings, context: LaunchContext) -> int:
     filters = (
         () if nothing else (*filter_warnings(suites, options.plan), *runner_warnings(suites, runners, options.plan))
     )
-    if code := print_problems(suites, context, (*near_miss_warnings(found), *filters, *vacuous)):
+    warnings = (*near_miss_warnings(found), *filters, *vacuous)
+    if code := print_problems(suites, context, warnings, annotations=True):
         return code
     if not suites:
         raise UsageError("no suite was found", remedy="name a suite file or a folder that contains one")
@@ -85,16 +87,26 @@ def _summary(suites: Sequence[BenchmarkSuite], configured: int) -> str:
     return f"{found}, {counted(runners, 'runner')}"
 
 
-def print_problems(suites: Iterable[BenchmarkSuite], context: LaunchContext, warnings: Iterable[Problem] = ()) -> int:
-    """Print ``warnings``, and those and problems of suites, on stderr; the exit code, 0 if there is no problem."""
-    code, redacted = ExitCode.PASSED, context.redactor.text
-    for warning in warnings:
-        print(redacted(terminal_line(f"warning: {warning}")), file=sys.stderr)  # noqa: T201
+def print_problems(
+    suites: Iterable[BenchmarkSuite],
+    context: LaunchContext,
+    warnings: Iterable[Problem] = (),
+    *,
+    annotations: bool = False,
+) -> int:
+    """Print ``warnings``, and those and problems of suites, on stderr; the exit code, 0 if there is no problem.
+
+    ``annotations``: in a job on GitHub, also print them as annotations on stdout.
+    """
+    redacted = context.redactor.text
+    warned, wrong = [*warnings], []
     for suite in suites:
-        for warning in suite.warnings:
-            print(redacted(terminal_line(f"warning: {warning}")), file=sys.stderr)  # noqa: T201
-        problems = [invalid.problem for invalid in suite.invalid]
-        for problem in (*problems, *(runner.problem for runner in suite.runners if runner.problem)):
-            code = ExitCode.INVALID_INPUT
-            print(redacted(terminal_line(f"error: {problem}")), file=sys.stderr)  # noqa: T201
-    return code
+        warned += suite.warnings
+        wrong += [invalid.problem for invalid in suite.invalid]
+        wrong += [runner.problem for runner in suite.runners if runner.problem]
+    for kind, problems in (("warning", warned), ("error", wrong)):
+        for problem in problems:
+            print(redacted(terminal_line(f"{kind}: {problem}")), file=sys.stderr)  # noqa: T201
+    if annotations and context.in_job:
+        annotate(wrong, warned, context.redactor)
+    return ExitCode.INVALID_INPUT if wrong else ExitCode.PASSED

@@ -18,24 +18,25 @@ def _words(value: object) -> object:
 
 
 def known(words: tuple[str, ...]) -> BeforeValidator:
-    """Accepts one of these words."""
+    """Accepts one of these words, in upper or lower case."""
 
     def check(value: object) -> object:
-        if value not in words:
-            raise ValueError(f"unknown word {value!r}; {did_you_mean(str(value), words)}")
-        return value
+        word = str(value).lower()
+        if word not in words:
+            raise ValueError(f"unknown word {value!r}; {did_you_mean(word, words)}")
+        return word
 
     return BeforeValidator(check)
 
 
 def all_known(words: tuple[str, ...]) -> AfterValidator:
-    """Accepts a list of these words."""
+    """Accepts a list of these words, in upper or lower case."""
 
     def check(value: tuple[str, ...]) -> tuple[str, ...]:
         for word in value:
-            if word not in words:
-                raise ValueError(f"unknown word {word!r}; {did_you_mean(word, words)}")
-        return value
+            if word.lower() not in words:
+                raise ValueError(f"unknown word {word!r}; {did_you_mean(word.lower(), words)}")
+        return tuple(word.lower() for word in value)
 
     return AfterValidator(check)
 
@@ -57,7 +58,7 @@ def _limits(value: object) -> object:
 
 def _require(value: object) -> object:
     """``all``, ``any``, or a number."""
-    text = str(value).strip()
+    text = str(value).strip().lower()
     if text in ("all", "any"):
         return text
     if not re.fullmatch(r"[1-9]\d{0,8}", text):

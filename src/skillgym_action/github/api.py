@@ -85,6 +85,11 @@ class GitHubApi:
         self._lock = threading.Lock()
         self._login: str | None = None
 
+    @property
+    def has_token(self) -> bool:
+        """Whether the token is not empty."""
+        return bool(self._token)
+
     def get(self, path: str, **params: str | int) -> object:
         """Return the JSON at ``path``, which begins with a slash."""
         return self._json(self._request("GET", path, params))[0]

@@ -26,7 +26,8 @@ class StickyComment:
     """One comment for each marker, found by marker and author. Methods raise GitHubError.
 
     ``issue``: the path of the pull request as an issue, ``/repos/octo/skills/issues/7``. ``superseded_by``: the id of
-    the later run that has written the comment; None: there is none.
+    the later run that has written the comment; None: there is none. ``replaced``: the text that ``write`` replaces,
+    also while it asks for the new one.
     """
 
     def __init__(self, api: GitHubApi, issue: str, *, marker: str, mode: CommentMode, run_id: int) -> None:
@@ -34,6 +35,7 @@ class StickyComment:
         self._comments = f"{issue.rpartition('/issues/')[0]}/issues/comments"
         self._written: Comment | None = None
         self.superseded_by: int | None = None
+        self.replaced = ""
 
     @property
     def written(self) -> Comment | None:
@@ -49,6 +51,7 @@ class StickyComment:
             self._write_again(self._written, body, create=create)
             return
         found = [] if self._mode == "new" else self._own()
+        self.replaced = (found[0].body or "") if found else ""
         if self._is_superseded(found):
             return
         if found and not (self._mode == "recreate" and create):
@@ -84,6 +87,7 @@ class StickyComment:
         try:
             current = parse_object(Comment, self._api.get(f"{self._comments}/{written.id}"))
             if not self._is_superseded([current]):
+                self.replaced = current.body or ""
                 self._update(written, body)
         except GitHubError as error:
             if error.status != 404:  # noqa: PLR2004

@@ -23,6 +23,7 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.reporters import markdown
+from skillgym_action.reporters.markdown_early_end import early_end_comment
 from skillgym_action.reporters.wording import RED
 from skillgym_action.text.escaping import terminal_line
 
@@ -32,10 +33,17 @@ if TYPE_CHECKING:
     from skillgym_action.github.api import GitHubApi
     from skillgym_action.github.event import GitHubEvent
     from skillgym_action.github.publish_options import PublisherOptions
+    from skillgym_action.model.early_end import EarlyEnd
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.text.redaction import Redactor
+
+EMPTY_TOKEN = Problem(
+    message="nothing is written on GitHub: the input github-token is empty",
+    remedy="check that the secret it names exists and is passed to this workflow; without the input, the job's own "
+    "token is used",
+)
 
 
 class Publisher:
@@ -55,8 +63,9 @@ class Publisher:
     ) -> None:
         self._api, self._event, self._options = api, event, options
         self._redactor, self._log, self._templates = redactor, log, templates
-        self._run = event.links().run
         self._hidden: markdown.HiddenLines = {"comment_id": options.comment_id, "run_key": event.run_key}
+        self._links = event.links()
+        self._run = self._links.run
         self._progress = ProgressCounter(self._write_progress, budget=options.budget, period=options.period)
         self._notes: dict[str, Problem] = {}
         self._given_up: set[str] = set()
@@ -109,12 +118,31 @@ class Publisher:
             marker = markdown.marker(self._options.comment_id)
             review = Review(self._api, self._event.repository, self._pull, marker=marker)
             self._attempt("review", lambda: review.update(report))
+        return self._published(*filter(None, (warning,)))
+
+    def publish_early_end(self, end: EarlyEnd, *, creates: bool) -> PublishLog:
+        """Write that the run ended without a report. ``creates``: write a comment also where there is none yet."""
+        self._ended = True
+        self._find_targets()
+        if comment := self._comment:
+            links, hidden = replace(self._links, commit=self._sha), self._hidden
+
+            def body(limit: int) -> str:
+                text = early_end_comment(end, comment.replaced, links=links, limit=limit, **hidden)
+                return self._redactor.text(text)
+
+            self._attempt("comment", lambda: comment.write(body, create=creates))
+        if status := self._status:
+            self._attempt("status", lambda: status.ended_early(end))
+        return self._published()
+
+    def _published(self, *warnings: Problem) -> PublishLog:
         written = self._comment.written if self._comment else None
         return PublishLog(
             comment_url=written.html_url if written else "",
             comment_id=str(written.id) if written else "",
             notes=tuple(self._notes.values()),
-            warnings=(warning,) if warning else (),
+            warnings=warnings,
             permissions=required_permissions(self._options, self._event) if self._forbidden else "",
         )
 
@@ -140,10 +168,11 @@ class Publisher:
 
     def _rendered(self, run: RunReport | markdown.RunProgress, limit: int) -> str:
         """Markdown of the user's templates, or of the packaged ones when those fail: ``publish`` reports the error."""
+        hidden: markdown.HiddenLines = {**self._hidden, "commit": self._sha}
         try:
-            pieces = [*markdown.comment(run, templates=self._templates, limit=limit, **self._hidden)]
+            pieces = [*markdown.comment(run, templates=self._templates, limit=limit, **hidden)]
         except ConfigError:
-            pieces = [*markdown.comment(run, limit=limit, **self._hidden)]
+            pieces = [*markdown.comment(run, limit=limit, **hidden)]
         return self._redactor.text("".join(pieces))
 
     def _creates_comment(self, report: RunReport) -> bool:
@@ -157,8 +186,17 @@ class Publisher:
 
     # --- what is written to, and what could not be ------------------------------------------------------
 
+    @property
+    def _sha(self) -> str | None:
+        """The commit that the run reports on, if it is known."""
+        return self._event.head.sha if self._event.head else self._pull.head_sha if self._pull else None
+
     def _find_targets(self) -> None:
         """Find the pull request, and prepare the comment and the status. What failed at the start is tried again."""
+        if not self._api.has_token:
+            if publishes_anything(self._options, self._event):
+                self._give_up("token", EMPTY_TOKEN)
+            return
         repository, options = self._event.repository, self._options
         if self._pull is None:
             self._attempt("pull request", self._find_pull_request)
@@ -166,20 +204,13 @@ class Publisher:
             issue = f"/repos/{repository}/issues/{self._pull.number}"
             marker, run = markdown.marker(options.comment_id), self._event.run_id
             self._comment = StickyComment(self._api, issue, marker=marker, mode=options.comment, run_id=run)
-        sha = self._head()
-        if sha and self._status is None and _wants_status(options, self._event):
+        if (sha := self._sha) and self._status is None and _wants_status(options, self._event):
             name = status_context(options.comment_id)
             self._status = CommitStatus(self._api, repository, sha, context=name, run=self._run)
 
-    def _head(self) -> str | None:
-        """The commit that the run reports on."""
-        if self._event.head:
-            return self._event.head.sha
-        return self._pull.head_sha if self._pull else None
-
     def _other_commit(self, report: RunReport) -> Problem | None:
         """The warning that another commit was judged than the one that comment and status stand for."""
-        head = self._head()
+        head = self._sha
         if head is None or not (self._comment or self._status) or is_judged(report, self._event, head):
             return None
         return other_commit(report, self._event, head, stored=not self._began)
@@ -219,6 +250,11 @@ class Publisher:
 
 def _wants_status(options: PublisherOptions, event: GitHubEvent) -> bool:
     return options.status == "on" or (options.status == "auto" and event.detached)
+
+
+def publishes_anything(options: PublisherOptions, event: GitHubEvent) -> bool:
+    """Whether a run with these options writes on GitHub at all."""
+    return options.comment != "off" or options.review_comments or _wants_status(options, event)
 
 
 def required_permissions(options: PublisherOptions, event: GitHubEvent) -> str:

@@ -12,6 +12,7 @@ SHORT = 12  # characters of a commit
 
 if TYPE_CHECKING:
     from skillgym_action.github.api import GitHubApi
+    from skillgym_action.model.early_end import EarlyEnd
     from skillgym_action.model.run_report import RunReport
 
 STATES = {"passed": "success", "failed": "failure", "inconclusive": "error", "not-gated": "success"}
@@ -46,6 +47,10 @@ class CommitStatus:
     def unfinished(self) -> None:
         """Set the status of a run that ended without a verdict."""
         self._set("error", "ended without a report")
+
+    def ended_early(self, end: EarlyEnd) -> None:
+        """Set the status of a run that ended without a report: its first problem."""
+        self._set("error", str(end.problems[0]))
 
     def _set(self, state: str, description: str) -> None:
         text = clipped(terminal_line(description), MAX_STATUS_CHARACTERS)

@@ -74,6 +74,8 @@ class SkillgymError(Exception):
     """The base of all errors, with one or more problems."""
 
     exit_code: ClassVar[ExitCode] = ExitCode.INTERNAL_ERROR
+    reported = False
+    """Whether the run had written its report when it was raised."""
 
     def __init__(self, message: str, *, remedy: str | None = None, problems: tuple[Problem, ...] = ()) -> None:
         """``problems``: instead of the single one that ``message`` and ``remedy`` make."""

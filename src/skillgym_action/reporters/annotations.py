@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.limits import MAX_ANNOTATION_CHARACTERS, MAX_ANNOTATION_TITLE_CHARACTERS, MAX_ANNOTATIONS
 from skillgym_action.model.links import is_in_repository
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.failed_assertions import failed_assertions
-from skillgym_action.reporters.wording import RED, cause, counted, finding_problems, place, runner_id
+from skillgym_action.reporters.wording import RED, cause, counted, finding_problems, headline, place, runner_id
 from skillgym_action.text.escaping import clipped, one_line, workflow_message, workflow_property
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from skillgym_action.model.errors import Location, Problem
     from skillgym_action.model.result import Result
@@ -22,17 +23,30 @@ _ELSEWHERE = "the job summary and the results file list all of them"
 
 
 def render(report: RunReport) -> Iterator[str]:
-    """One line each: what is red as errors, failed before errored; leaked keys and warnings as warnings."""
+    """One line each: what is red as errors, failed before errored; leaked keys and warnings as warnings.
+
+    The reasons of a run that is red without any such execution are an error, too.
+    """
     red = sorted(
         (result for result in report.results if result.status in RED), key=lambda result: RED.index(result.status)
     )
     yield from map(_red, red[: _shown(len(red))])
     if rest := len(red) - _shown(len(red)):
         yield _command("error", None, f"{rest:,} more", f"{counted(rest, 'more execution')} not green: {_ELSEWHERE}")
-    warnings = (*finding_problems(report), *report.warnings)
-    yield from map(_warning, warnings[: _shown(len(warnings))])
-    if rest := len(warnings) - _shown(len(warnings)):
-        yield _command("warning", None, f"{rest:,} more", f"{counted(rest, 'more warning')}: {_ELSEWHERE}")
+    if not red and report.decision and not report.decision.passed:
+        reasons = "; ".join(report.decision.reasons) or "no result"
+        yield _command("error", None, f"skillgym-action: {headline(report)}", reasons)
+    yield from problem_annotations("warning", (*finding_problems(report), *report.warnings), _ELSEWHERE)
+
+
+def problem_annotations(
+    kind: Literal["error", "warning"], problems: Sequence[Problem], elsewhere: str
+) -> Iterator[str]:
+    """One line for each problem; the tenth and last counts the rest, and says where all of them are."""
+    for problem in problems[: _shown(len(problems))]:
+        yield _command(kind, problem.location, "skillgym-action", str(replace(problem, location=None)))
+    if rest := len(problems) - _shown(len(problems)):
+        yield _command(kind, None, f"{rest:,} more", f"{counted(rest, f'more {kind}')}: {elsewhere}")
 
 
 def _shown(found: int) -> int:
@@ -47,13 +61,6 @@ def _red(result: Result) -> str:
     if result.status is Status.UNEXPECTED_PASSED:
         message += "; remove the expectation from the case if this is to stay"
     return _command("error", inside, f"{result.case_id} on {runner_id(result)}: {reason.label}", message)
-
-
-def _warning(problem: Problem) -> str:
-    message = f"{problem.key_path}: {problem.message}" if problem.key_path else problem.message
-    return _command(
-        "warning", problem.location, "skillgym-action", f"{message}; {problem.remedy}" if problem.remedy else message
-    )
 
 
 def _command(kind: str, location: Location | None, title: str, message: str) -> str:

@@ -33,10 +33,11 @@ _HIDDEN_LINE = re.compile(r"<!--\s*(?:skillgym-action|run)\b")
 
 
 class HiddenLines(TypedDict, total=False):
-    """Values of the hidden lines of a comment. ``run_key`` is ``<run id>/<attempt>``."""
+    """Values of the hidden lines of a comment. ``run_key`` is ``<run id>/<attempt>``; ``commit``: of the report."""
 
     comment_id: str
     run_key: str | None
+    commit: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,10 +91,11 @@ def comment(
 
     A report has at most ``limit`` characters. Raises ConfigError for ``templates`` that do not work.
     """
-    first = _first_lines(**hidden)
+    first = first_lines(**hidden)
     if isinstance(run, RunProgress):
         yield first + _rendered("running.md.j2", _running_view(run), templates)
     else:
+        first += report_line(hidden["commit"]) if "commit" in hidden else ""
         yield first + _report(run, "comment.md.j2", templates, limit - len(first), len)
 
 
@@ -111,7 +113,14 @@ def marker(comment_id: str) -> str:
     return f"<!-- skillgym-action:{re.sub(r'[^A-Za-z0-9_.]+', '-', comment_id)[:100]} -->"
 
 
-def _first_lines(*, comment_id: str = "default", run_key: str | None = None) -> str:
+def report_line(commit: str | None) -> str:
+    """Return the hidden line of a comment that has a report on a commit, by which later runs can name it."""
+    return f"<!-- skillgym-action-report: {commit or 'unknown'} -->\n"
+
+
+def first_lines(*, comment_id: str = "default", run_key: str | None = None, commit: str | None = None) -> str:
+    """Return the hidden lines that every comment begins with; ``commit`` is not in them."""
+    del commit
     if run_key is None:
         return f"{marker(comment_id)}\n"
     if not re.fullmatch(r"\d{1,18}/\d{1,9}", run_key, re.ASCII):

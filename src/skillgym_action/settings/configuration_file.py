@@ -216,21 +216,34 @@ def _content(file: Path | None, checkout: Checkout) -> bytes | None:
         return None
 
 
+def configuration_path(settings: Settings, context: LaunchContext) -> Path | None:
+    """The file of ``--config``, which may not exist, or else the closest one, or None. Raises ConfigError."""
+    source = context.suite_source
+    if settings.config:
+        return source.checkout.under_root(source.source_path(normalized(context.cwd / settings.config)))
+    return _config_file(settings, context, source)
+
+
 def read_configuration(settings: Settings, context: LaunchContext, run_program: Callable[[Path], object]) -> Config:
     """The configuration: the file of ``--config``, the closest one, or none. Raises ConfigError, UsageError.
 
     ``run_program`` returns what a configuration file that is a program exports. ``settings.runners`` replaces runners.
     """
-    source = context.suite_source
-    if settings.config:
-        named = source.checkout.under_root(source.source_path(normalized(context.cwd / settings.config)))
-        if not os.path.lexists(named):
-            raise UsageError(
-                f"no such configuration file{source.message_suffix()}: {settings.config}", remedy="check --config"
-            )
-        config = read_config(named, settings.config, run_program, source.checkout)
+    source, path = context.suite_source, configuration_path(settings, context)
+    if path is None:
+        config = Config(folder=source.cwd)
+    elif settings.config and not os.path.lexists(path):
+        raise UsageError(
+            f"no such configuration file{source.message_suffix()}: {settings.config}", remedy="check --config"
+        )
     else:
-        found = _config_file(settings, context, source)
-        shown = os.path.relpath(found, source.cwd) if found else ""
-        config = read_config(found, shown, run_program, source.checkout) if found else Config(folder=source.cwd)
+        config = read_config(path, _shown(path, settings, context), run_program, source.checkout)
     return config.with_runners(settings.runners) if settings.runners else config
+
+
+def _shown(path: Path, settings: Settings, context: LaunchContext) -> str:
+    """The path in messages: relative to the checkout in a job, where annotations need that; else as users see it."""
+    source = context.suite_source
+    if context.in_job and not source.is_separate and path.is_relative_to(source.root):
+        return path.relative_to(source.root).as_posix()
+    return settings.config or os.path.relpath(path, source.cwd)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Job:
     """The GitHub job that the action runs in.
 
-    Without ``token`` nothing is published on GitHub; without ``summary`` or ``outputs`` that file is not written.
+    Without ``token`` nothing is published on GitHub: None if nothing is to be, empty if the workflow passed none.
+    Without ``summary`` or ``outputs`` that file is not written.
     ``programs``: whether a configuration file that is a program may be run. ``untrusted_repository``: the repository
     of the commit, if agents must not see the agent configuration in it; else None. ``workspace``: the folder that paths
     in outputs are relative to. ``confined``: whether files that are written outside of it are lost with the step.
@@ -62,9 +63,19 @@ class LaunchContext:
         return self.separate_source or checkout_as_source(self.cwd, self.checkout)
 
     @property
+    def in_job(self) -> bool:
+        """Whether the tool was started in a job on GitHub, also as a command."""
+        return is_github_job(self.environment)
+
+    @property
     def node(self) -> str | None:
         """The Node.js program for suites, if ``SKILLGYM_NODE`` names one."""
         return self.environment.get("SKILLGYM_NODE")
+
+
+def is_github_job(environment: Mapping[str, str]) -> bool:
+    """Whether a process with this environment is in a job on GitHub."""
+    return environment.get("GITHUB_ACTIONS", "").lower() == "true"
 
 
 def current_context(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> LaunchContext:

@@ -68,11 +68,11 @@ def _report(value: object) -> object:
     pairs = []
     for item in value if isinstance(value, list | tuple) else str(value).splitlines():
         kind, separator, path = str(item).partition("=")
-        if kind not in REPORTERS:
-            raise ValueError(f"unknown report kind {kind!r}; {did_you_mean(kind, REPORTERS)}")
+        if kind.lower() not in REPORTERS:
+            raise ValueError(f"unknown report kind {kind!r}; {did_you_mean(kind.lower(), REPORTERS)}")
         if not separator or not path:
             raise ValueError(f"{item!r} is not KIND=PATH")
-        pairs.append((kind, path))
+        pairs.append((kind.lower(), path))
     return tuple(pairs)
 
 
@@ -170,7 +170,7 @@ class Settings(BaseModel):
         Input("stop"),
     ] = None
     retry: Annotated[
-        NonNegativeInt | None, Option(RUN, "N", "Retry a failed repetition up to N times."), Input("retry")
+        NonNegativeInt | None, Option(RUN, "N", "Retry failed (not errored) repetitions up to N times."), Input("retry")
     ] = None
     on_limit: Annotated[
         OnLimit | None,

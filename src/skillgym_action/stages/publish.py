@@ -65,7 +65,9 @@ def publish(
             outputs = {**action_outputs(report, directory, options), **overriding, **log.outputs()}
             append_outputs(options.step_outputs, outputs)
     if problems:
-        raise OutputError.of(*problems)
+        error = OutputError.of(*problems)
+        error.reported = True
+        raise error
     return report
 
 

@@ -55,7 +55,7 @@ class ReportTemplates:
 
     def replaces(self, name: str) -> bool:
         """Whether a template of the user takes part in this report; if not, the packaged ones need no process."""
-        return not self._sources.exists or self._sources.replaces(name)
+        return self._sources.replaces(name)
 
     @contextmanager
     def stage(self) -> Iterator[None]:
@@ -72,10 +72,6 @@ class ReportTemplates:
 
         Raises ConfigError.
         """
-        if not self._sources.exists:
-            message, remedy = "there is no such folder of report templates", "create it; the built-in ones are used"
-            location = Location(path=self._sources.folder)
-            raise ConfigError.of(Problem(message=message, location=location, remedy=remedy))
         renderer: _Renderer | None = getattr(self._mine, "renderer", None)
         if renderer:
             return renderer.rendered(name, view)

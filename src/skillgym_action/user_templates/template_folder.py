@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -20,10 +20,10 @@ from skillgym_action.limits import (
     MAX_TEMPLATE_LEVELS,
     MAX_TEMPLATES_BYTES,
 )
-from skillgym_action.model.errors import ConfigError, Location, Problem
+from skillgym_action.model.errors import ConfigError, Location, Problem, closest_match
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 # The templates that take part in a report, as far as the packaged ones are concerned.
 PARTS = {
@@ -39,12 +39,11 @@ _NO_LINKS = "use a real folder or file: links are not followed for report templa
 class TemplateSources:
     """``texts``: the files by their path below ``folder``, with ``/``; None for a file that is not UTF-8.
 
-    ``folder`` is as messages show it. ``exists``: whether there is such a folder.
+    ``folder`` is as messages show it.
     """
 
     folder: str
     texts: Mapping[str, str | None]
-    exists: bool = True
 
     def replaces(self, name: str) -> bool:
         """Whether one of them takes part in the report that the packaged template of this name makes."""
@@ -52,10 +51,10 @@ class TemplateSources:
 
 
 def template_sources(folder: Path, root: Path, *, committed: bool) -> TemplateSources:
-    """The report templates in ``folder``; without any when the folder does not exist.
+    """The report templates in ``folder``.
 
     ``root`` is the checkout, without links in its path. ``committed``: a file of the checkout names the folder, which
-    then may not lie outside. Raises ConfigError.
+    then may not lie outside. Raises ConfigError, also if no file in it replaces a template.
     """
     start, parts = _below(folder, root)
     inside = start == root
@@ -68,10 +67,29 @@ def template_sources(folder: Path, root: Path, *, committed: bool) -> TemplateSo
     with ExitStack() as stack:
         descriptor = _opened(start, parts, stack)
         if descriptor is None:
-            return TemplateSources(folder=shown, texts={}, exists=False)
+            _refuse(shown, "there is no such folder of report templates", _similar_folder(folder))
         walk = _Walk(shown)
         walk.folder(descriptor, "", MAX_TEMPLATE_LEVELS)
+    if not any(name in walk.texts for name in PARTS):
+        _refuse(shown, "no file in this folder has the name of a report template", _similar_name(walk.texts))
     return TemplateSources(folder=shown, texts=walk.texts)
+
+
+def _similar_folder(folder: Path) -> str:
+    """A remedy that names the folder beside a missing one with the most similar name."""
+    names: list[str] = []
+    with suppress(OSError), os.scandir(folder.parent) as entries:
+        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    meant = closest_match(folder.name, names)
+    return f"did you mean {meant!r}?" if meant else "create it, or leave the setting out"
+
+
+def _similar_name(texts: Iterable[str]) -> str:
+    """A remedy that names the known template with the most similar name to one of the files."""
+    for path in sorted(texts):
+        if meant := closest_match(path.rpartition("/")[2], PARTS):
+            return f"rename {path!r} to {meant!r}" if "/" not in path else f"move {path!r} to {meant!r}"
+    return f"known: {', '.join(PARTS)}"
 
 
 def _below(folder: Path, root: Path) -> tuple[Path, tuple[str, ...]]:

@@ -72,7 +72,7 @@ def test_the_example_of_the_document_works(tmp_path):
 
 
 def test_there_are_templates():
-    assert [path.name for path in TEMPLATES] == ["comment.md.j2", "running.md.j2", "summary.md.j2"]
+    assert [path.name for path in TEMPLATES] == ["comment.md.j2", "error.md.j2", "running.md.j2", "summary.md.j2"]
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)

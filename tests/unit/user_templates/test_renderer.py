@@ -163,12 +163,36 @@ def test_a_picture_beside_templates_is_no_error_unless_it_is_rendered(tmp_path):
             shown(summary, GREEN, templates=templates)
 
 
-def test_a_folder_that_is_not_there_is_a_note(tmp_path):
-    root = repository(tmp_path / "repo")
-    ran = skillgym("run", "--output", "out", "--template-dir", "typo", cwd=root)
-    assert ran.code == 0
-    assert "note: typo: there is no such folder of report templates; create it; the built-in ones are used" in ran.err
-    assert (root / "out/summary.md").read_text().startswith("## ✅ Passed")
+@pytest.mark.parametrize(
+    ("files", "named", "message"),
+    [
+        pytest.param(
+            {}, "typo", "typo: there is no such folder of report templates; create it, or leave the setting out",
+            id="no folder",
+        ),
+        pytest.param(
+            {"templates/summary.md.j2": "x"}, "template", "template: there is no such folder of report templates; "
+            "did you mean 'templates'?", id="a similar folder",
+        ),
+        pytest.param(
+            {"tpl/readme": ""}, "tpl", "tpl: no file in this folder has the name of a report template; "
+            "known: summary.md.j2, comment.md.j2, running.md.j2", id="no template",
+        ),
+        pytest.param(
+            {"tpl/comment.j2": ""}, "tpl", "tpl: no file in this folder has the name of a report template; "
+            "rename 'comment.j2' to 'comment.md.j2'", id="a misspelt template",
+        ),
+        pytest.param(
+            {"tpl/sub/comment.md.j2": ""}, "tpl", "tpl: no file in this folder has the name of a report template; "
+            "move 'sub/comment.md.j2' to 'comment.md.j2'", id="a template in a folder of its own",
+        ),
+    ],
+)  # fmt: skip
+def test_a_folder_without_a_report_template_ends_the_run_before_anything_is_spent(tmp_path, files, named, message):
+    root = repository(tmp_path / "repo", files)
+    ran = skillgym("run", "--output", "out", "--template-dir", named, cwd=root)
+    assert (ran.code, (root / "out").exists()) == (2, False)
+    assert f"error: {message}\n" in ran.err
 
 
 # --- what templates reach -----------------------------------------------------------------------------
@@ -314,9 +338,8 @@ def test_which_templates_take_part_is_what_the_packaged_ones_refer_to():
         source = environment().parse((PACKAGED / name).read_text(encoding="utf-8"))
         return {name}.union(*map(reached, meta.find_referenced_templates(source)))
 
-    assert {path.name: reached(path.name) for path in PACKAGED.glob("*.j2")} == {
-        name: set(parts) for name, parts in PARTS.items()
-    }
+    packaged = {path.name for path in PACKAGED.glob("*.j2")} - {"error.md.j2"}  # users do not replace this one
+    assert {name: reached(name) for name in packaged} == {name: set(parts) for name, parts in PARTS.items()}
 
 
 @pytest.mark.parametrize("report", [GREEN, showcase()], ids=["green", "everything"])
