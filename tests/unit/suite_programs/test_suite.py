@@ -159,7 +159,8 @@ READS = ["/w/README.md", "/w/docs/a.md"]
         ),
         pytest.param(
             "assert {p: len(p) for p in reads if 'docs' in p} == {}",
-            "  reads: ['/w/README.md', '/w/docs/a.md']\n  {p: len(p) for p in reads if 'docs' in p}: {'/w/docs/a.md': 12}",
+            "  reads: ['/w/README.md', '/w/docs/a.md']\n"
+            "  {p: len(p) for p in reads if 'docs' in p}: {'/w/docs/a.md': 12}",
             id="a dict",
         ),
         pytest.param(
