@@ -130,13 +130,13 @@ def program_grade(capture: Capture, limit: float) -> Grade:
         trimmed(capture.stderr.tail(MAX_GRADER_EVIDENCE_BYTES)),
     )
     if reason := _failure(capture, stdout, stderr, limit):
-        return not_gradable(
-            f"the grader failed: {reason}", score=0.0, evidence=stderr or stdout[-MAX_GRADER_EVIDENCE_BYTES:] or None
-        )
+        evidence = stderr or stdout[-MAX_GRADER_EVIDENCE_BYTES:]
+        return not_gradable(f"the grader failed: {reason}", score=0.0, evidence=_with_logs(capture, evidence))
     if capture.exit_code:
         text = _last_line(stdout) or _last_line(stderr) or "the grader rejects the session"
         evidence = "\n".join(filter(None, (stdout[-MAX_GRADER_EVIDENCE_BYTES:], stderr)))
-        return grade_of(CheckResult(f"exited {capture.exit_code}: {text}", passed=False), evidence=evidence or None)
+        check = CheckResult(f"exited {capture.exit_code}: {text}", passed=False)
+        return grade_of(check, evidence=_with_logs(capture, evidence))
     answer = _answer_in(stdout)
     if isinstance(answer, dict):
         return _grade_of_object(answer)
@@ -155,9 +155,8 @@ def compat_grade(capture: Capture, limit: float) -> Grade:
     )
     if capture.ending is not Ending.EXITED or capture.exit_code:
         reason = _failure(capture, stdout, stderr, limit) or f"exited {capture.exit_code}"
-        return grade_of(
-            CheckResult(reason, passed=False), evidence=stderr or stdout[-MAX_GRADER_EVIDENCE_BYTES:] or None
-        )
+        evidence = _with_logs(capture, stderr or stdout[-MAX_GRADER_EVIDENCE_BYTES:])
+        return grade_of(CheckResult(reason, passed=False), evidence=evidence)
     try:
         answer = parsed(stdout)
     except ValueError:
@@ -169,6 +168,12 @@ def compat_grade(capture: Capture, limit: float) -> Grade:
         )
     score = number(answer.get("score"))
     return grade_of(*checks_in(answer.get("assertions")), score=None if score is None else clamped(score))
+
+
+def _with_logs(capture: Capture, output: str) -> str:
+    """The end of the output, then how long the program ran, and the artifacts with all of it."""
+    logs = f"; all of its output: {', '.join(capture.logs)}" if capture.logs else ""
+    return "\n".join(filter(None, (output, f"(ended after {capture.seconds:.1f} s{logs})")))
 
 
 def _failure(capture: Capture, stdout: str, stderr: str, limit: float) -> str | None:

@@ -6,9 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.assertions.graders import CheckResult, all_or_nothing, not_gradable
+from skillgym_action.assertions.line_evidence import found_evidence, nearest_lines, numbered_lines
 from skillgym_action.javascript.regex import SearchError
 from skillgym_action.javascript.values import parsed, trimmed
-from skillgym_action.limits import MAX_SHOWN_ANSWER_CHARACTERS
+from skillgym_action.limits import (
+    MAX_CHANGED_TEXT_CHARACTERS,
+    MAX_EVIDENCE_CHANGED_LINES,
+    MAX_SHOWN_ANSWER_CHARACTERS,
+)
+from skillgym_action.text.likeness import literal_part
+from skillgym_action.text.line_changes import changed_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,11 +33,15 @@ LISTS = frozenset({"contains-any", "contains-all", "icontains-any", "icontains-a
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contains:
-    """The answer contains texts: ``every`` one of them, or any. ``fold``: upper and lower case are the same."""
+    """The answer contains texts: ``every`` one of them, or any. ``fold``: upper and lower case are the same.
+
+    ``negated``: the assertion holds if the answer does not; the evidence then shows where they are.
+    """
 
     texts: tuple[str, ...]
     every: bool = False
     fold: bool = False
+    negated: bool = False
 
     diagnostic: ClassVar[bool] = True
 
@@ -39,14 +50,19 @@ class Contains:
         found = [text for text in self.texts if self._has(answer, text)]
         passed = len(found) == len(self.texts) if self.every else bool(found)
         if passed:
-            return all_or_nothing(CheckResult(f"the answer contains {' and '.join(map(repr, found))}", passed=True))
-        missing = " and ".join(repr(text) for text in self.texts if text not in found)
-        wanted = missing if self.every else " or ".join(map(repr, self.texts))
+            check = CheckResult(f"the answer contains {' and '.join(map(repr, found))}", passed=True)
+            at = self._folded(answer).find(self._folded(found[0]))
+            return all_or_nothing(check, evidence=found_evidence(answer, at) if self.negated else None)
+        missing = [text for text in self.texts if text not in found]
+        wanted = " and ".join(map(repr, missing)) if self.every else " or ".join(map(repr, self.texts))
         check = CheckResult(f"the answer does not contain {wanted}", passed=False)
-        return all_or_nothing(check, evidence=_beginning(answer))
+        return all_or_nothing(check, evidence=_nearest(answer, missing[0]))
 
     def _has(self, answer: str, text: str) -> bool:
-        return text.lower() in answer.lower() if self.fold else text in answer
+        return self._folded(text) in self._folded(answer)
+
+    def _folded(self, text: str) -> str:
+        return text.lower() if self.fold else text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +79,18 @@ class Compares:
         compare, yes, no = _COMPARISONS[self.comparison]
         passed = compare(trimmed(answer), trimmed(self.text))
         check = CheckResult(f"the answer {yes if passed else no} {self.text!r}", passed)
-        return all_or_nothing(check, evidence=None if passed else _beginning(answer))
+        return all_or_nothing(check, evidence=None if passed else self._differences(answer))
+
+    def _differences(self, answer: str) -> str:
+        """Of an answer of several lines that should equal the text the lines that differ; else its beginning or end."""
+        if self.comparison == "ends-with" and len(answer) > MAX_SHOWN_ANSWER_CHARACTERS:
+            return f"…{answer[-MAX_SHOWN_ANSWER_CHARACTERS:]}"
+        if self.comparison != "equals" or "\n" not in answer.strip():
+            return _beginning(answer)
+        lines = changed_lines(trimmed(self.text), trimmed(answer), MAX_CHANGED_TEXT_CHARACTERS) or ()
+        shown = numbered_lines(lines[:MAX_EVIDENCE_CHANGED_LINES])
+        more = [f"… and {len(lines) - len(shown):,} more"] if len(lines) > len(shown) else []
+        return "\n".join(["missing (-) and surplus (+) lines:", *shown, *more]) if lines else _beginning(answer)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +101,7 @@ class Matches:
     pattern: regex.Pattern[str]
     sticky: bool = False
     key_path: str = ""
+    negated: bool = False
 
     diagnostic: ClassVar[bool] = True
 
@@ -81,11 +109,15 @@ class Matches:
         """Not gradable, with a score of 0, if the search takes too long."""
         answer = _final_answer(context)
         try:
-            passed = context.search(self.pattern, answer, at_start=self.sticky) is not None
+            match = context.search(self.pattern, answer, at_start=self.sticky)
         except SearchError as error:
             return not_gradable(f"{self.key_path}: {self.written} {error}", score=0.0)
-        text = f"the answer {'matches' if passed else 'does not match'} {self.written}"
-        return all_or_nothing(CheckResult(text, passed), evidence=None if passed else _beginning(answer))
+        text = f"the answer {'matches' if match else 'does not match'} {self.written}"
+        if match is None:
+            evidence = _nearest(answer, literal_part(self.pattern.pattern))
+            return all_or_nothing(CheckResult(text, passed=False), evidence=evidence)
+        found = found_evidence(answer, match.start()) if self.negated else None
+        return all_or_nothing(CheckResult(text, passed=True), evidence=found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +149,8 @@ def contains(entry: SuiteValue, kind: str) -> Contains:
     texts = entry.scalar_texts("value") if kind in LISTS else (entry.required_text("value"),)
     if not texts:
         raise entry.invalid("value", "a list of texts that is not empty")
-    return Contains(texts=texts, every=kind.endswith("-all"), fold=kind.startswith("i"))
+    every, fold = kind.endswith("-all"), kind.startswith("i")
+    return Contains(texts=texts, every=every, fold=fold, negated=entry.flag("negate"))
 
 
 def compares(entry: SuiteValue, kind: str) -> Compares:
@@ -135,7 +168,13 @@ def matches(entry: SuiteValue, patterns: Patterns) -> Matches:
     except ValueError as error:
         raise entry.member("value").error(f"is not a regular expression: {error}") from error
     key_path = entry.member("value").name
-    return Matches(written=f"/{source}/{flags}", pattern=pattern, sticky="y" in flags, key_path=key_path)
+    return Matches(
+        written=f"/{source}/{flags}",
+        pattern=pattern,
+        sticky="y" in flags,
+        key_path=key_path,
+        negated=entry.flag("negate"),
+    )
 
 
 def is_json(_: SuiteValue, __: str) -> IsJson:
@@ -145,6 +184,14 @@ def is_json(_: SuiteValue, __: str) -> IsJson:
 
 def _final_answer(context: AssertionContext) -> str:
     return context.report.final_output if context.report else ""
+
+
+def _nearest(answer: str, wanted: str) -> str:
+    """The whole answer if it is short; else its lines that are most like the wanted text, and its beginning."""
+    lines = nearest_lines(answer, wanted) if len(answer) > MAX_SHOWN_ANSWER_CHARACTERS else []
+    if not lines:
+        return _beginning(answer)
+    return "\n".join(["nearest lines:", *numbered_lines(lines), "the answer's beginning:", _beginning(answer)])
 
 
 def _beginning(answer: str) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.assertions.graders import CheckResult, all_or_nothing, grade_of
-from skillgym_action.javascript.values import MISSING, member_at, same, text_of
+from skillgym_action.assertions.line_evidence import excerpt
+from skillgym_action.javascript.values import MISSING, member_at, same, stringified, text_of
+from skillgym_action.limits import MAX_LISTED_VALUES
 from skillgym_action.model.session_report import SkillSignal
+from skillgym_action.text.likeness import Likeness
 from skillgym_action.transcripts.tool_calls import calls_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from skillgym_action.assertions.graders import Grade
     from skillgym_action.documents.suite_values import SuiteValue
@@ -88,7 +91,13 @@ class Trajectory:
         score = sum(check.passed for check in checks) / len(checks)
         if self.mode == "exact" and self.expected and len(calls) != len(self.expected):
             checks.insert(0, CheckResult(f"{len(calls)} tool calls instead of {len(self.expected)}", passed=False))
-        return grade_of(*checks, score=score)
+        grade = grade_of(*checks, score=score)
+        return grade if all(check.passed for check in checks) else replace(grade, evidence=self._seen(calls))
+
+    def _seen(self, calls: tuple[Call, ...]) -> str:
+        """The calls; where their order does not matter, those of expected tools and of similar names first."""
+        tools = [tool for tool, _ in self.minimums] or [item.tool for item in self.expected]
+        return _listed_calls(calls, tools if self.mode in ("any_order", "superset") else ())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +112,16 @@ class SkillTrigger:
     def grade(self, context: AssertionContext) -> Grade:
         sign = next(self._signs(context.report), None) if context.report else None
         text = f"skill {self.skill!r} was {'used' if sign else 'not used'}"
-        return all_or_nothing(CheckResult(text, (sign is not None) is self.should_trigger, sign))
+        passed = (sign is not None) is self.should_trigger
+        seen = self._seen(context.report) if context.report and not passed and sign is None else None
+        return all_or_nothing(CheckResult(text, passed, sign or seen))
+
+    def _seen(self, report: SessionReport) -> str:
+        """The skills that were used, those with similar names first, and the tool calls."""
+        skills = sorted({detected.skill for detected in report.detected_skills})
+        order = Likeness(self.skill).nearest_first(skills)
+        used = ", ".join(skills[at] for at in order[:MAX_LISTED_VALUES]) or "none"
+        return f"skills used: {used}\n{_listed_calls(calls_of(report), ())}"
 
     def _signs(self, report: SessionReport) -> Iterator[str]:
         """Signs that the skill was used: its tool was called, its files were read, a tool's output names them."""
@@ -123,6 +141,25 @@ class SkillTrigger:
         for path in report.files.observed_reads:
             if folder in path:
                 yield f"{path} was read"
+
+
+def _listed_calls(calls: tuple[Call, ...], nearest_to: Sequence[str]) -> str:
+    """The calls with their numbers and arguments, a line each; those with a name like one of ``nearest_to`` first."""
+    if not calls:
+        return "tool calls: none"
+    names, order = [call.tool for call in calls], list(range(len(calls)))
+    if nearest_to:
+        likest = [Likeness(tool) for tool in nearest_to]
+        shares = [max(likeness.of(name) / (likeness.most or 1) for likeness in likest) for name in names]
+        order.sort(key=lambda at: -shares[at])
+    lines = [f"{at + 1}. {excerpt(_written(calls[at]))}" for at in order[:MAX_LISTED_VALUES]]
+    more = len(calls) - len(lines)
+    head = "tool calls, nearest first:" if nearest_to else "tool calls:"
+    return "\n".join([head, *lines, *([f"… and {more} more"] if more else [])])
+
+
+def _written(call: Call) -> str:
+    return call.tool if call.args is None else f"{call.tool} {stringified(call.args)}"
 
 
 # --- modes ------------------------------------------------------------------------------------------

@@ -9,27 +9,23 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.assertions.line_evidence import first_lines, missing_line, nearest_lines, numbered_lines
 from skillgym_action.limits import (
     MAX_CHANGED_TEXT_CHARACTERS,
     MAX_COMPARED_LINES,
     MAX_EVIDENCE_CHANGED_LINES,
-    MAX_EVIDENCE_LINE_CHARACTERS,
     MAX_EVIDENCE_NAMES,
-    MAX_EVIDENCE_NEAREST_LINES,
     MAX_SEARCHED_FILE_BYTES,
 )
 from skillgym_action.text.likeness import Likeness
 from skillgym_action.text.line_changes import Line, changed_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from skillgym_action.model.assertion import Files
 
-_FIRST_LINES = 5
 _WORD = re.compile(r"\w{2,}")
-_MOST_WORDS = 4  # of the wanted text that lines are searched for
-_TOKEN = re.compile(r"[\w+/=.~-]+")  # keys are such words; a part of a key would not be recognised as one
 
 
 # --- lines of a file --------------------------------------------------------------------------------
@@ -41,41 +37,19 @@ def text_evidence(files: Files, path: str, content: str, wanted: str) -> str:
         return f"{path} is empty"
     if "\0" in content:
         return f"{path} is not a text: it has null bytes"
-    likeness = Likeness(_missing_line(content, wanted))
+    likeness = Likeness(missing_line(content, wanted))
     changes = _changes(files, path, content)
     shown = _most_alike(changes.lines, likeness, MAX_EVIDENCE_CHANGED_LINES)
-    near = _nearest_lines(content, wanted, likeness, {line.number for line in shown if line.sign == "+"})
+    near = nearest_lines(content, wanted, frozenset(line.number for line in shown if line.sign == "+"))
     parts = [f"{changes.title}:" if shown else changes.title]
     parts += numbered_lines(shown)
     if more := changes.total - len(shown):
         parts.append(f"… and {more:,} more")
     if near:
         parts += ["nearest lines:", *numbered_lines(near)]
-    elif not shown and (first := _first_lines(content)):
+    elif not shown and (first := first_lines(content)):
         parts += ["its first lines:", *numbered_lines(first)]
     return "\n".join(parts)
-
-
-def found_evidence(content: str, at: int) -> str:
-    """Where something was found in a text: the line at the position ``at``, with its number."""
-    return "\n".join(numbered_lines([_line_at(content, at)]))
-
-
-def numbered_lines(lines: Sequence[Line]) -> list[str]:
-    """The lines with sign and number, each cut to ``MAX_EVIDENCE_LINE_CHARACTERS``."""
-    width = max((len(str(line.number)) for line in lines), default=0)
-    return [f"{line.sign} {line.number:>{width}} | {excerpt(line.text)}".rstrip() for line in lines]
-
-
-def excerpt(line: str) -> str:
-    """The beginning of a line, cut between two words; a key is never cut in two."""
-    if len(line) <= MAX_EVIDENCE_LINE_CHARACTERS:
-        return line
-    end = MAX_EVIDENCE_LINE_CHARACTERS
-    cut = next((word for word in _TOKEN.finditer(line, 0, 4 * end) if word.start() < end < word.end()), None)
-    if cut:
-        end = cut.start()
-    return f"{line[:end].rstrip()}… ({len(line):,} characters)".lstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +92,6 @@ def _new_lines(content: str) -> tuple[list[Line], int]:
     return [Line(number, text, "+") for number, text in (*first, *last) if text.strip()], total
 
 
-def _missing_line(content: str, wanted: str) -> str:
-    """The line of ``wanted`` that the text has not, if it has several."""
-    lines = [line for line in wanted.split("\n") if line.strip()]
-    return next((line for line in lines if line not in content), wanted) if len(lines) > 1 else wanted
-
-
 def _most_alike(lines: Sequence[Line], likeness: Likeness, most: int) -> list[Line]:
     """At most that many lines, those most like the wanted text, in their order."""
     if len(lines) <= most:
@@ -136,50 +104,6 @@ def _sampled(lines: Sequence[Line]) -> Sequence[Line]:
     """All lines if they are few; else as many from the beginning and the end."""
     half = MAX_COMPARED_LINES // 2
     return lines if len(lines) <= MAX_COMPARED_LINES else [*lines[:half], *lines[-half:]]
-
-
-def _nearest_lines(content: str, wanted: str, likeness: Likeness, without: set[int]) -> list[Line]:
-    """Lines with at least half of the wanted text, which are looked for by its longest words."""
-    starts = sorted(set(_starts_of_lines_with_words(content, wanted)))
-    texts = [_text_at(content, start) for start in starts]
-    found = []
-    for at in likeness.nearest_first(texts)[: 2 * (MAX_EVIDENCE_NEAREST_LINES + len(without))]:
-        if likeness.is_near(texts[at]) and (line := _line_at(content, starts[at])).number not in without:
-            found.append(line)
-        if len(found) == MAX_EVIDENCE_NEAREST_LINES:
-            break
-    return found
-
-
-def _starts_of_lines_with_words(content: str, wanted: str) -> Iterator[int]:
-    """Positions where lines begin: of all lines if they are few, else of those with one of the longest words."""
-    if content.count("\n") < MAX_COMPARED_LINES:
-        yield from (0, *(found.end() for found in re.finditer("\n", content)))
-        return
-    folded = content.lower() if content.isascii() else content
-    words = sorted(dict.fromkeys(_WORD.findall(wanted.lower() if content.isascii() else wanted)), key=len)
-    words = words[-_MOST_WORDS:]
-    for word in words:
-        at, found = folded.find(word), 0
-        while at >= 0 and found < MAX_COMPARED_LINES // len(words):
-            yield content.rfind("\n", 0, at) + 1
-            end = content.find("\n", at)
-            at, found = folded.find(word, end) if end >= 0 else -1, found + 1
-
-
-def _text_at(content: str, start: int) -> str:
-    end = content.find("\n", start)
-    return content[start:] if end < 0 else content[start:end]
-
-
-def _line_at(content: str, at: int) -> Line:
-    start = content.rfind("\n", 0, at) + 1
-    return Line(content.count("\n", 0, start) + 1, _text_at(content, start))
-
-
-def _first_lines(content: str) -> list[Line]:
-    lines = content.split("\n", _FIRST_LINES)[:_FIRST_LINES]
-    return [Line(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
 
 
 # --- names ------------------------------------------------------------------------------------------

@@ -5,7 +5,9 @@
     if not ((v0 := answer) == 42):
         raise failed("answer == 42", None, (("answer", v0),))
 
-with names that no program can contain. Applied to the suite file and to the modules of its folder.
+with names that no program can contain. Of a comprehension and a generator also what they went through is remembered:
+``any(p == 1 for p in paths)`` becomes ``any((v0 := watched(paths)).of(p == 1 for p in v0))``. Applied to the suite file
+and to the modules of its folder.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import decode_source
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import AsyncGeneratorType, FunctionType, GeneratorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.limits import MAX_SHOWN_SOURCE_CHARACTERS
 from skillgym_action.model.session_report import SessionReport
 from skillgym_action.suite_programs.showing import cut, shown
 from skillgym_action.suite_programs.suite import Context
+from skillgym_action.suite_programs.watching import Watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,24 +32,32 @@ if TYPE_CHECKING:
 
 FAILED = "@skillgym_failed"
 UNSEEN = "@skillgym_unseen"
+WATCHED = "@skillgym_watched"
 # Not shown: values of these types explain no failure, and a whole session report is too long.
-HIDDEN_TYPES = (ModuleType, FunctionType, type, Context, SessionReport)
+HIDDEN_TYPES = (ModuleType, FunctionType, GeneratorType, AsyncGeneratorType, type, Context, SessionReport)
 NEVER_EVALUATED = object()
 
 
 def failed(source: str, message: object, seen: tuple[tuple[str, object], ...]) -> AssertionError:
     """The error that a rewritten assert raises; the author's message comes first.
 
-    ``seen``: source and value of each operand; an operand that was not reached has ``NEVER_EVALUATED``.
+    ``seen``: source and value of each operand; an operand that was not reached has ``NEVER_EVALUATED``. The source of
+    what a comprehension goes through is followed by that of its element, after a line end.
     """
-    shown_values = (each for each in seen if each[1] is not NEVER_EVALUATED)
-    values = {label: value for label, value in shown_values if not isinstance(value, HIDDEN_TYPES)}
-    lines = [f"  {label}: {text}" for label, value in values.items() if (text := shown(value)) != label]
-    return AssertionError("\n".join([*([] if message is None else [str(message)]), f"assert {source}", *lines]))
+    lines: dict[str, str] = {}
+    for label, value in seen:
+        if value is NEVER_EVALUATED or isinstance(value, HIDDEN_TYPES):
+            continue
+        if isinstance(value, Watched):
+            lines.update(value.lines(*label.split("\n")))
+        else:
+            lines[label] = shown(value)
+    values = [f"  {label}: {text}" for label, text in lines.items() if text != label]
+    return AssertionError("\n".join([*([] if message is None else [str(message)]), f"assert {source}", *values]))
 
 
 # Added to the globals of rewritten modules.
-GLOBALS = {FAILED: failed, UNSEEN: NEVER_EVALUATED}
+GLOBALS = {FAILED: failed, UNSEEN: NEVER_EVALUATED, WATCHED: Watched}
 
 
 def compiled(source: bytes, path: str) -> CodeType:
@@ -139,23 +150,53 @@ class _OperandRecorder:
             case ast.UnaryOp(op=ast.Not()):
                 node.operand = self.test(node.operand)
             case ast.Compare():
-                node.left = self.value(node.left)
-                node.comparators = [self.value(value) for value in node.comparators]
-            case ast.Call():
-                if isinstance(node.func, ast.Attribute):
-                    node.func.value = self.value(node.func.value)
-                node.args = [self.value(value) for value in node.args]
-                return self.value(node)
+                node.left = self.operand(node.left)
+                node.comparators = [self.operand(value) for value in node.comparators]
             case _:
-                return self.value(node)
+                return self.operand(node)
         return node
+
+    def operand(self, node: ast.expr) -> ast.expr:
+        """The node with its value stored; of a call also the arguments, and the object of a method."""
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                node.func.value = self.value(node.func.value)
+            node.args = [self.value(value) for value in node.args]
+        return self.value(node)
 
     def value(self, node: ast.expr) -> ast.expr:
         if isinstance(node, (ast.Constant, ast.Starred)):
             return node
+        if isinstance(node, (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)) and not _is_async(node):
+            node = self.watched(node)
+        return self.stored(node, _source(node, self.lines))
+
+    def watched(self, node: ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp) -> ast.expr:
+        """The node over a ``Watched``, which is made at the same time as the iterable was."""
+        first = node.generators[0]
+        elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        label = f"{_source(first.iter, self.lines)}\n{': '.join(_source(each, self.lines) for each in elements)}"
+        made = ast.Call(ast.Name(WATCHED, ast.Load()), [first.iter], [])
+        stored = self.stored(made, label)
+        name = stored.target.id
+        first.iter = ast.copy_location(ast.Name(name, ast.Load()), first.iter)
+        if isinstance(node, ast.GeneratorExp):
+            call = ast.Call(ast.Attribute(stored, "of", ast.Load()), [node], [])
+            return ast.fix_missing_locations(ast.copy_location(call, node))
+        # The value of a tuple's last item, since an assignment cannot stand in a comprehension's iterable.
+        both = ast.Tuple([stored, node], ast.Load())
+        second = ast.Subscript(both, ast.Constant(1), ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(second, node))
+
+    def stored(self, node: ast.expr, label: str) -> ast.NamedExpr:
         name = f"@skillgym_{len(self.seen)}"
-        self.seen.append((name, _source(node, self.lines)))
+        self.seen.append((name, label))
         return ast.copy_location(ast.NamedExpr(ast.Name(name, ast.Store()), node), node)
+
+
+def _is_async(node: ast.expr) -> bool:
+    """Whether a comprehension waits for something, which makes it asynchronous."""
+    return any(isinstance(each, ast.Await) or getattr(each, "is_async", 0) for each in ast.walk(node))
 
 
 def _source(node: ast.expr, lines: list[bytes]) -> str:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from skillgym_action.limits import MAX_SHOWN_VALUE_CHARACTERS
 from skillgym_action.suite_programs.command_lines import CommandMatcher, CommandShape, WantedLine, described, parsed
 from skillgym_action.suite_programs.failure_messages import ExplainContext, FailureMessage
-from skillgym_action.suite_programs.matching import Matcher, in_json, matcher_of, matches, quoted
+from skillgym_action.suite_programs.matching import (
+    Matcher,
+    in_json,
+    matcher_of,
+    matches,
+    nearest_line,
+    quoted,
+    wanted_by,
+)
 from skillgym_action.suite_programs.occurrences import Kind, Occurrences, Rule
 from skillgym_action.suite_programs.showing import cut, shown
 
@@ -71,10 +79,12 @@ class OutputExpectations:
         expectation: str,
         message: str | None,
         explain: Explain | None,
-        expected: object = None,
+        expected: Matcher | None = None,
     ) -> None:
         output = report.final_output
         observed = f"  final output: {in_json(cut(output, MAX_SHOWN_VALUE_CHARACTERS)) if output else 'none'}"
+        if near := nearest_line(output, "" if expected is None else wanted_by(expected)):
+            observed += f"\n  nearest line: {near}"
         context = ExplainContext(report=report, expected=expected, observed=output)
         FailureMessage(observed=observed, message=message, explain=explain).fail(self._failed, expectation, context)
 
@@ -91,14 +101,15 @@ def file_reads(failed: Failed) -> FileReads:
 
 def _text_rule(matcher: Matcher) -> Rule:
     checked = matcher_of(matcher)
-    return Rule(text=quoted(checked), accepts=lambda text: matches(text, checked))
+    return Rule(text=quoted(checked), accepts=lambda text: matches(text, checked), wanted=wanted_by(checked))
 
 
 def _command_rule(matcher: AnyCommandMatcher) -> Rule:
     if not isinstance(matcher, CommandMatcher | Mapping):
         return _text_rule(matcher)
     wanted = WantedLine.of(matcher)
-    return Rule(text=str(wanted), accepts=wanted.accepts, reading=lambda command: described(parsed(command)))
+    text = str(wanted)
+    return Rule(text=text, accepts=wanted.accepts, wanted=text, reading=lambda command: described(parsed(command)))
 
 
 def _tool_rule(matcher: ToolCallMatcher) -> Rule:
@@ -112,7 +123,7 @@ def _tool_rule(matcher: ToolCallMatcher) -> Rule:
     def accepts(event: Any) -> bool:
         return (name is None or matches(event.tool, name)) and (where is None or bool(where(event.args, event)))
 
-    return Rule(text=" and ".join(parts) or "anything", accepts=accepts)
+    return Rule(text=" and ".join(parts) or "anything", accepts=accepts, wanted="" if name is None else wanted_by(name))
 
 
 def _file_reads(report: SessionReport) -> Sequence[str]:
@@ -134,4 +145,5 @@ TOOL_CALLS: Kind[ToolCallMatcher] = Kind(
     of=lambda report: [event for event in report.events if event.type == "toolCall"],
     shown=lambda event: event.tool if event.args is None else f"{event.tool} {in_json(event.args)}",
     rule=_tool_rule,
+    compared=lambda event: event.tool,
 )

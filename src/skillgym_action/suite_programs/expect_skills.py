@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from skillgym_action.suite_programs.failure_messages import ExplainContext, FailureMessage
-from skillgym_action.suite_programs.matching import counted, in_json, listed, require_list
+from skillgym_action.suite_programs.matching import counted, in_json, listed, nearest_first, require_list
 from skillgym_action.suite_programs.showing import shown
 
 if TYPE_CHECKING:
@@ -29,11 +29,15 @@ class _Detected:
     words: FailureMessage
     least: str | None
     names: list[str]
+    found: list[str]
 
-    def fail(self, expectation: str, **context: Any) -> None:
+    def fail(self, expectation: str, near: Sequence[str] = (), **context: Any) -> None:
+        """``near``: the skills that are missing."""
         text = f"{expectation} (confidence: {self.least} or more)" if self.least else expectation
         observed = self.report.detected_skills
-        self.words.fail(self.failed, text, ExplainContext(report=self.report, observed=observed, **context))
+        order = nearest_first(near, [each.skill for each in observed])
+        words = replace(self.words, observed=listed("detected skills", self.found, order))
+        words.fail(self.failed, text, ExplainContext(report=self.report, observed=observed, **context))
 
 
 class Skills:
@@ -54,7 +58,7 @@ class Skills:
         """The skill was used."""
         seen = self._detected(report, min_confidence, message, explain)
         if skill not in seen.names:
-            seen.fail(f"expected the skill {in_json(skill)}", expected=skill, actual=0)
+            seen.fail(f"expected the skill {in_json(skill)}", (skill,), expected=skill, actual=0)
 
     def not_has(
         self,
@@ -84,7 +88,7 @@ class Skills:
         seen = self._detected(report, min_confidence, message, explain)
         if missing := [skill for skill in skills if skill not in seen.names]:
             wanted = f"expected the skills {_names(skills)}; missing: {_names(missing)}"
-            seen.fail(wanted, expected=skills, actual=missing)
+            seen.fail(wanted, missing, expected=skills, actual=missing)
 
     def count(
         self,
@@ -142,9 +146,10 @@ class Skills:
         return _Detected(
             failed=self._failed,
             report=report,
-            words=FailureMessage(observed=listed("detected skills", found), message=message, explain=explain),
+            words=FailureMessage(observed="", message=message, explain=explain),
             least=least,
             names=[each.skill for each in report.detected_skills if each.confidence in enough],
+            found=found,
         )
 
 

@@ -109,12 +109,15 @@ class Expect:
     def match(self, text: str, pattern: str | Pattern[str], message: str | None = None) -> None:
         """The regular expression matches somewhere in ``text``."""
         if _search(pattern, text) is None:
-            self._fail("expected text that matches", message, text=text, pattern=_source(pattern))
+            near = _nearest_line(text, pattern)
+            self._fail("expected text that matches", message, text=text, pattern=_source(pattern), **near)
 
     def does_not_match(self, text: str, pattern: str | Pattern[str], message: str | None = None) -> None:
         """The regular expression matches nowhere in ``text``."""
         if (found := _search(pattern, text)) is not None:
-            self._fail("expected text that does not match", message, found=found, text=text, pattern=_source(pattern))
+            line = {"line": text.count("\n", 0, text.find(found)) + 1} if "\n" in text else {}
+            context = {"text": text, "pattern": _source(pattern)}
+            self._fail("expected text that does not match", message, found=found, **line, **context)
 
     def fail(self, message: str = "failed on purpose") -> NoReturn:
         """Always fails; ``expect.soft.fail`` fails softly."""
@@ -135,7 +138,7 @@ class Expect:
 
     def _fail(self, problem: str, message: str | None, **values: object) -> None:
         width = max(map(len, values))
-        lines = [f"  {name + ':':{width + 1}} {shown(value)}" for name, value in values.items()]
+        lines = [f"  {name.replace('_', ' ') + ':':{width + 1}} {shown(value)}" for name, value in values.items()]
         self._failed(AssertionError("\n".join([message or problem, *lines])))
 
     def _failed(self, error: AssertionError) -> None:
@@ -207,6 +210,15 @@ def _search(pattern: str | Pattern[str], text: str) -> str | None:
         raise AssertionError(f"expected text, not {shown(text)}")  # noqa: TRY004 - a verdict, not a crash
     match = re.search(pattern, text)
     return None if match is None else match[0]
+
+
+def _nearest_line(text: str, pattern: str | Pattern[str]) -> dict[str, object]:
+    """The line of a text of several lines that is most like the pattern, as a value to show."""
+    from skillgym_action.suite_programs.matching import nearest_line
+    from skillgym_action.text.likeness import literal_part
+
+    number, _, line = nearest_line(text, literal_part(_source(pattern))).partition(". ")
+    return {f"line_{number}": line} if number else {}
 
 
 def _source(pattern: str | Pattern[str]) -> str:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from skillgym_action.limits import MAX_LISTED_VALUE_CHARACTERS, MAX_LISTED_VALUES
+from skillgym_action.limits import MAX_COMPARED_LINES, MAX_LISTED_VALUE_CHARACTERS, MAX_LISTED_VALUES
 from skillgym_action.suite_programs.showing import cut, shown
+from skillgym_action.text.likeness import Likeness, literal_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,16 +56,54 @@ def counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def listed(label: str, values: Sequence[str]) -> str:
+def wanted_by(matcher: Matcher) -> str:
+    """What a matcher asks for: the text, or the characters of a regular expression that stand for themselves."""
+    return matcher if isinstance(matcher, str) else literal_part(matcher.pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Positions of values in the order in which a message lists them; ``note`` says which order that is."""
+
+    note: str
+    positions: Sequence[int]
+
+
+def nearest_first(wanted: Sequence[str], values: Sequence[str]) -> Order | None:
+    """Those that are most like the first wanted text that any is like; None if none is."""
+    for text in wanted:
+        likeness = Likeness(text)
+        if any(map(likeness.is_near, values)):
+            return Order(", nearest first", likeness.nearest_first(values))
+    return None
+
+
+def found_first(found: Sequence[bool]) -> Order | None:
+    """Those that were found before all others, if not all values are listed anyway."""
+    if len(found) <= MAX_LISTED_VALUES:
+        return None
+    return Order(", found ones first", sorted(range(len(found)), key=lambda at: not found[at]))
+
+
+def listed(label: str, values: Sequence[str], order: Order | None = None) -> str:
     """Observed values with a label, one value per line, numbered from 1."""
     if not values:
         return f"  {label}: none"
+    positions = range(len(values)) if order is None else order.positions
     lines = [
-        f"    {number}. " + cut(value, MAX_LISTED_VALUE_CHARACTERS).replace("\n", "\n       ")
-        for number, value in enumerate(values[:MAX_LISTED_VALUES], start=1)
+        f"    {at + 1}. " + cut(values[at], MAX_LISTED_VALUE_CHARACTERS).replace("\n", "\n       ")
+        for at in positions[:MAX_LISTED_VALUES]
     ]
     more = len(values) - MAX_LISTED_VALUES
-    return "\n".join([f"  {label}:", *lines, *([f"    … and {more} more"] if more > 0 else [])])
+    head = f"  {label}{order.note if order else ''}:"
+    return "\n".join([head, *lines, *([f"    … and {more} more"] if more > 0 else [])])
+
+
+def nearest_line(text: str, wanted: str) -> str:
+    """The line of a text of several lines that is most like ``wanted``, with its number; empty if none is like it."""
+    lines, likeness = text.split("\n")[:MAX_COMPARED_LINES], Likeness(wanted)
+    near = [at for at in likeness.nearest_first(lines)[:1] if likeness.is_near(lines[at])]
+    return f"{near[0] + 1}. {cut(lines[near[0]], MAX_LISTED_VALUE_CHARACTERS)}" if near and len(lines) > 1 else ""
 
 
 def numbers(wanted: Iterable[bool]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Required, TypedDict, TypeVar, Unpack
 
 from skillgym_action.suite_programs.failure_messages import ExplainContext, FailureMessage
-from skillgym_action.suite_programs.matching import counted, listed, numbers, require_list
+from skillgym_action.suite_programs.matching import counted, found_first, listed, nearest_first, numbers, require_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,23 +22,38 @@ M = TypeVar("M")
 class Rule:
     """A matcher in use: its text for messages, and its predicate.
 
-    ``reading`` returns how the matcher parsed an item, for messages.
+    ``reading`` returns how the matcher parsed an item, for messages. ``wanted``: what an item is compared with to tell
+    how near it is; empty if nothing can be compared.
     """
 
     text: str
     accepts: Callable[[Any], bool]
+    wanted: str = ""
     reading: Callable[[Any], str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind(Generic[M]):
-    """A kind of occurrence: its singular and plural, and how its items are found, shown and matched."""
+    """A kind of occurrence: its singular and plural, and how its items are found, shown and matched.
+
+    ``compared``: the part of an item that is compared with what is wanted; None: all that is shown.
+    """
 
     one: str
     many: str
     of: Callable[[SessionReport], Sequence[Any]]
     shown: Callable[[Any], str]
     rule: Callable[[M], Rule]
+    compared: Callable[[Any], str] | None = None
+
+
+class _Told(TypedDict, total=False):
+    """What a failure is told with. ``near``: a rule that not enough items match. ``found``: items that are too many."""
+
+    expected: Required[object]
+    actual: object
+    near: Rule | None
+    found: Sequence[bool]
 
 
 class Occurrences(Generic[M]):
@@ -55,16 +70,17 @@ class Occurrences(Generic[M]):
         rule, items = self._kind.rule(matcher), self._kind.of(report)
         if not any(map(rule.accepts, items)):
             wanted = f"a {self._kind.one} matching {rule.text}"
-            self._fail(report, wanted, (rule,), (message, explain), expected=matcher)
+            self._fail(report, wanted, (rule,), (message, explain), expected=matcher, near=rule)
 
     def not_includes(
         self, report: SessionReport, matcher: M, message: str | None = None, *, explain: Explain | None = None
     ) -> None:
         """None matches."""
         rule, items = self._kind.rule(matcher), self._kind.of(report)
-        if found := numbers(map(rule.accepts, items)):
-            wanted = f"no {self._kind.one} matching {rule.text}; found: {found}"
-            self._fail(report, wanted, (rule,), (message, explain), expected=matcher)
+        found = list(map(rule.accepts, items))
+        if any(found):
+            wanted = f"no {self._kind.one} matching {rule.text}; found: {numbers(found)}"
+            self._fail(report, wanted, (rule,), (message, explain), expected=matcher, found=found)
 
     def count(
         self,
@@ -140,11 +156,12 @@ class Occurrences(Generic[M]):
         """Each matches one of these; not all of them need be matched."""
         require_list(matchers, "matchers")
         rules, items = tuple(map(self._kind.rule, matchers)), self._kind.of(report)
-        if others := numbers(not any(rule.accepts(item) for rule in rules) for item in items):
+        found = [not any(rule.accepts(item) for rule in rules) for item in items]
+        if others := numbers(found):
             allowed = " or ".join(rule.text for rule in rules)
             many = self._kind.many
             wanted = f"only {many} matching {allowed}; others: {others}" if rules else f"no {many}"
-            self._fail(report, wanted, rules, (message, explain), expected=matchers)
+            self._fail(report, wanted, rules, (message, explain), expected=matchers, found=found)
 
     def sequence(
         self,
@@ -194,11 +211,13 @@ class Occurrences(Generic[M]):
     ) -> None:
         words, compare, expected = wanted
         rule = self._kind.rule(matcher)
-        actual = sum(map(rule.accepts, self._kind.of(report)))
+        found = list(map(rule.accepts, self._kind.of(report)))
+        actual = sum(found)
         if not compare(actual, expected):
             many = counted(expected, self._kind.one, self._kind.many)
             text = f"{words} {many} matching {rule.text}, found {actual}"
-            self._fail(report, text, (rule,), options, expected=expected, actual=actual)
+            near = rule if actual < expected else None
+            self._fail(report, text, (rule,), options, expected=expected, actual=actual, near=near, found=found)
 
     def _at(self, at: int, report: SessionReport, matcher: M, options: tuple[str | None, Explain | None]) -> None:
         rule, items = self._kind.rule(matcher), self._kind.of(report)
@@ -214,13 +233,15 @@ class Occurrences(Generic[M]):
         expectation: str,
         rules: Sequence[Rule],
         options: tuple[str | None, Explain | None],
-        *,
-        expected: object,
-        actual: object = None,
+        **told: Unpack[_Told],
     ) -> None:
         items = self._kind.of(report)
         reading = next((rule.reading for rule in rules if rule.reading), None)
         lines = [self._kind.shown(item) + (f" = {reading(item)}" if reading else "") for item in items]
-        words = FailureMessage(observed=listed(self._kind.many, lines), message=options[0], explain=options[1])
-        context = ExplainContext(report=report, expected=expected, actual=actual, observed=items)
+        near = told.get("near")
+        compared = list(map(self._kind.compared, items)) if self._kind.compared else lines
+        order = nearest_first((near.wanted,), compared) if near else found_first(told.get("found", ()))
+        observed = listed(self._kind.many, lines, order)
+        words = FailureMessage(observed=observed, message=options[0], explain=options[1])
+        context = ExplainContext(report=report, expected=told["expected"], actual=told.get("actual"), observed=items)
         words.fail(self._failed, f"expected {expectation}", context)

@@ -1,7 +1,7 @@
 """How much one text is like another: pairs of characters that both have.
 
-The time is linear in the length of the texts, also for texts that somebody made to be slow to compare. The Node suite
-host has the same functions in ``likeness.mjs``; tests compare both.
+The time is linear in the length of the texts, also for texts that somebody made to be slow to compare. TypeScript
+suites have the same functions in ``likeness.mjs``; tests compare both.
 """
 
 from __future__ import annotations
@@ -55,7 +55,11 @@ class Likeness:
 
     def nearest_first(self, texts: Sequence[str]) -> list[int]:
         """The positions of all texts: the most alike first; of those alike the shorter one, then the earlier one."""
-        return sorted(range(len(texts)), key=lambda at: (-self.of(texts[at]), len(texts[at]), at))
+        return sorted(range(len(texts)), key=lambda at: (-self.of(texts[at]), _length(texts[at]), at))
+
+
+def _length(text: str) -> int:
+    return min(len(text), MAX_COMPARED_CHARACTERS)
 
 
 def _pairs(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -173,7 +174,11 @@ def test_a_program_that_fails_cannot_tell_and_its_score_is_0(context, tmp_path, 
 
 
 def test_what_a_failed_program_complained_of_is_evidence(context, tmp_path):
-    assert judged(printing("", 1, CRASH), context, tmp_path).evidence == CRASH.strip()
+    evidence = judged(printing("", 1, CRASH), context, tmp_path).evidence
+    assert re.fullmatch(re.escape(CRASH.strip()) + r"\n\(ended after \d+\.\d s\)", evidence)
+    rejected = judged(printing("2 of 3 rows", 1), context, tmp_path)
+    assert rejected.passed is False
+    assert re.fullmatch(r"2 of 3 rows\n\(ended after \d+\.\d s\)", rejected.evidence)
 
 
 # --- how it is run ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from fakes_context import context_of, judged
-from skillgym_action.assertions.file_evidence import excerpt
+from skillgym_action.assertions.line_evidence import excerpt
 
 LOG = "# Changelog\n\n## Unreleased\n\n- [API] Carts survive a restart\n- [API] Prices are rounded half up\n"
 ENTRY = r"file:log matches /^- \[CLI\] .*--json/im"

@@ -118,6 +118,96 @@ def test_a_value_without_a_repr_is_named():
     )
 
 
+READS = ["/w/README.md", "/w/docs/a.md"]
+
+
+@pytest.mark.parametrize(
+    ("source", "values"),
+    [
+        pytest.param(
+            "assert any(path.endswith('CHANGELOG.md') for path in reads)",
+            "  reads: ['/w/README.md', '/w/docs/a.md']\n"
+            "  path.endswith('CHANGELOG.md'): False for '/w/README.md', '/w/docs/a.md'\n"
+            "  any(path.endswith('CHANGELOG.md') for path in reads): False",
+            id="any",
+        ),
+        pytest.param(
+            "assert all('docs' not in path for path in reads)",
+            "  reads: ['/w/README.md', '/w/docs/a.md']\n"
+            "  'docs' not in path: False for '/w/docs/a.md'; True for '/w/README.md'\n"
+            "  all('docs' not in path for path in reads): False",
+            id="all: the one that it stopped at first",
+        ),
+        pytest.param(
+            "assert sum(1 for path in reads if 'docs' in path) == 2",
+            "  reads: ['/w/README.md', '/w/docs/a.md']\n  1: 1 for '/w/docs/a.md'\n"
+            "  sum(1 for path in reads if 'docs' in path): 1",
+            id="sum",
+        ),
+        pytest.param(
+            "assert any(path.x for path in reads if not path)",
+            "  reads: ['/w/README.md', '/w/docs/a.md']\n"
+            "  path.x: never evaluated: the condition holds for none of 2\n"
+            "  any(path.x for path in reads if not path): False",
+            id="a condition that holds for none",
+        ),
+        pytest.param(
+            "assert len([path for path in reads if 'src' in path]) == 1",
+            "  reads: ['/w/README.md', '/w/docs/a.md']\n  [path for path in reads if 'src' in path]: []\n"
+            "  len([path for path in reads if 'src' in path]): 0",
+            id="a list in a call",
+        ),
+        pytest.param(
+            "assert {p: len(p) for p in reads if 'docs' in p} == {}",
+            "  reads: ['/w/README.md', '/w/docs/a.md']\n"
+            "  {p: len(p) for p in reads if 'docs' in p}: {'/w/docs/a.md': 12}",
+            id="a dict",
+        ),
+        pytest.param(
+            "assert any(x > 3 for x in iter([1, 2]))",
+            "  iter([1, 2]): [1, 2]\n  x > 3: False for 1, 2\n  any(x > 3 for x in iter([1, 2])): False",
+            id="an iterator, which is used up",
+        ),
+        pytest.param(
+            "class C:\n  own = [1]\n  assert any(x > 1 for x in own)",
+            "  own: [1]\n  x > 1: False for 1\n  any(x > 1 for x in own): False",
+            id="in a class",
+        ),
+        pytest.param(
+            "assert all(i < 99 for i in range(100_000))",
+            "  range(100_000): range(0, 100000)\n  i < 99: False for 99; True for 0, 1, 2, 3, 4 and 25 more\n"
+            "  all(i < 99 for i in range(100_000)): False",
+            id="many items",
+        ),
+        pytest.param("assert map(str, [1]) is None", "  map(str, [1]): <map object>", id="no addresses"),
+        pytest.param("assert {'b', 'a'} == 1", "  {'b', 'a'}: {'a', 'b'}", id="sets in order"),
+    ],
+)
+def test_comprehensions_and_generators_show_what_they_went_through(source, values):
+    message = failure(source, reads=READS)
+    assert message.split("\n", 1)[1] == values
+    assert failure(source, reads=READS) == message
+
+
+def test_a_watched_generator_takes_no_more_than_before_and_raises_the_same():
+    taken = []
+    items = (taken.append(number) or number for number in range(10))
+    exec(compiled(b"assert any(item == 2 for item in items)", "demo.py"), {**GLOBALS, "items": items})
+    assert taken == [0, 1, 2]
+    with pytest.raises(TypeError, match="'int' object is not iterable"):
+        exec(compiled(b"assert any(x for x in 5)", "demo.py"), {**GLOBALS})
+    with pytest.raises(ZeroDivisionError):
+        exec(compiled(b"assert all(1 / x for x in [1, 0])", "demo.py"), {**GLOBALS})
+
+
+def test_an_asynchronous_comprehension_is_left_as_it_is():
+    source = (
+        "import asyncio\nasync def two(): return 2\nasync def main():\n"
+        "  assert [await two() for _ in (1,)] == [3]\nasyncio.run(main())"
+    )
+    assert failure(source).endswith("\n  [await two() for _ in (1,)]: [2]")
+
+
 def test_asserts_are_rewritten_in_async_functions():
     source = (
         "import asyncio\nasync def two(): return 2\nasync def main():\n  assert await two() == 3\nasyncio.run(main())"

@@ -280,6 +280,29 @@ def test_what_the_bootstrap_made_was_there_before_the_agent(workspaces, tmp_path
     assert workspace.changes() == Changes(modified=("a.txt", "made.txt"))
 
 
+def test_evidence_is_about_what_the_agent_left(workspaces, tmp_path):
+    workspace = started(workspaces, written(tmp_path / "t", {"a.txt": "A\r\n", "b.txt": "B", "d/gone": ""}))
+    written(workspace.path, {"a.txt": "changed", "d/new.txt": "new"})
+    (workspace.path / "d/gone").unlink()
+    (workspace.path / "link").symlink_to("d/new.txt")
+    workspace.changes()
+    written(workspace.path, {"b.txt": "changed by a grader", "build/out.o": ""})
+    files = workspace.files
+    assert files.names() == ("a.txt", "b.txt", "d/new.txt", "link")
+    assert files.created() == ("d/new.txt", "link")
+    assert files.changed_names() == ("a.txt", "d/gone", "d/new.txt", "link")
+    assert (files.text_before("a.txt", 100), files.text_before("./d/../b.txt", 100)) == ("A\n", "B")
+    assert (files.text_before("a.txt", 2), files.text_before("d/new.txt", 100)) == (None, None)
+    assert files.text_before("../outside", 100) is None
+
+
+def test_what_a_file_was_that_the_bootstrap_wrote_is_not_known(workspaces, tmp_path):
+    workspace = workspaces.create(WorkspaceSpec(source="template", template=written(tmp_path / "t", {"a.txt": "A"})))
+    with workspace.bootstrapping():
+        written(workspace.path, {"a.txt": "from bootstrap"})
+    assert workspace.files.text_before("a.txt", 100) is None
+
+
 @pytest.mark.parametrize(
     ("path", "changed"),
     [

@@ -82,8 +82,10 @@ export const commandMatcher = (executable) => new CommandMatcherBuilder(executab
 export function commandRule(matcher) {
   if (matcher === null || typeof matcher !== "object" || isMatcher(matcher)) return null;
   const wanted = shape(typeof matcher.build === "function" ? matcher.build() : matcher);
+  const text = `{ ${described(wanted)} }`;
   return {
-    text: `{ ${described(wanted)} }`,
+    text,
+    wanted: text,
     accepts: (command) => fits(parsed(command), wanted),
     reading: (command) => described(parsed(command)),
   };

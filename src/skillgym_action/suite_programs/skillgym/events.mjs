@@ -3,13 +3,14 @@
 import { commandRule } from "./command-line.mjs";
 import { fail } from "./failure-messages.mjs";
 import { assertionsAbout } from "./occurrences.mjs";
-import { VALUE_CHARACTERS, cut, isMatcher, matcherOf, matches, quoted, shown } from "./matching.mjs";
+import { wantedBy } from "./likeness.mjs";
+import { VALUE_CHARACTERS, cut, isMatcher, matcherOf, matches, nearestLine, quoted, shown } from "./matching.mjs";
 
 const eventsOf = (report, type) => report.events.filter((event) => event.type === type);
 
 const textRule = (value) => {
   const matcher = matcherOf(value);
-  return { text: quoted(matcher), accepts: (text) => matches(text, matcher) };
+  return { text: quoted(matcher), wanted: wantedBy(matcher), accepts: (text) => matches(text, matcher) };
 };
 
 export const commands = group("includes notIncludes count atLeast atMost before only size exactlyOne first last", {
@@ -37,6 +38,7 @@ const { includes: has, ...others } = group("includes count atLeast atMost before
   of: (report) => eventsOf(report, "toolCall"),
   shown: ({ tool, args }) => (args === undefined || args === null ? tool : `${tool} ${JSON.stringify(args)}`),
   rule: toolRule,
+  compared: ({ tool }) => tool,
 });
 export const toolCalls = { has, ...others };
 
@@ -53,7 +55,8 @@ export const output = {
 function failOutput(expectation, report, options, context) {
   const finalOutput = report.finalOutput;
   const observed = `  final output: ${finalOutput ? JSON.stringify(cut(finalOutput, VALUE_CHARACTERS)) : "none"}`;
-  fail(expectation, observed, options, { report, ...context, observed: finalOutput });
+  const near = context.expected === undefined ? "" : nearestLine(finalOutput, wantedBy(context.expected));
+  fail(expectation, near ? `${observed}\n  nearest line: ${near}` : observed, options, { report, ...context, observed: finalOutput });
 }
 
 function group(names, kind) {
@@ -72,5 +75,5 @@ function toolRule(value) {
   const parts = [...(name === undefined ? [] : [`tool ${quoted(name)}`]), ...(where ? ["a condition"] : [])];
   const accepts = (event) =>
     (name === undefined || matches(event.tool, name)) && (where === undefined || Boolean(where(event.args, event)));
-  return { text: parts.join(" and ") || "anything", accepts };
+  return { text: parts.join(" and ") || "anything", wanted: name === undefined ? "" : wantedBy(name), accepts };
 }

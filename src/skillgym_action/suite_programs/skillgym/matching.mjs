@@ -2,9 +2,12 @@
 
 import { inspect, types } from "node:util";
 
+import { likenessTo } from "./likeness.mjs";
+
 export const VALUE_CHARACTERS = 400;
 const LISTED_VALUE_CHARACTERS = 200;
 const LISTED_VALUES = 30;
+const COMPARED_LINES = 400;
 
 /** Whether the text contains the string, or the regular expression matches anywhere in it. */
 export const matches = (text, matcher) => (typeof matcher === "string" ? text.includes(matcher) : found(text, matcher));
@@ -44,13 +47,42 @@ export function cut(text, limit) {
 /** `1 command`, `2 commands`. */
 export const counted = (count, { one, many }) => `${count} ${count === 1 ? one : many}`;
 
+/**
+ * The order in which a message lists values, `{note, positions}`: those that are most like the first wanted text that
+ * any is like; undefined if none is.
+ */
+export function nearestFirst(wanted, values) {
+  for (const text of wanted) {
+    const likeness = likenessTo(text);
+    if (values.some(likeness.isNear)) return { note: ", nearest first", positions: likeness.nearestFirst(values) };
+  }
+  return undefined;
+}
+
+/** The order with those that were found before all others; undefined if all values are listed anyway. */
+export function foundFirst(found) {
+  if (found.length <= LISTED_VALUES) return undefined;
+  const positions = found.map((_, at) => at).sort((one, other) => found[other] - found[one] || one - other);
+  return { note: ", found ones first", positions };
+}
+
 /** Observed values with a label, one value per line, numbered from 1. */
-export function listed(label, values) {
+export function listed(label, values, order) {
   if (!values.length) return `  ${label}: none`;
-  const line = (value, index) => `    ${index + 1}. ${cut(value, LISTED_VALUE_CHARACTERS).replaceAll("\n", "\n       ")}`;
-  const lines = values.slice(0, LISTED_VALUES).map(line);
+  const line = (at) => `    ${at + 1}. ${cut(values[at], LISTED_VALUE_CHARACTERS).replaceAll("\n", "\n       ")}`;
+  const positions = order?.positions ?? values.map((_, at) => at);
+  const lines = positions.slice(0, LISTED_VALUES).map(line);
   if (values.length > LISTED_VALUES) lines.push(`    … and ${values.length - LISTED_VALUES} more`);
-  return [`  ${label}:`, ...lines].join("\n");
+  return [`  ${label}${order?.note ?? ""}:`, ...lines].join("\n");
+}
+
+/** The line of a text of several lines that is most like `wanted`, with its number; empty if none is like it. */
+export function nearestLine(text, wanted) {
+  const lines = text.split("\n").slice(0, COMPARED_LINES);
+  const likeness = likenessTo(wanted);
+  const [at] = likeness.nearestFirst(lines);
+  const near = lines.length > 1 && likeness.isNear(lines[at]);
+  return near ? `${at + 1}. ${cut(lines[at], LISTED_VALUE_CHARACTERS)}` : "";
 }
 
 /** A sticky or global expression keeps a position, which must neither count nor change. */

@@ -1,11 +1,14 @@
 // Assertions about a sequence of occurrences: commands, file reads, tool calls.
 
 import { fail } from "./failure-messages.mjs";
-import { counted, listed, shown } from "./matching.mjs";
+import { counted, foundFirst, listed, nearestFirst, shown } from "./matching.mjs";
 
 /**
- * The assertions about one kind of occurrence. `kind` is `{one, many, of(report), shown(item), rule(matcher)}`; a rule
- * is `{text, accepts(item), reading?(item)}`. `reading` returns how the matcher parsed an item, for messages.
+ * The assertions about one kind of occurrence. `kind` is `{one, many, of(report), shown(item), rule(matcher),
+ * compared?(item)}`; a rule
+ * is `{text, wanted, accepts(item), reading?(item)}`. `reading` returns how the matcher parsed an item, for messages;
+ * `wanted` is what an item is compared with to tell how near it is. Failures are told which rule is not matched often
+ * enough (`near`), or which items are too many (`found`).
  */
 export function assertionsAbout(kind) {
   const { one, many } = kind;
@@ -13,16 +16,22 @@ export function assertionsAbout(kind) {
     const items = kind.of(report);
     const reading = rules.find((rule) => rule.reading)?.reading;
     const lines = () => items.map((item) => kind.shown(item) + (reading ? ` = ${reading(item)}` : ""));
-    const failExpecting = (text, context) =>
-      fail(`expected ${text}`, listed(many, lines()), options, { report, ...context, observed: items });
+    const failExpecting = (text, { near, found = [], ...context }) => {
+      const shownItems = lines();
+      const compared = kind.compared ? items.map(kind.compared) : shownItems;
+      const order = near ? nearestFirst([near.wanted], compared) : foundFirst(found);
+      fail(`expected ${text}`, listed(many, shownItems, order), options, { report, ...context, observed: items });
+    };
     return { items, fail: failExpecting };
   };
   const counting = (words, compare) => (report, matcher, expected, options) => {
     const rule = kind.rule(matcher);
     const { items, fail } = check(report, options, [rule]);
-    const actual = items.filter(rule.accepts).length;
+    const found = items.map((item) => rule.accepts(item));
+    const actual = found.filter(Boolean).length;
     if (compare(actual, expected)) return;
-    fail(`${words} ${counted(expected, kind)} matching ${rule.text}, found ${actual}`, { expected, actual });
+    const order = actual < expected ? { near: rule } : { found };
+    fail(`${words} ${counted(expected, kind)} matching ${rule.text}, found ${actual}`, { expected, actual, ...order });
   };
   const placed = (word, at) => (report, matcher, options) => {
     const rule = kind.rule(matcher);
@@ -36,13 +45,15 @@ export function assertionsAbout(kind) {
     includes(report, matcher, options) {
       const rule = kind.rule(matcher);
       const { items, fail } = check(report, options, [rule]);
-      if (!items.some(rule.accepts)) fail(`a ${one} matching ${rule.text}`, { expected: matcher });
+      if (!items.some(rule.accepts)) fail(`a ${one} matching ${rule.text}`, { expected: matcher, near: rule });
     },
     notIncludes(report, matcher, options) {
       const rule = kind.rule(matcher);
       const { items, fail } = check(report, options, [rule]);
-      const found = numbers(items, rule.accepts);
-      if (found) fail(`no ${one} matching ${rule.text}; found: ${found}`, { expected: matcher });
+      const found = items.map((item) => rule.accepts(item));
+      if (found.some(Boolean)) {
+        fail(`no ${one} matching ${rule.text}; found: ${numbers(found)}`, { expected: matcher, found });
+      }
     },
     count,
     exactlyOne: (report, matcher, options) => count(report, matcher, 1, options),
@@ -71,10 +82,14 @@ export function assertionsAbout(kind) {
     only(report, matchers, options) {
       const rules = listOf(matchers).map(kind.rule);
       const { items, fail } = check(report, options, rules);
-      const others = numbers(items, (item) => !rules.some((rule) => rule.accepts(item)));
+      const found = items.map((item) => !rules.some((rule) => rule.accepts(item)));
+      const others = numbers(found);
       if (!others) return;
       const allowed = rules.map((rule) => rule.text).join(" or ");
-      fail(rules.length ? `only ${many} matching ${allowed}; others: ${others}` : `no ${many}`, { expected: matchers });
+      fail(rules.length ? `only ${many} matching ${allowed}; others: ${others}` : `no ${many}`, {
+        expected: matchers,
+        found,
+      });
     },
     size(report, expected, options) {
       const { items, fail } = check(report, options);
@@ -87,8 +102,8 @@ export function assertionsAbout(kind) {
 }
 
 /** The numbers of the wanted ones among the listed items: `2, 5`. */
-function numbers(items, wanted) {
-  return items.flatMap((item, index) => (wanted(item) ? [index + 1] : [])).join(", ");
+function numbers(wanted) {
+  return wanted.flatMap((isWanted, index) => (isWanted ? [index + 1] : [])).join(", ");
 }
 
 function listOf(matchers) {

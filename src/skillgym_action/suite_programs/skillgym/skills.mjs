@@ -1,7 +1,7 @@
 // `assert.skills`: the skills that a session used.
 
 import { fail } from "./failure-messages.mjs";
-import { counted, listed, shown } from "./matching.mjs";
+import { counted, listed, nearestFirst, shown } from "./matching.mjs";
 
 const CONFIDENCE = ["weak", "medium", "strong", "explicit"];
 const DETECTIONS = { one: "detection", many: "detections" };
@@ -9,7 +9,9 @@ const DETECTIONS = { one: "detection", many: "detections" };
 export const skills = {
   has(report, skill, options) {
     const seen = detected(report, options);
-    if (!seen.names.includes(skill)) seen.fail(`expected the skill ${name(skill)}`, { expected: skill, actual: 0 });
+    if (!seen.names.includes(skill)) {
+      seen.fail(`expected the skill ${name(skill)}`, { expected: skill, actual: 0 }, [skill]);
+    }
   },
   notHas(report, skill, options) {
     const seen = detected(report, options);
@@ -20,7 +22,7 @@ export const skills = {
     const seen = detected(report, options);
     const missing = listOf(wanted).filter((skill) => !seen.names.includes(skill));
     if (missing.length) {
-      seen.fail(`expected the skills ${names(wanted)}; missing: ${names(missing)}`, { expected: wanted, actual: missing });
+      seen.fail(`expected the skills ${names(wanted)}; missing: ${names(missing)}`, { expected: wanted, actual: missing }, missing);
     }
   },
   count(report, skill, expected, options) {
@@ -50,11 +52,16 @@ function detected(report, options) {
   }
   const all = report.detectedSkills;
   const sure = all.filter(({ confidence }) => CONFIDENCE.indexOf(confidence) >= CONFIDENCE.indexOf(least));
-  const observed = listed("detected skills", all.map(({ skill, confidence }) => `${skill} (${confidence})`));
+  const lines = all.map(({ skill, confidence }) => `${skill} (${confidence})`);
+  const detectedNames = all.map(({ skill }) => skill);
   const qualified = (text) => (least ? `${text} (confidence: ${least} or more)` : text);
   return {
     names: sure.map(({ skill }) => skill),
-    fail: (text, context) => fail(qualified(text), observed, options, { report, ...context, observed: all }),
+    /** `near`: the skills that are missing. */
+    fail(text, context, near = []) {
+      const observed = listed("detected skills", lines, nearestFirst(near, detectedNames));
+      fail(qualified(text), observed, options, { report, ...context, observed: all });
+    },
   };
 }
 
