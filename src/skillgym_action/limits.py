@@ -9,6 +9,7 @@ MAX_REMEDY_CHARACTERS = 1_000  # also of a key path
 MAX_CASE_ID_CHARACTERS = 1_000
 MAX_CORRECTED_WORD_CHARACTERS = 100  # longer words are not taken for typing errors: comparing takes quadratic time
 MAX_CORRECTION_CANDIDATES = 1_000  # known words that a typing error is compared with
+MAX_KEYWORD_EXPRESSION_CHARACTERS = 300  # each parenthesis is a level of the parser
 MAX_FINDINGS = 20  # of one execution
 MIN_RESOURCE_LIMIT_BYTES = 4096  # a smaller number is most likely one whose unit was forgotten
 MAX_RESOURCE_LIMIT_BYTES = 2**60

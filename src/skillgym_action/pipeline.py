@@ -108,6 +108,8 @@ def _check_stop(options: Options) -> None:
     stop = f"--stop {options.execute.stop}"
     if options.execute.stop_early:
         raise UsageError(f"{stop} with --stop-early: only one of them can decide", remedy="leave one of them out")
+    if options.execute.maxfail is not None:
+        raise UsageError(f"{stop} with --maxfail: only one of them can end the run", remedy="leave one of them out")
     if options.report.baseline is None:
         raise UsageError(f"{stop} without a baseline: there is nothing to compare with", remedy="name a --baseline")
     if "regression" not in options.gate.fail_on:
@@ -239,6 +241,29 @@ def report(
         _refuse_itself(base, options, stored.id, stored.started_at)
     report = report_stored_run(services, _compared_with_checkout(services, runs, options))
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
+
+
+def compare(
+    services: Services,
+    base: StoredReports,
+    head: StoredReports,
+    options: Options,
+    *,
+    show: Callable[[RunReport, RunReport], None],
+) -> RunReport:
+    """Compare stored runs, those of each side merged; no agent is started. Returns ``head`` with the comparison.
+
+    ``show`` is called with both sides before the reports are written.
+    """
+    from skillgym_action.stages.report import compare_with_baseline, report_stored_run
+    from skillgym_action.storage.merge import merged
+
+    before = merged(base, "base")
+    for _, stored in head:
+        _refuse_itself(before, options, stored.id, stored.started_at)
+    after = report_stored_run(services, merged(head, "head"))
+    compared = compare_with_baseline(after, before, options.report)
+    return _decided_and_published(services, compared, options, lambda report: show(before, report))
 
 
 def _compared_with_checkout(services: Services, runs: StoredReports, options: Options) -> RunReport:

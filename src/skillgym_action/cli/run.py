@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
@@ -13,6 +15,8 @@ from skillgym_action.model.verdicts import GREEN
 from skillgym_action.reporters.terminal import render
 from skillgym_action.reporters.wording import counted, listed, money
 from skillgym_action.settings import resolve
+from skillgym_action.storage.last_run import failed_executions, last_run, results_time
+from skillgym_action.storage.stored_runs import stored_reports
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from skillgym_action.cli.terminal import Terminal
     from skillgym_action.model.execution import Execution, Runner
     from skillgym_action.model.run_report import RunReport
+    from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Options, Settings
 
@@ -35,10 +40,35 @@ def run_suites(settings: Settings, context: LaunchContext, *, command: str = "ru
 def _run(settings: Settings, context: LaunchContext, command: str) -> int:
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings, config, context)
+    if settings.last_failed:
+        options = _with_last_failed(options, settings, config, context)
     directory = resolve.run_directory(settings, config, context)
     if settings.dry_run:
         return _show_plan(settings, context, runners, options)
     return run_in_terminal(settings, context, runners, options, directory, command=command)
+
+
+def _with_last_failed(options: Options, settings: Settings, config: Config, context: LaunchContext) -> Options:
+    """The options of a run of what was not green in the last run; all of it if nothing is known to be. Says so.
+
+    The last run is the one in ``--output``, if there is one, else the latest of those without that option.
+    """
+    if settings.resume:
+        raise UsageError("--last-failed with --resume: a resumed run has its own executions", remedy="leave one out")
+    folder = resolve.run_directories(config, context)
+    named = context.cwd / settings.output if settings.output else None
+    last = named if named and results_time(named) is not None else last_run(folder)
+    terminal = terminal_for(settings, context)
+    if last is None:
+        terminal.progress(f"last-failed: no run in {terminal_line(os.path.relpath(folder, context.cwd))}: all run")
+        return options
+    report = stored_reports([str(last)], context.cwd)[0][1]
+    failed, shown = failed_executions(report), terminal_line(os.path.relpath(last, context.cwd))
+    if not failed:
+        terminal.progress(f"last-failed: all was green in {shown}: all run")
+        return options
+    terminal.progress(f"last-failed: {len(failed):,} of {counted(len(report.results), 'execution')} in {shown}")
+    return replace(options, plan=replace(options.plan, last_failed=failed))
 
 
 def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner, ...], options: Options) -> int:

@@ -10,6 +10,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.resource_limits import parse_limits, parse_process_count, parse_size
 
+_UNITS = (3600, 60, 1, 0.001)
+_DURATION = re.compile(
+    r"(?=\d)" + "".join(rf"(?:(\d+(?:\.\d+)?)\s*{unit})?\s*" for unit in ("h", "m(?:in)?(?!s)", "s", "ms"))
+)
+
 
 def _words(value: object) -> object:
     """The words of a list, or of a text that separates them with commas or line ends."""
@@ -55,6 +60,22 @@ def _limits(value: object) -> object:
     return tuple(parse_limits(value).items())
 
 
+def _seconds(value: object) -> object:
+    """A duration such as ``1h30m`` in seconds; numbers, also as text, are seconds already."""
+    if not isinstance(value, str) or re.fullmatch(r"[-+.\deE]*", text := value.strip()):
+        return value
+    match = _DURATION.fullmatch(text)
+    if not match:
+        raise ValueError(f"{value!r} is neither a number of seconds nor a duration such as 90s, 5m or 1h30m")
+    return sum(float(number) * seconds for number, seconds in zip(match.groups(), _UNITS, strict=True) if number)
+
+
+def _milliseconds(value: object) -> object:
+    """A duration such as ``5m`` in milliseconds; numbers are milliseconds already."""
+    seconds = _seconds(value)
+    return seconds if seconds is value or not isinstance(seconds, float) else round(seconds * 1000)
+
+
 def _require(value: object) -> object:
     """``all``, ``any``, or a number."""
     text = str(value).strip()
@@ -84,3 +105,9 @@ Count = Annotated[
 Require = Annotated[int | Literal["all", "any"], BeforeValidator(_require)]
 """How many repetitions of a case must pass."""
 Rate = Annotated[float, Field(ge=0, le=1)]
+Duration = Annotated[float, BeforeValidator(_seconds), Field(gt=0), WithJsonSchema({"type": ["number", "string"]})]
+"""Seconds: a positive number, or text such as ``90s``, ``5m``, ``1h30m``, ``500ms``."""
+Milliseconds = Annotated[
+    int, BeforeValidator(_milliseconds), Field(gt=0), WithJsonSchema({"type": ["integer", "string"]})
+]
+"""A positive whole number of milliseconds, or text such as ``5m``."""

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.step_files import append_outputs, append_summary
-from skillgym_action.model.errors import ConfigError, OutputError, Problem
+from skillgym_action.model.errors import ConfigError, OutputError, Problem, PublishError
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters import reporter_named
 from skillgym_action.storage.run_directory import REPORTS
-from skillgym_action.text.escaping import terminal_line
+from skillgym_action.text.escaping import printed_json, printed_text, terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from skillgym_action.github.publisher import Publisher
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 STDOUT = "standard output"
 FAILED_OUTPUTS = {"verdict": "inconclusive", "exit-code": str(OutputError.exit_code)}
+PRINTED_AS_TEXT = ("junit", "summary", "comment")  # what else is printed is JSON
 REPORT_FILES = tuple(zip(("results", "junit", "summary", "comment"), REPORTS, strict=True))
 
 
@@ -43,7 +44,7 @@ def publish(
     """Write the reports and the job summary, publish to the pull request, write the step outputs.
 
     Publishing may take long, and the run may be cancelled meanwhile. ``final_report`` is called after it; if it returns
-    another report, reports and summary are written again. Returns the last report. Raises OutputError at the end, when
+    another report, reports and summary are written again. Returns the last report. Raises PublishError at the end, when
     everything that can be written has been written.
     """
     problems: list[Problem] = []
@@ -58,6 +59,8 @@ def publish(
         report = final
         _write_files(directory, report, options, problems)
         _append_summary(directory, report, options, problems)
+    if options.printed:
+        notes += _print_report(directory, report, options, observer, problems)
     _publish_notes(replace(log, notes=(*notes, *log.notes)), directory, options, observer, problems)
     if options.step_outputs:
         with _collecting(problems, options.step_outputs):
@@ -65,7 +68,7 @@ def publish(
             outputs = {**action_outputs(report, directory, options), **overriding, **log.outputs()}
             append_outputs(options.step_outputs, outputs)
     if problems:
-        raise OutputError.of(*problems)
+        raise PublishError.of(*problems)
     return report
 
 
@@ -96,6 +99,32 @@ def _write_files(
                 notes += [problem for problem in error.problems if problem not in notes]
                 directory.write_whole(path, _render(kind, report, replace(options, templates=None)))
     return notes
+
+
+def _print_report(
+    directory: RunDirectory, report: RunReport, options: PublishOptions, observer: Observer, problems: list[Problem]
+) -> list[Problem]:
+    """Write a report to standard output, whole lines at a time. Returns what is wrong with the user's templates."""
+    kind, notes = options.printed or "", []
+    safe = {"annotations": str}.get(kind, printed_text if kind in PRINTED_AS_TEXT else printed_json)
+    with _collecting(problems, STDOUT):
+        try:
+            lines = list(_whole_lines(_render(kind, report, options))) if options.templates else None
+        except ConfigError as error:
+            notes, lines = list(error.problems), None
+        for line in lines or _whole_lines(_render(kind, report, replace(options, templates=None))):
+            observer.write_line(safe(directory.redactor.text(line)))
+    return notes
+
+
+def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
+    """The pieces of a report as lines without their ends: a workflow command is only recognised at the start of one."""
+    rest = ""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split("\n")
+        yield from whole
+    if rest:
+        yield rest
 
 
 def _render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[str]:

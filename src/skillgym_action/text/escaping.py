@@ -27,6 +27,9 @@ _IGNORABLE = re.compile(
     "[\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_HIDDEN = rf"(?:{_IGNORABLE.pattern})*"
+_PRINTED_COMMAND = re.compile(rf"^((?:[^\S\n]|{_IGNORABLE.pattern})*):(?={_HIDDEN}:)", re.MULTILINE)
+_PRINTED_OLD_COMMAND = re.compile(rf"(#{_HIDDEN}#{_HIDDEN})\[")
 _COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
 
 _JOINER = "\u2060"  # without width, and no line breaks at it; a link with it inside is not a link any more
@@ -88,6 +91,16 @@ def workflow_message(text: str) -> str:
 def workflow_property(text: str) -> str:
     """Return the value of a property of a workflow command."""
     return workflow_message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def printed_text(text: str) -> str:
+    """Return lines of a report that is printed where a job log may be: no workflow command is in them."""
+    return _PRINTED_OLD_COMMAND.sub(r"\1 [", _PRINTED_COMMAND.sub(r"\1: ", text))
+
+
+def printed_json(text: str) -> str:
+    """The same for JSON, whose meaning does not change: only in a string ``[`` can follow ``##``."""
+    return _PRINTED_OLD_COMMAND.sub(r"\1\\u005b", text)
 
 
 # --- XML --------------------------------------------------------------------------------------------
