@@ -263,6 +263,7 @@ MAX_REPORTED_OUTPUT_CHARACTERS = 16_000  # of its final output
 MAX_LIVE_ROWS = 10  # running executions that the terminal shows
 MAX_LISTED_NAMES = 8  # names that a sentence lists
 MAX_LEAK_LOCATIONS = 5  # leaked keys of one execution that are listed
+MAX_MOST_EXPENSIVE = 3  # executions that the end of a run lists as the slowest, and as the dearest
 MAX_COMPARED_CASES = 20  # cases of one kind of change that are listed
 
 # --- user_templates: report templates of users ------------------------------------------------------

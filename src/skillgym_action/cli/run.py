@@ -134,7 +134,9 @@ def run_in_terminal(
             runners,
             options,
             command=command,
-            show=lambda report: show_report(terminal, report, directory, settings),
+            show=lambda report: show_report(
+                terminal, report, directory, settings, run_directory=relative_path(directory, context.cwd)
+            ),
         )
     return exit_code_of(report)
 
@@ -146,9 +148,14 @@ def exit_code_of(report: RunReport) -> int:
     return report.decision.exit_code
 
 
-def show_report(terminal: Terminal, report: RunReport, directory: Path, settings: Settings) -> None:
-    """Show the result of a run; with ``--quiet`` only the verdict, with ``--verbose`` also final outputs."""
-    pieces = tuple(render(report, color=not settings.no_color))
+def show_report(
+    terminal: Terminal, report: RunReport, directory: Path, settings: Settings, *, run_directory: str = ""
+) -> None:
+    """Show the result of a run; with ``--quiet`` only the verdict, with ``--verbose`` also final outputs.
+
+    ``run_directory``: how artifacts are found from the working directory; "": they are in several folders.
+    """
+    pieces = tuple(render(report, color=not settings.no_color, run_directory=run_directory))
     terminal.show(pieces[-1:] if settings.quiet else ("\n", *pieces))
     if settings.verbose:
         for result in report.results:
@@ -157,3 +164,8 @@ def show_report(terminal: Terminal, report: RunReport, directory: Path, settings
                 terminal.untrusted(result.final_output)
     if not settings.quiet:
         terminal.progress(f"reports: {terminal_line(str(directory))}")
+
+
+def relative_path(path: Path, folder: Path) -> str:
+    """``path`` relative to ``folder``, if it is below it: terminals make such paths links."""
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)

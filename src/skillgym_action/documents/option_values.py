@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -12,7 +13,7 @@ from skillgym_action.model.resource_limits import parse_limits, parse_process_co
 
 _UNITS = (3600, 60, 1, 0.001)
 _DURATION = re.compile(
-    r"(?=\d)" + "".join(rf"(?:(\d+(?:\.\d+)?)\s*{unit})?\s*" for unit in ("h", "m(?:in)?(?!s)", "s", "ms"))
+    r"(?=\d)" + "".join(rf"(?:(\d+(?:\.\d+)?){unit})?" for unit in ("h", "m(?:in)?(?!s)", "s", "ms"))
 )
 
 
@@ -62,18 +63,25 @@ def _limits(value: object) -> object:
 
 def _seconds(value: object) -> object:
     """A duration such as ``1h30m`` in seconds; numbers, also as text, are seconds already."""
-    if not isinstance(value, str) or re.fullmatch(r"[-+.\deE]*", text := value.strip()):
+    if not isinstance(value, str):
         return value
-    match = _DURATION.fullmatch(text)
+    with suppress(ValueError):
+        return float(value)
+    match = _DURATION.fullmatch("".join(value.split()))
     if not match:
         raise ValueError(f"{value!r} is neither a number of seconds nor a duration such as 90s, 5m or 1h30m")
+    return _total(match)
+
+
+def _total(match: re.Match[str]) -> float:
+    """The seconds of a duration."""
     return sum(float(number) * seconds for number, seconds in zip(match.groups(), _UNITS, strict=True) if number)
 
 
 def _milliseconds(value: object) -> object:
     """A duration such as ``5m`` in milliseconds; numbers are milliseconds already."""
-    seconds = _seconds(value)
-    return seconds if seconds is value or not isinstance(seconds, float) else round(seconds * 1000)
+    match = _DURATION.fullmatch("".join(value.split())) if isinstance(value, str) else None
+    return round(_total(match) * 1000) if match else value
 
 
 def _require(value: object) -> object:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_LISTED_NAMES, MAX_TERMINAL_MESSAGE_CHARACTERS
+from skillgym_action.limits import MAX_LISTED_NAMES, MAX_MOST_EXPENSIVE, MAX_TERMINAL_MESSAGE_CHARACTERS
 from skillgym_action.model.samples import is_flaky, passed_after_failure
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.rate_wording import (
@@ -69,12 +70,15 @@ def finished_line(result: Result, done: int, total: int, *, color: bool = False)
     return f"{done:>{len(str(total))}}/{total} {_styled(sign, shade, color=color)} {line}"
 
 
-def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
-    """What is red with cause and place, the warnings, one line with the verdict."""
+def render(report: RunReport, *, color: bool = False, run_directory: str = "") -> Iterator[str]:
+    """What is red with cause and place, the warnings, what took most, one line with the verdict.
+
+    ``run_directory``: the path by which artifacts are found from the working directory; "": unknown.
+    """
     for status in RED:
         for result in report.results:
             if result.status is status:
-                yield from _red(result, color=color)
+                yield from _red(_with_artifacts(result, run_directory), color=color)
     if report.suites_from:
         yield from _suites_from(report.suites_from)
     warnings = (*finding_problems(report), *report.warnings)
@@ -83,7 +87,29 @@ def render(report: RunReport, *, color: bool = False) -> Iterator[str]:
     if warnings:
         yield "\n"
     yield from _rates(report)
+    yield from _most_expensive(report)
     yield _verdict_line(report, color=color)
+
+
+def _with_artifacts(result: Result, run_directory: str) -> Result:
+    """The result with a path of its artifacts that terminals can open."""
+    if not result.directory or not run_directory:
+        return result
+    return replace(result, directory=f"{run_directory}/{result.directory}")
+
+
+def _most_expensive(report: RunReport) -> Iterator[str]:
+    """The slowest executions and the dearest ones, a line each; none if there are few."""
+    ran = [result for result in report.results if result.attempts]
+    if len(ran) <= MAX_MOST_EXPENSIVE:
+        return
+    by_time = sorted(ran, key=lambda result: result.duration_ms, reverse=True)[:MAX_MOST_EXPENSIVE]
+    priced = [result for result in ran if result.cost.usd]
+    by_cost = sorted(priced, key=lambda result: result.cost.usd or 0, reverse=True)[:MAX_MOST_EXPENSIVE]
+    yield f"slowest {', '.join(f'{_name(result)} {duration(result.duration_ms)}' for result in by_time)}\n"
+    if by_cost:
+        yield f"dearest {', '.join(f'{_name(result)} {cost(result)}' for result in by_cost)}\n"
+    yield "\n"
 
 
 def _rates(report: RunReport) -> Iterator[str]:

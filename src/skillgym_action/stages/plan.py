@@ -52,9 +52,9 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
             position = first_index.setdefault((groups[case.id], runner.id), execution.index)
             if position % shards == shard - 1:
                 executions.append(execution)
-    if options.last_failed and not next(numbers):
-        raise _none_failed(options.last_failed)
     nothing = nothing_selected(suites, options)
+    if options.last_failed and not nothing and not next(numbers):
+        raise _none_failed(options.last_failed)
     return Plan(
         suites=suites,
         runners=tuple(used.values()) if suites else runners,

@@ -5,7 +5,7 @@ The decision is not changed here, but a run whose reports cannot be written fail
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -107,7 +107,7 @@ def _print_report(
     """Write a report to standard output, whole lines at a time. Returns what is wrong with the user's templates."""
     kind, notes = options.printed or "", []
     safe = {"annotations": str}.get(kind, printed_text if kind in PRINTED_AS_TEXT else printed_json)
-    with _collecting(problems, STDOUT):
+    with _collecting(problems, STDOUT), suppress(BrokenPipeError):  # the reader has what it wanted
         try:
             lines = list(_whole_lines(_render(kind, report, options))) if options.templates else None
         except ConfigError as error:

@@ -53,6 +53,9 @@ def test_the_end_of_a_run():
         "rate 1 case was not judged: in no rate\n"
         "rate 1 execution is expected to fail: in no rate\n"
         "\n"
+        "slowest edit [claude] 12 s, slow [claude] 12 s, fix [codex] 12 s\n"
+        "dearest edit [claude] $0.20, fix [codex] $0.10, slow [claude] $0.01\n"
+        "\n"
         "failed: 1 failed, 1 unexpected pass, 1 could not be judged, 1 passed, 1 skipped of 5, in 1 min, cost $0.32"
         " (2 of 5 executions are red)\n"
     )
