@@ -14,7 +14,7 @@ from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import SuitesFrom
-from skillgym_action.reporters.wording import CHECK_OUT_BASE
+from skillgym_action.reporters.wording import CHECK_OUT_BASE, duration
 from skillgym_action.repository.reference_solutions import solutions_folder
 from skillgym_action.repository.suite_digests import suite_digest, template_digest
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
@@ -149,7 +149,7 @@ def run(
 
     ``command``: the name of the command, for the run report and the journal.
     """
-    began = services.clock.now()
+    began, times = services.clock.now(), _StageTimes(services)
     base = read_baseline(services, options)
     plan = plan_run(services, runners, options)
     check_plan(plan, base, options)
@@ -162,19 +162,18 @@ def run(
     suites_from = (
         _suites_from(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
     )
-    if services.untrusted_configuration:
-        with suppress(InterruptedError):  # cancelled: no session will start
-            services.workspaces.hide(
-                services.untrusted_configuration.among(services.repository.files(services.repository.root))
-            )
+    _hide_untrusted_configuration(services)
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     journal = _journal(services, plan, options, began, command)
     _refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
+    times.ended("suites and plan")
     plan = install_agents(services, plan, options.install_agents)
+    times.ended("installation of agents")
     from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.stages.report import compare_with_baseline, report_run
 
     executed = execute(services, plan, options.execute, journal, futility_rule(base, options))
+    times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
     part, parts = options.plan.shard
     shard = f"{part}/{parts}" if parts > 1 else None
@@ -189,6 +188,28 @@ def run(
         stopped_for_futility=executed.stopped or options.execute.stopped,
     )
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
+
+
+class _StageTimes:
+    """Tells how long the parts of a run took."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._began = services.clock.seconds()
+
+    def ended(self, stage: str) -> None:
+        """The stage that began with the end of the one before."""
+        now = self._services.clock.seconds()
+        self._services.observer.detail(f"{stage} took {duration(round((now - self._began) * 1000))}")
+        self._began = now
+
+
+def _hide_untrusted_configuration(services: Services) -> None:
+    if services.untrusted_configuration:
+        with suppress(InterruptedError):  # cancelled: no session will start
+            services.workspaces.hide(
+                services.untrusted_configuration.among(services.repository.files(services.repository.root))
+            )
 
 
 def _hidden(suite: BenchmarkSuite) -> tuple[str, ...]:
@@ -376,8 +397,10 @@ def _decided_and_published(
         """The report; if the run was cancelled while it was published, with that and a new decision."""
         return decided(replace(report, cancelled=True)) if services.cancelled and not report.cancelled else report
 
-    report = decided(report)
+    report, times = decided(report), _StageTimes(services)
     show(report)
     to = replace(options.publish, templates=services.templates)
     with services.templates.stage() if services.templates else nullcontext():
-        return publish(services.directory, report, to, services.observer, services.publisher, final_report)
+        final = publish(services.directory, report, to, services.observer, services.publisher, final_report)
+    times.ended("reports")
+    return final

@@ -48,6 +48,10 @@ class Observer(Protocol):
         """Show a line to people."""
         ...
 
+    def detail(self, line: str) -> None:
+        """Show a line to people who have asked for more, such as the times of stages; the line is escaped here."""
+        ...
+
     def write_line(self, line: str) -> None:
         """Write a line for machines, such as a workflow command; the caller has escaped it."""
         ...
@@ -58,7 +62,7 @@ class Observers:
 
     def __init__(self, terminal: Observer, publisher: Publisher) -> None:
         self._terminal, self._publisher = terminal, publisher
-        self.progress, self.write_line = terminal.progress, terminal.write_line
+        self.progress, self.detail, self.write_line = terminal.progress, terminal.detail, terminal.write_line
 
     def planned(self, total: int) -> None:
         self._terminal.planned(total)

@@ -42,6 +42,7 @@ def test_it_has_the_outputs_that_workflows_read():
         "cost-usd",
         "tokens",
         "duration-seconds",
+        "report-dir",
         "junit-path",
         "results-path",
         "summary-path",

@@ -143,6 +143,7 @@ class Watched:
     begun: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    details: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
     def planned(self, total: int) -> None:
@@ -156,6 +157,9 @@ class Watched:
 
     def progress(self, line: str) -> None:
         self.lines.append(line)
+
+    def detail(self, line: str) -> None:
+        self.details.append(line)
 
     def write_line(self, line: str) -> None:
         self.said.append(line)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action import wiring
+from skillgym_action.cli.job_paths import paths_in_workspace
 from skillgym_action.cli.report import report_runs
 from skillgym_action.cli.run import run_suites
 from skillgym_action.github.event import github_event
 from skillgym_action.github.step_files import give_to_owner
 from skillgym_action.model.errors import UsageError, did_you_mean
-from skillgym_action.processes.users import image_user
+from skillgym_action.processes.users import job_user
 from skillgym_action.repository.checkout import working_directory
 from skillgym_action.settings.context import Job, current_context
+from skillgym_action.settings.option_types import PRINTED
 from skillgym_action.settings.options import inputs_of_settings, validated_settings
 from skillgym_action.settings.resolve import run_directory
 from skillgym_action.text.escaping import terminal_text
@@ -35,6 +38,7 @@ ACTION_ONLY = (
     "results",
     "annotations",
     "summary",
+    "reports",
     "junit-path",
     "results-path",
     "allow-untrusted",
@@ -67,28 +71,31 @@ def settings_of(inputs: Mapping[str, str]) -> Settings:
     if runners and not YAML_MAPPING.search(runners):
         fields["runner"] = tuple(re.sub(r"^\s*-\s+", "", line) for line in runners.splitlines())
         del fields["runners"]
+    copies = (("junit", "junit-path"), ("results", "results-path"))
+    reports = (*_lines(inputs, "reports"), *(f"{kind}={inputs[name]}" for kind, name in copies if name in inputs))
     fields["report"] = tuple(
-        f"{kind}={_inside(inputs[name])}"
-        for kind, name in (("junit", "junit-path"), ("results", "results-path"))
-        if name in inputs
+        f"{kind}{equals}{_inside(path)}" for kind, equals, path in (r.partition("=") for r in reports)
     )
-    if "output" in fields:
-        fields["output"] = _inside(str(fields["output"]))
-    written = {field: name for name, field in declared.items()} | {"runner": "runners", "report": "junit-path"}
+    fields |= {name: _inside(str(fields[name])) for name in ("output", "record", "resume") if name in fields}
+    written = {field: name for name, field in declared.items()} | {"runner": "runners", "report": "reports"}
     fields.setdefault("install_agents", True)
     return validated_settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
 
 
 def run_action(environment: Mapping[str, str]) -> int:
     """Run as a step of a job: GitHub's runner passes inputs and event in ``environment``. Raises UsageError."""
-    inputs = inputs_in(environment)
+    inputs = paths_in_workspace(inputs_in(environment), environment)
     settings = settings_of(inputs)
 
     mode = _mode(inputs)
     job = _job(inputs, environment, mode)
     folder = working_directory(Path(inputs.get("working-directory", ".")))
     context = current_context(folder, environment, job)
-    settings = settings.model_copy(update={"agent_user": image_user()})
+    if mode == "report" and settings.resume:
+        raise UsageError("mode report does not use the input resume", remedy="results are what mode report reads")
+    user = job_user(settings.agent_user, context.root)
+    verbose = settings.verbose or environment.get("RUNNER_DEBUG") == "1"
+    settings = settings.model_copy(update={"agent_user": user, "verbose": verbose})
     if mode == "report" and settings.suites_from:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
         raise UsageError("mode report does not use the input suites-from", remedy=remedy)
@@ -107,7 +114,8 @@ def _run_in(context: LaunchContext, settings: Settings, inputs: Mapping[str, str
         return run_suites(settings, context, command="action")
     finally:
         try:
-            written = (directory, *(context.cwd / path for _, path in settings.report))
+            named = (*(path for _, path in settings.report), *filter(None, [settings.record]))
+            written = (directory, *(context.cwd / path for path in named))
             give_to_owner([path for path in written if context.checkout.accepts(path)], context.root)
         except OSError as error:  # the verdict does not depend on the owner of files
             note = terminal_text(f"note: what this run wrote belongs to root, and others cannot remove it: {error}")
@@ -135,6 +143,7 @@ def _job(inputs: Mapping[str, str], environment: Mapping[str, str], mode: str) -
         annotations=_boolean(inputs, "annotations"),
         summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,
         outputs=_file(environment, "GITHUB_OUTPUT"),
+        workspace=Path(os.path.realpath(Path.cwd())),
     )
 
 
@@ -174,9 +183,12 @@ def _file(environment: Mapping[str, str], name: str) -> Path | None:
 
 
 def _inside(path: str) -> str:
-    """``path``. Raises UsageError for one on the machine around the container, which does not exist inside."""
-    if path.startswith("/") and not path.startswith("/github/"):
+    """``path``. Raises UsageError for one on the machine around the container, or for standard output."""
+    if path == PRINTED:
+        raise UsageError("a report on standard output, -, would be in the job's log alone", remedy="name a file")
+    if path.startswith("/") and not path.startswith("/github/") and not Path(path).is_relative_to(Path.cwd()):
         raise UsageError(
-            f"{path} does not exist inside the action's container", remedy="give a path relative to the workspace"
+            f"{path} does not exist inside the action's container, which has the workspace alone",
+            remedy="give a path relative to the workspace",
         )
     return path

@@ -97,7 +97,7 @@ def _options_with(options: Options, checked: _CheckedCases) -> Options:
         execute=execute,
         install_agents=replace(options.install_agents, install_agents=False),
         report=ReportOptions(),
-        publish=PublishOptions(cwd=options.publish.cwd),
+        publish=PublishOptions(workspace=options.publish.workspace),
         templates=None,
         judge=JudgeConfig(api="anthropic", model="none", problem=JUDGE_NOT_ASKED),
     )
@@ -107,7 +107,7 @@ class _Quiet:
     """Passes on what people should read; statuses of sessions would mislead, since most are meant to fail."""
 
     def __init__(self, terminal: Terminal) -> None:
-        self.progress, self.write_line = terminal.progress, terminal.write_line
+        self.progress, self.detail, self.write_line = terminal.progress, terminal.detail, terminal.write_line
 
     def planned(self, total: int) -> None:
         """Show nothing."""

@@ -155,15 +155,23 @@ def show_report(
 
     ``run_directory``: how artifacts are found from the working directory; "": they are in several folders.
     """
-    pieces = tuple(render(report, color=not settings.no_color, run_directory=run_directory))
+    if terminal.log and not terminal.has_finished:  # stored results
+        terminal.planned(len(report.results))
+        for result in report.results:
+            terminal.finished(result)
+    red = terminal.log.unfolded if terminal.log else None
+    pieces = tuple(render(report, color=not settings.no_color, run_directory=run_directory, red=red))
     terminal.show(pieces[-1:] if settings.quiet else ("\n", *pieces))
-    if settings.verbose:
+    if settings.verbose and not terminal.log:
         for result in report.results:
             if result.status not in GREEN and result.final_output:
                 terminal.progress(f"{terminal_line(result.case_id)}: final output")
                 terminal.untrusted(result.final_output)
     if not settings.quiet:
-        terminal.progress(f"reports: {terminal_line(str(directory))}")
+        shown = (
+            os.path.relpath(directory) if terminal.log else str(directory)
+        )  # a container has other paths than the job
+        terminal.progress(f"reports: {terminal_line(shown)}")
 
 
 def relative_path(path: Path, folder: Path) -> str:

@@ -11,6 +11,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
+from skillgym_action.reporters.job_log import JobLog
 from skillgym_action.reporters.terminal import finished_line
 from skillgym_action.text.escaping import terminal_text
 
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
 
 
 class Terminal:
-    """Shows a run: a live table on a terminal, else one line per finished execution; nothing if ``quiet``."""
+    """Shows a run: a live table on a terminal, else one line per finished execution; nothing if ``quiet``.
 
-    def __init__(self, *, redactor: Redactor, color: bool, quiet: bool, live: bool) -> None:
-        self.color, self.quiet, self.live = color, quiet, live
+    ``log``: in a job, where each finished execution is a group.
+    """
+
+    def __init__(self, *, redactor: Redactor, color: bool, quiet: bool, live: bool, log: JobLog | None = None) -> None:
+        self.color, self.quiet, self.live, self.log = color, quiet, live, log
         self._redactor = redactor
         self._lock = threading.Lock()
         self._done = self._total = 0
@@ -63,8 +67,21 @@ class Terminal:
             return
         with self._lock:
             self._done += 1
-            if not self.quiet:
+            if self.quiet:
+                return
+            if self.log:
+                self._write(self.log.finished(result, self._done, self._total))
+            else:
                 self.progress(finished_line(result, self._done, self._total, color=self.color))
+
+    def detail(self, line: str) -> None:
+        if self.log and (text := self.log.detail(self._redactor.text(line))):
+            self._write(text)
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether an execution has been shown."""
+        return self._done > 0
 
     def progress(self, line: str) -> None:
         """Write a line to stderr."""
@@ -99,5 +116,9 @@ class Terminal:
 def terminal_for(settings: Settings, context: LaunchContext) -> Terminal:
     """The terminal of this process, as settings want it."""
     return Terminal(
-        redactor=context.redactor, color=not settings.no_color, quiet=settings.quiet, live=sys.stderr.isatty()
+        redactor=context.redactor,
+        color=not settings.no_color,
+        quiet=settings.quiet,
+        live=sys.stderr.isatty(),
+        log=JobLog(verbose=settings.verbose) if context.job else None,
     )

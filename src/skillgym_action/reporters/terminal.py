@@ -36,7 +36,7 @@ from skillgym_action.reporters.wording import (
 from skillgym_action.text.escaping import clipped, terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from skillgym_action.model.comparison import Comparison
     from skillgym_action.model.result import Result
@@ -70,15 +70,19 @@ def finished_line(result: Result, done: int, total: int, *, color: bool = False)
     return f"{done:>{len(str(total))}}/{total} {_styled(sign, shade, color=color)} {line}"
 
 
-def render(report: RunReport, *, color: bool = False, run_directory: str = "") -> Iterator[str]:
+def render(
+    report: RunReport,
+    *,
+    color: bool = False,
+    run_directory: str = "",
+    red: Callable[[RunReport], Iterator[str]] | None = None,
+) -> Iterator[str]:
     """What is red with cause and place, the warnings, what took most, one line with the verdict.
 
-    ``run_directory``: the path by which artifacts are found from the working directory; "": unknown.
+    ``run_directory``: the path by which artifacts are found from the working directory; "": unknown. ``red`` shows what
+    is red instead.
     """
-    for status in RED:
-        for result in report.results:
-            if result.status is status:
-                yield from _red(_with_artifacts(result, run_directory), color=color)
+    yield from red(report) if red else _all_red(report, run_directory, color=color)
     if report.suites_from:
         yield from _suites_from(report.suites_from)
     warnings = (*finding_problems(report), *report.warnings)
@@ -151,15 +155,29 @@ def _suites_from(origin: SuitesFrom) -> Iterator[str]:
     yield "\n"
 
 
-def _red(result: Result, *, color: bool) -> Iterator[str]:
+def _all_red(report: RunReport, run_directory: str, *, color: bool) -> Iterator[str]:
+    for status in RED:
+        for result in report.results:
+            if result.status is status:
+                yield from red_lines(_with_artifacts(result, run_directory), color=color)
+
+
+def red_title(result: Result, *, color: bool = False) -> str:
+    """``✗ edit [claude] failed: Assertion failure``."""
     sign, shade = SIGNS[result.status]
-    reason = cause(result)
     title = f"{sign} {terminal_line(result.case_id)} [{terminal_line(runner_id(result))}] {result.status}"
-    yield f"{_styled(title, shade, color=color)}: {terminal_line(reason.label)}\n"
+    return f"{_styled(title, shade, color=color)}: {terminal_line(cause(result).label)}"
+
+
+def red_lines(result: Result, *, color: bool = False, more: Iterable[str] = ()) -> Iterator[str]:
+    """An execution that is not green, with its cause; then ``more``, and the place."""
+    reason = cause(result)
+    yield f"{red_title(result, color=color)}\n"
     if reason.assertion:
         yield f"    {terminal_line(reason.assertion)}\n"
     for line in clipped(reason.message, MAX_TERMINAL_MESSAGE_CHARACTERS).splitlines():
         yield f"    {terminal_line(line)}\n"
+    yield from more
     where = [terminal_line(str(reason.location))]
     if result.directory:
         where.append(f"artifacts: {terminal_line(result.directory)}")

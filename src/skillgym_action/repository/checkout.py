@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import weakref
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.documents.user_files import PLAIN_PATH
-from skillgym_action.model.errors import UsageError
+from skillgym_action.limits import MAX_CORRECTION_CANDIDATES
+from skillgym_action.model.errors import UsageError, did_you_mean
 from skillgym_action.repository.walk import (
     GIT,
     PathRefusedError,
@@ -183,11 +185,34 @@ def _identity(found: os.stat_result) -> tuple[int, int]:
 def working_directory(named: Path) -> Path:
     """The folder of the job's workspace, the current directory, that the action works in. Raises UsageError.
 
-    A commit must not choose it: no link may lead to it, nor ``..`` out of the workspace.
+    A commit must not choose it: no link may lead to it, nor ``..`` out of the workspace. It is never made.
     """
     workspace = Checkout(Path.cwd())
-    if named.is_absolute() and not workspace.contains(named):
-        return named
-    if refused := workspace.refusal(named):
+    inside = not named.is_absolute() or workspace.contains(named)
+    if inside and (refused := workspace.refusal(named)):
         raise UsageError(f"input working-directory: {refused}", remedy=PLAIN_PATH)
-    return workspace.root / named
+    folder = workspace.under_root(named) if inside else named
+    if folder.is_dir():
+        return folder
+    if folder.exists():
+        raise UsageError(f"input working-directory: {named} is not a folder", remedy="name the folder that it is in")
+    if not inside:
+        remedy = "name it relative to the workspace: other folders of the runner's machine are not in the container"
+        raise UsageError(f"input working-directory: there is no folder {named}", remedy=remedy)
+    raise UsageError(f"input working-directory: there is no folder {named}", remedy=_folders_like(folder, workspace))
+
+
+def _folders_like(missing: Path, workspace: Checkout) -> str:
+    """What to name in place of a folder of the workspace that is missing."""
+    while not missing.parent.is_dir():
+        missing = missing.parent
+    folder = missing.parent
+    with os.scandir(folder) as entries:
+        names = [
+            (folder / entry.name).relative_to(workspace.root).as_posix()
+            for entry in islice(entries, MAX_CORRECTION_CANDIDATES)
+            if entry.name[0] != "." and entry.is_dir(follow_symlinks=False)
+        ]
+    if not names:
+        return "check the repository out before this step"
+    return did_you_mean(missing.relative_to(workspace.root).as_posix(), names)

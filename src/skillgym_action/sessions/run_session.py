@@ -6,6 +6,7 @@ prepare the workspace -> run the agent -> normalise its output -> judge -> clean
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.filesystem.removal import remove_path
+from skillgym_action.limits import MAX_LOG_COMMAND_CHARACTERS
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
@@ -20,6 +22,7 @@ from skillgym_action.model.session import Ending, Session
 from skillgym_action.model.session_report import Cost, SessionReport, Trouble, Usage
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.processes.outputs import OutputFile
+from skillgym_action.reporters.wording import duration
 from skillgym_action.sessions import hooks
 from skillgym_action.sessions.assertion_context import SessionAssertionContext, SuiteClassifier, runner_ref
 from skillgym_action.sessions.follow_up import FollowUpRecord, follow_ups, store_follow_up
@@ -27,7 +30,7 @@ from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_j
 from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.secret_scan import CHANGES_FOLDER, SecretScan
 from skillgym_action.sessions.session_limits import SessionLimits, time_limit_or_service
-from skillgym_action.text.escaping import terminal_line
+from skillgym_action.text.escaping import clipped, terminal_line
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
 from skillgym_action.workspaces.archive import SavedChanges, save_changes, save_workspace
 
@@ -167,7 +170,12 @@ class _SessionRun:
         except OSError as error:
             return _AgentRun(trouble=Trouble(kind="workspace", message=f"cannot write the agent's files: {error}"))
         stdout, stderr = self._folder / "stdout.log", self._folder / "stderr.log"
+        self._tell_command(invocation)
         capture = self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
+        code = "" if capture.exit_code is None else f" with {capture.exit_code}"
+        self._services.observer.detail(
+            f"{self._name()} {capture.ending}{code} after {duration(round(capture.seconds * 1000))}"
+        )
         silence = limits.silence() if limits and AGENTS[agent_type].streams else None
         ended = began + timedelta(seconds=capture.seconds)
         runner, started_at, ended_at = runner_ref(self._execution), iso_timestamp(began), iso_timestamp(ended)
@@ -196,6 +204,17 @@ class _SessionRun:
             return _AgentRun(trouble=Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"))
         report = replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(self._folder))
         return _AgentRun(report=report, trouble=trouble, records=records)
+
+    def _tell_command(self, invocation: Invocation) -> None:
+        """Tell the command line of the agent; secrets are replaced before it is cut off."""
+        command = self._services.directory.redactor.text(shlex.join(invocation.argv))
+        shown = clipped(command.replace("\n", " "), MAX_LOG_COMMAND_CHARACTERS)
+        self._services.observer.detail(f"{self._name()} $ {shown}")
+
+    def _name(self) -> str:
+        execution = self._execution
+        retry = f", retry {self._number - 1}" if self._number > 1 else ""
+        return f"{execution.case.id} [{execution.runner.id}] repetition {self._repetition}{retry}:"
 
     def _session(self, workspace: SessionWorkspace) -> Session:
         execution = self._execution

@@ -24,7 +24,8 @@ class Job:
 
     Without ``token`` nothing is published on GitHub; without ``summary`` or ``outputs`` that file is not written.
     ``programs``: whether a configuration file that is a program may be run. ``untrusted_repository``: the repository
-    of the commit, if agents must not see the agent configuration in it; else None.
+    of the commit, if agents must not see the agent configuration in it; else None. ``workspace``: the folder that paths
+    in outputs are relative to. ``confined``: whether files that are written outside of it are lost with the step.
     """
 
     event: GitHubEvent | None = None
@@ -33,6 +34,8 @@ class Job:
     programs: bool = True
     summary: Path | None = None
     outputs: Path | None = None
+    workspace: Path | None = None
+    confined: bool = True
     untrusted_repository: str | None = None
 
 

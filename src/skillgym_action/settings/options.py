@@ -83,7 +83,10 @@ class Settings(BaseModel):
         Input("config"),
     ] = None
     format: Annotated[
-        Words, all_known(tuple(FORMATS)), Option(SELECT, "F", "Select only suites of this format.", repeatable=True)
+        Words,
+        all_known(tuple(FORMATS)),
+        Option(SELECT, "F", "Select only suites of this format.", repeatable=True),
+        Input("formats"),
     ] = ()
     case: Annotated[
         Words, Option(SELECT, "GLOB", "Select only cases whose id matches.", repeatable=True), Input("cases")
@@ -110,6 +113,7 @@ class Settings(BaseModel):
         Option(
             (*SELECT, "rejudge"), None, "Score AgentV suites as AgentV does, also where this tool differs on purpose."
         ),
+        Input("agentv-compat"),
     ] = False
 
     # --- how sessions run
@@ -196,6 +200,7 @@ class Settings(BaseModel):
     agent_user: Annotated[
         str | None,
         Option((*RUN, "check", "doctor"), "NAME", "User to run agents and suite commands as (requires root)."),
+        Input("agent-user"),
     ] = None
     install_agents: Annotated[
         bool, Option(RUN, None, "Install missing agent CLIs through npm."), Input("install-agents")
@@ -203,7 +208,9 @@ class Settings(BaseModel):
     update_snapshots: Annotated[
         bool, Option(RUN, None, "Store new token snapshots instead of comparing with the stored ones.")
     ] = False
-    record: Annotated[str | None, Option(RUN, "DIR", "Store the sessions in DIR, for the replay agent.")] = None
+    record: Annotated[
+        str | None, Option(RUN, "DIR", "Store the sessions in DIR, for the replay agent."), Input("record")
+    ] = None
 
     # --- what `report` compares stored results with
     compare_suites: Annotated[
@@ -261,11 +268,15 @@ class Settings(BaseModel):
     review_comments: Annotated[bool | None, Input("review-comments")] = None
     status: Annotated[StatusMode | None, known(get_args(StatusMode)), Input("status")] = None
     verbose: Annotated[
-        bool, Option(GATE, None, "Show the final outputs of executions that are not green.", short="v")
+        bool,
+        Option(GATE, None, "Show the final outputs of executions that are not green.", short="v"),
+        Input("verbose"),
     ] = False
     quiet: Annotated[bool, Option(GATE, None, "Show only errors and the verdict.", short="q")] = False
     no_color: Annotated[bool, Option((*GATE, "doctor"), None, "Disable colored output.")] = False
-    resume: Annotated[str | None, Option(RUN, "DIR", "Resume the run in DIR; run only the missing sessions.")] = None
+    resume: Annotated[
+        str | None, Option(RUN, "DIR", "Resume the run in DIR; run only the missing sessions."), Input("resume")
+    ] = None
     dry_run: Annotated[bool, Option(RUN, None, "Show what would run; start nothing.")] = False
 
 
@@ -441,7 +452,7 @@ class GateOptions:
 class PublishOptions:
     """What is written outside of the run directory: ``reports`` as (kind, absolute path), and GitHub's step files.
 
-    ``printed``: the kind of report that goes to standard output. Paths in step outputs are relative to ``cwd``;
+    ``printed``: the kind of report that goes to standard output. Paths in step outputs are relative to ``workspace``;
     ``templates`` renders the user's report templates.
     """
 
@@ -450,7 +461,7 @@ class PublishOptions:
     annotations: bool = False
     step_summary: Path | None = None
     step_outputs: Path | None = None
-    cwd: Path | None = None
+    workspace: Path | None = None
     comment_id: str = "default"
     templates: Templates | None = None
 

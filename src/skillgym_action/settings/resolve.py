@@ -104,11 +104,11 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
 
 
 def _refuse_paths(settings: Settings, context: LaunchContext) -> None:
-    """Raises UsageError for a path that leads through a symbolic link of the checkout."""
+    """Raises UsageError for a path that leads through a symbolic link of the checkout, or out of a job's workspace."""
     for kind, path in files_of(settings):
-        context.checkout.refuse(context.cwd / path, f"the {kind} report {path}")
+        _refuse_written(context.cwd / path, f"the {kind} report {path}", context)
     if settings.record:
-        context.checkout.refuse(context.cwd / settings.record, f"--record {settings.record}")
+        _refuse_written(context.cwd / settings.record, f"--record {settings.record}", context)
     if settings.template_dir:
         context.checkout.refuse(context.cwd / settings.template_dir, f"--template-dir {settings.template_dir}")
 
@@ -116,6 +116,22 @@ def _refuse_paths(settings: Settings, context: LaunchContext) -> None:
 def files_of(settings: Settings) -> tuple[tuple[str, str], ...]:
     """The reports that are written to files, as (kind, path)."""
     return tuple((kind, path) for kind, path in settings.report if path != PRINTED)
+
+
+def _refuse_written(path: Path, named: str, context: LaunchContext) -> None:
+    """Raises UsageError for a place of files that a commit has replaced by a link, or that the job would lose."""
+    context.checkout.refuse(path, named)
+    _refuse_outside(path, named, context)
+
+
+def _refuse_outside(path: Path, named: str, context: LaunchContext) -> None:
+    """Raises UsageError for a path that is written to, and lost at the end of the job's step."""
+    job = context.job
+    if job and job.confined and job.workspace and not Path(os.path.normpath(path)).is_relative_to(job.workspace):
+        raise UsageError(
+            f"{named} is outside of the workspace: it would be lost with the action's container",
+            remedy="name a path in the workspace, without `..` that leads out of it",
+        )
 
 
 def _environment_for_suites(context: LaunchContext) -> dict[str, str]:
@@ -246,7 +262,7 @@ def _publish_options(settings: Settings, config: Config, context: LaunchContext)
         annotations=job.annotations if job else False,
         step_summary=job.summary if job else None,
         step_outputs=job.outputs if job else None,
-        cwd=context.cwd,
+        workspace=job.workspace if job else context.cwd,
         comment_id=settings.comment_id or config.file.report.comment_id or "default",
     )
 
@@ -335,13 +351,15 @@ def run_directory(settings: Settings, config: Config, context: LaunchContext) ->
 
     Raises UsageError, also for a directory in the checkout that a symbolic link leads to.
     """
+    output = Path(os.path.normpath(context.cwd / settings.output)) if settings.output else None
     if settings.resume:
-        directory = _resumed(settings, context.cwd / settings.resume)
-    elif settings.output:
-        directory = Path(os.path.normpath(context.cwd / settings.output))
+        directory = _resumed(settings, context.cwd / settings.resume, output)
+    elif output:
+        directory = output
     else:
         directory = run_directories(config, context) / f"{Clock().now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
     context.checkout.refuse(directory, "the run directory")
+    _refuse_outside(directory, f"the run directory {settings.resume or settings.output or directory}", context)
     return directory
 
 
@@ -352,8 +370,9 @@ def run_directories(config: Config, context: LaunchContext) -> Path:
     return context.suite_source.in_head(folder)
 
 
-def _resumed(settings: Settings, directory: Path) -> Path:
-    if settings.output:
+def _resumed(settings: Settings, named: Path, output: Path | None) -> Path:
+    directory = Path(os.path.normpath(named))
+    if output and output != directory:
         raise UsageError("--resume and --output: a resumed run stays in its directory", remedy="leave one of them out")
     if settings.dry_run:
         raise UsageError("--resume and --dry-run: nothing would start", remedy="leave one of them out")
@@ -362,4 +381,4 @@ def _resumed(settings: Settings, directory: Path) -> Path:
             f"--resume: there is no {JOURNAL} in {settings.resume}",
             remedy="name the run directory of a run that was not finished; --output begins a new one",
         )
-    return Path(os.path.normpath(directory))
+    return directory

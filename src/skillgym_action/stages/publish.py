@@ -171,7 +171,7 @@ def _append_summary(
 def action_outputs(report: RunReport, directory: RunDirectory, options: PublishOptions) -> dict[str, str]:
     """The action's outputs: numbers, fixed words and paths, never text of an agent. Unknown values are empty.
 
-    Paths are relative to the working directory, which later steps may see under another path.
+    Paths are relative to the job's workspace, which later steps see under another path than the container.
     """
     totals, decision = report.totals(), report.decision
     paths = {kind: directory.path / name for kind, name in REPORT_FILES} | dict(options.reports)
@@ -189,7 +189,8 @@ def action_outputs(report: RunReport, directory: RunDirectory, options: PublishO
         "cost-usd": "" if cost is None or not totals.cost_complete else f"{cost:.6f}",
         "tokens": "" if totals.tokens.total_tokens is None else str(totals.tokens.total_tokens),
         "duration-seconds": f"{report.duration_ms / 1000:.3f}",
-        **{f"{kind}-path": _relative(paths[kind], options.cwd) for kind in ("junit", "results", "summary")},
+        "report-dir": _relative(directory.path, options.workspace),
+        **{f"{kind}-path": _relative(paths[kind], options.workspace) for kind in ("junit", "results", "summary")},
     }
 
 

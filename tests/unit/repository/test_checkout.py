@@ -327,7 +327,34 @@ def workspace(root, monkeypatch) -> Path:
 def test_a_working_directory_is_taken_without_links(workspace):
     assert working_directory(Path("a/b")) == workspace / "a/b"
     assert working_directory(Path()) == workspace
+    assert working_directory(workspace / "a/b") == workspace / "a/b"
     assert working_directory(workspace.parent / "outside") == workspace.parent / "outside"
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        pytest.param("packges", "there is no folder packges; did you mean 'packages'?", id="a typing error"),
+        pytest.param(
+            "packages/weeb/x", "there is no folder packages/weeb/x; did you mean 'packages/api'?", id="further down"
+        ),
+        pytest.param("zzz", "there is no folder zzz; known: a, packages", id="like no other"),
+        pytest.param(
+            "packages/api/x", "there is no folder packages/api/x; check the repository out", id="below nothing"
+        ),
+        pytest.param("README.md", "README.md is not a folder; name the folder that it is in", id="a file"),
+        pytest.param("/home/runner/x", "name it relative to the workspace: other folders", id="of the machine"),
+    ],
+)
+def test_a_working_directory_that_is_not_there_is_an_error_and_is_not_made(workspace, named, words):
+    (workspace / "packages/api").mkdir(parents=True)
+    (workspace / "README.md").write_text("")
+    (workspace / ".hidden").mkdir()
+    before = sorted(workspace.rglob("*"))
+    with pytest.raises(UsageError) as raised:
+        working_directory(Path(named))
+    assert words in str(raised.value)
+    assert sorted(workspace.rglob("*")) == before
 
 
 @pytest.mark.parametrize("named", ["link", "link/x", "a/../..", ".git", "inner/link"])

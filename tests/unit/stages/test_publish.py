@@ -35,7 +35,7 @@ def directory(tmp_path):
 
 
 def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
-    found = action_outputs(REPORT, directory, PublishOptions(cwd=tmp_path))
+    found = action_outputs(REPORT, directory, PublishOptions(workspace=tmp_path))
     assert found == {
         "verdict": "failed",
         "exit-code": "1",
@@ -52,6 +52,7 @@ def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
         "cost-usd": "0.500000",
         "tokens": "1000",
         "duration-seconds": "60.000",
+        "report-dir": "out",
         "junit-path": "out/junit.xml",
         "results-path": "out/results.json",
         "summary-path": "out/summary.md",
@@ -61,7 +62,7 @@ def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
 def test_unknown_outputs_are_empty_and_not_zero(directory, tmp_path):
     report = run_report("one errored timeout $?")
     report = replace(report, results=tuple(replace(one, usage=type(one.usage)()) for one in report.results))
-    found = action_outputs(report, directory, PublishOptions(cwd=tmp_path))
+    found = action_outputs(report, directory, PublishOptions(workspace=tmp_path))
     assert {name: found[name] for name in ("pass-rate", "cost-usd", "tokens")} == {
         "pass-rate": "",
         "cost-usd": "",
@@ -70,7 +71,7 @@ def test_unknown_outputs_are_empty_and_not_zero(directory, tmp_path):
 
 
 def test_the_output_of_a_report_at_another_path_is_that_path(directory, tmp_path):
-    options = PublishOptions(reports=(("junit", tmp_path / "deep/j.xml"),), cwd=tmp_path)
+    options = PublishOptions(reports=(("junit", tmp_path / "deep/j.xml"),), workspace=tmp_path)
     publish(directory, REPORT, options, Watched())
     assert action_outputs(REPORT, directory, options)["junit-path"] == "deep/j.xml"
     assert (tmp_path / "deep/j.xml").read_text() == (tmp_path / "out/junit.xml").read_text()
@@ -80,7 +81,7 @@ def test_github_gets_outputs_summary_and_annotations(directory, tmp_path):
     written(tmp_path, {"outputs": "", "summary": "before\n"})
     watched = Watched()
     options = PublishOptions(
-        annotations=True, step_summary=tmp_path / "summary", step_outputs=tmp_path / "outputs", cwd=tmp_path
+        annotations=True, step_summary=tmp_path / "summary", step_outputs=tmp_path / "outputs", workspace=tmp_path
     )
     publish(directory, REPORT, options, watched)
     assert dict(entries((tmp_path / "outputs").read_text()))["verdict"] == "failed"
@@ -91,7 +92,7 @@ def test_github_gets_outputs_summary_and_annotations(directory, tmp_path):
 def test_no_report_contains_a_secret(directory, tmp_path):
     written(tmp_path, {"summary": ""})
     watched = Watched()
-    options = PublishOptions(annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path)
+    options = PublishOptions(annotations=True, step_summary=tmp_path / "summary", workspace=tmp_path)
     publish(directory, run_report("fix failed: it says s3cret-value"), options, watched)
     texts = [path.read_text() for path in (*directory.path.iterdir(), tmp_path / "summary")] + watched.said
     assert [text for text in texts if "s3cret-value" in text] == []
@@ -102,7 +103,7 @@ def test_no_report_contains_a_secret(directory, tmp_path):
 def test_an_unwritable_step_file_does_not_prevent_other_reports(directory, tmp_path, place):
     other = {"step_summary": "step_outputs", "step_outputs": "step_summary"}[place]
     written(tmp_path, {"file": "", "there": ""})
-    options = PublishOptions(**{place: tmp_path / "file/x", other: tmp_path / "there"}, cwd=tmp_path)
+    options = PublishOptions(**{place: tmp_path / "file/x", other: tmp_path / "there"}, workspace=tmp_path)
     with pytest.raises(OutputError) as caught:
         publish(directory, REPORT, options, Watched())
     assert str(caught.value) == f"cannot write {tmp_path}/file/x: Not a directory"
@@ -114,7 +115,7 @@ def test_every_report_that_cannot_be_written_is_reported(directory, tmp_path):
     written(tmp_path, {"file": ""})
     reports = (("junit", tmp_path / "file/a"), ("x-bench", tmp_path / "b.json"), ("comment", tmp_path / "file/c"))
     with pytest.raises(OutputError) as caught:
-        publish(directory, REPORT, PublishOptions(reports=reports, cwd=tmp_path), Watched())
+        publish(directory, REPORT, PublishOptions(reports=reports, workspace=tmp_path), Watched())
     assert [f"{tmp_path}/file/{name}" in str(caught.value) for name in "abc"] == [True, False, True]
     assert (tmp_path / "b.json").exists()
 
@@ -126,7 +127,9 @@ def test_an_invalid_report_template_is_a_note_and_the_packaged_one_is_used(direc
     written(tmp_path, {"mine/summary.md.j2": "{{ view.nothing }}", "summary": ""})
     watched = Watched()
     with rendered_elsewhere(tmp_path / "mine") as templates:
-        options = PublishOptions(annotations=True, step_summary=tmp_path / "summary", cwd=tmp_path, templates=templates)
+        options = PublishOptions(
+            annotations=True, step_summary=tmp_path / "summary", workspace=tmp_path, templates=templates
+        )
         publish(directory, REPORT, options, watched)
     summary = (tmp_path / "summary").read_text()
     assert "❌ Failed: 1 of 3 green" in summary
@@ -137,7 +140,7 @@ def test_an_invalid_report_template_is_a_note_and_the_packaged_one_is_used(direc
 
 def test_the_comment_is_published_and_its_address_is_an_output(directory, tmp_path):
     written(tmp_path, {"outputs": ""})
-    options = PublishOptions(step_outputs=tmp_path / "outputs", cwd=tmp_path)
+    options = PublishOptions(step_outputs=tmp_path / "outputs", workspace=tmp_path)
     with github_with() as github, api_of(github) as api:
         watched = Watched()
         talk = Publisher(api, event_of(github), PublisherOptions(), directory.redactor, watched.progress)
@@ -150,7 +153,7 @@ def test_the_comment_is_published_and_its_address_is_an_output(directory, tmp_pa
 
 def test_a_refusal_by_github_is_in_the_summary_with_the_remedy(directory, tmp_path):
     written(tmp_path, {"outputs": "", "summary": ""})
-    options = PublishOptions(step_outputs=tmp_path / "outputs", step_summary=tmp_path / "summary", cwd=tmp_path)
+    options = PublishOptions(step_outputs=tmp_path / "outputs", step_summary=tmp_path / "summary", workspace=tmp_path)
     with github_with() as github, api_of(github, READ_ONLY_TOKEN) as api:
         watched = Watched()
         talk = Publisher(api, event_of(github), PublisherOptions(), directory.redactor, watched.progress)

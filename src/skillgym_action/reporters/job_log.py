@@ -1,0 +1,190 @@
+"""Reporter: the log of a GitHub job: a folded group for each execution, and at the end what is red, unfolded.
+
+Everything in it passes ``terminal_line`` or ``terminal_text``: no text of agents and suites is a workflow command.
+``stop-commands`` is not used: the runner reads annotations from another stream, and would lose them meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillgym_action.limits import (
+    MAX_FINAL_OUTPUT_CHARACTERS,
+    MAX_LOG_ANSWER_CHARACTERS,
+    MAX_LOG_ANSWER_LINES,
+    MAX_LOG_ASSERTIONS,
+    MAX_LOG_ATTEMPTS,
+    MAX_LOG_CHARACTERS,
+    MAX_LOG_EVIDENCE_CHARACTERS,
+    MAX_LOG_LINE_CHARACTERS,
+    MAX_TERMINAL_MESSAGE_CHARACTERS,
+    MAX_UNFOLDED_EXECUTIONS,
+    MAX_VERBOSE_LOG_ANSWER_LINES,
+    MAX_VERBOSE_LOG_CHARACTERS,
+    MAX_VERBOSE_LOG_EVIDENCE_CHARACTERS,
+    MAX_VERBOSE_LOG_ITEMS,
+)
+from skillgym_action.reporters.terminal import finished_line, red_lines, red_title
+from skillgym_action.reporters.wording import RED, cause, counted, duration
+from skillgym_action.text.escaping import clipped, tail, terminal_line, terminal_text, workflow_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.model.result import Attempt, Outcome, Result
+    from skillgym_action.model.run_report import RunReport
+
+SIGNS = {True: "✓", False: "✗", None: "?"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extent:
+    """How much of an execution is shown. ``explained``: also why assertions passed, and where sessions have files."""
+
+    assertions: int
+    attempts: int
+    evidence: int
+    answer_lines: int
+    answer_characters: int
+    explained: bool
+
+
+PLAIN = Extent(
+    assertions=MAX_LOG_ASSERTIONS,
+    attempts=MAX_LOG_ATTEMPTS,
+    evidence=MAX_LOG_EVIDENCE_CHARACTERS,
+    answer_lines=MAX_LOG_ANSWER_LINES,
+    answer_characters=MAX_LOG_ANSWER_CHARACTERS,
+    explained=False,
+)
+VERBOSE = Extent(
+    assertions=MAX_VERBOSE_LOG_ITEMS,
+    attempts=MAX_VERBOSE_LOG_ITEMS,
+    evidence=MAX_VERBOSE_LOG_EVIDENCE_CHARACTERS,
+    answer_lines=MAX_VERBOSE_LOG_ANSWER_LINES,
+    answer_characters=MAX_FINAL_OUTPUT_CHARACTERS,
+    explained=True,
+)
+
+
+class JobLog:
+    """The log of one run. Once it has as many characters as a log may have, executions are single lines."""
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        self.verbose = verbose
+        self.extent = VERBOSE if verbose else PLAIN
+        self._left = MAX_VERBOSE_LOG_CHARACTERS if verbose else MAX_LOG_CHARACTERS
+        self._is_full = False
+
+    def finished(self, result: Result, done: int, total: int) -> str:
+        """The group of a finished execution."""
+        line = finished_line(result, done, total)
+        text = f"::group::{workflow_message(line)}\n{''.join(_details(result, self.extent))}::endgroup::\n"
+        return self._bounded(text, f"{line}\n")
+
+    def detail(self, line: str) -> str:
+        """A line that only a verbose log has."""
+        return self._bounded(f"{terminal_line(line)}\n", "") if self.verbose else ""
+
+    def unfolded(self, report: RunReport) -> Iterator[str]:
+        """What is red, with all failed assertions and the end of the answer; the first ones, if there are many."""
+        red = [result for status in RED for result in report.results if result.status is status]
+        for result in red[:MAX_UNFOLDED_EXECUTIONS]:
+            yield from red_lines(result, more=_indented(_unfolded_details(result, self.extent), "    "))
+        more = red[MAX_UNFOLDED_EXECUTIONS:]
+        for result in more:
+            yield clipped(red_title(result), MAX_LOG_LINE_CHARACTERS) + "\n"
+        if more:
+            number = counted(len(more), "more execution")
+            yield f"{number} without details here: see the groups above, the summary or the reports\n\n"
+
+    def _bounded(self, text: str, otherwise: str) -> str:
+        """``text`` as long as there is room for it; then ``otherwise``, after a note."""
+        if not self._is_full and len(text) <= self._left:
+            self._left -= len(text)
+            return text
+        note = (
+            "" if self._is_full else "note: the log is long enough: the rest without details, which the reports have\n"
+        )
+        self._is_full = True
+        return note + otherwise
+
+
+def _details(result: Result, extent: Extent) -> Iterator[str]:
+    """What a group holds: assertions, sessions, the end of the answer, the artifacts."""
+    reason = cause(result)
+    if result.status in RED and reason.assertion is None:
+        yield from _indented(iter(_lines(clipped(reason.message, MAX_TERMINAL_MESSAGE_CHARACTERS))))
+    yield from _indented(_assertions(result.judgement.outcomes, extent, explained=extent.explained))
+    yield from _indented(_sessions(result, extent))
+    yield from _indented(_answer(result, extent))
+    if result.directory:
+        yield from _indented(iter([f"artifacts: {terminal_line(result.directory)}"]))
+
+
+def _unfolded_details(result: Result, extent: Extent) -> Iterator[str]:
+    """What the cause alone does not say: the other assertions that do not hold, and the end of the answer."""
+    first = cause(result).assertion
+    others = [outcome for outcome in result.judgement.outcomes if outcome.passed is not True]
+    shown = next((outcome for outcome in others if outcome.assertion == first), None)
+    yield from _assertions(tuple(outcome for outcome in others if outcome is not shown), extent, explained=True)
+    if shown and shown.evidence:
+        yield from (f"  {line}" for line in _lines(tail(shown.evidence.rstrip(), extent.evidence)))
+    yield from _sessions(result, extent)
+    yield from _answer(result, extent)
+
+
+def _assertions(outcomes: tuple[Outcome, ...], extent: Extent, *, explained: bool) -> Iterator[str]:
+    """A line for each assertion, with the explanation of those that do not hold; these come first where many are."""
+    ordered = outcomes
+    if len(outcomes) > extent.assertions:
+        ordered = tuple(sorted(outcomes, key=lambda outcome: outcome.passed is True))
+    for outcome in ordered[: extent.assertions]:
+        says = f": {outcome.explanation}" if outcome.explanation and (explained or outcome.passed is not True) else ""
+        yield f"{SIGNS[outcome.passed]} {terminal_line(clipped(outcome.assertion + says, MAX_LOG_LINE_CHARACTERS))}"
+        if outcome.evidence and outcome.passed is not True:
+            yield from (f"  {line}" for line in _lines(tail(outcome.evidence.rstrip(), extent.evidence)))
+    if (more := len(ordered) - extent.assertions) > 0:
+        yield f"and {counted(more, 'more assertion')}"
+
+
+def _sessions(result: Result, extent: Extent) -> Iterator[str]:
+    """A line for each session, if there is more than one."""
+    attempts = result.attempts
+    if len(attempts) == 1:  # the execution itself
+        return
+    yield from (_session(attempt, verbose=extent.explained) for attempt in attempts[: extent.attempts])
+    if (more := len(attempts) - extent.attempts) > 0:
+        yield f"and {counted(more, 'more session')}"
+
+
+def _session(attempt: Attempt, *, verbose: bool) -> str:
+    name = f"repetition {attempt.repetition}" + (f", retry {attempt.session - 1}" if attempt.session > 1 else "")
+    facts = [f"{name}: {attempt.status}", duration(attempt.duration_ms)]
+    if attempt.message:
+        facts.append(clipped(attempt.message, MAX_LOG_LINE_CHARACTERS))
+    if verbose:
+        facts.append(f"artifacts: {attempt.directory}")
+    return terminal_line(", ".join(facts))
+
+
+def _answer(result: Result, extent: Extent) -> Iterator[str]:
+    """The last lines of the agent's answer; a line that is too long begins later."""
+    text = (result.final_output or "").rstrip()
+    if not text:
+        return
+    lines = _lines(text[-extent.answer_characters :])
+    kept = lines[-extent.answer_lines :]
+    left_out = len(kept) < len(lines) or len(text) > extent.answer_characters
+    yield "the end of the answer:" if left_out else "the answer:"
+    yield from (f"  {line}" for line in kept)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines of foreign text that are safe in a log."""
+    return [clipped(line, MAX_LOG_LINE_CHARACTERS).replace("\n", " ") for line in terminal_text(text).split("\n")]
+
+
+def _indented(lines: Iterator[str], margin: str = "  ") -> Iterator[str]:
+    return (f"{margin}{line}\n" for line in lines)
