@@ -65,7 +65,8 @@ def _with_last_failed(options: Options, settings: Settings, config: Config, cont
     report = stored_reports([str(last)], context.cwd)[0][1]
     failed, shown = failed_executions(report), terminal_line(os.path.relpath(last, context.cwd))
     if not failed:
-        terminal.progress(f"last-failed: all was green in {shown}: all run")
+        what = "all was green" if report.results else "nothing ran"
+        terminal.progress(f"last-failed: {what} in {shown}: all run")
         return options
     terminal.progress(f"last-failed: {len(failed):,} of {counted(len(report.results), 'execution')} in {shown}")
     return replace(options, plan=replace(options.plan, last_failed=failed))
