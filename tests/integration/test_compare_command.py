@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EIGHT = tuple(map(case, "abcdefgh"))
+LARGE = runner(PASSING, model="large")
 
 
 @pytest.fixture(scope="module")
