@@ -258,7 +258,7 @@ MAX_ARTIFACT_MEMBERS = 100_000  # of one object in it
 MAX_SHOWN_CHANGED_FILES = 50  # of a session without a stored diff
 MAX_SHOWN_LOGS = 40  # of a session
 MAX_SHOWN_QUESTIONS = 40  # of a session to the judge
-MAX_STORED_DIFF_BYTES = 2 * 1024 * 1024  # of the diff of a session's workspace
+MAX_STORED_DIFF_CHARACTERS = 1024 * 1024  # of the diff of a session's workspace; the middle of a longer one is cut out
 
 # --- reporters --------------------------------------------------------------------------------------
 

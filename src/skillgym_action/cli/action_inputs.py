@@ -37,6 +37,8 @@ ACTION_ONLY = (
     "summary",
     "junit-path",
     "results-path",
+    "html",
+    "html-path",
     "allow-untrusted",
     "github-token",
     "working-directory",
@@ -69,13 +71,14 @@ def settings_of(inputs: Mapping[str, str]) -> Settings:
         del fields["runners"]
     fields["report"] = tuple(
         f"{kind}={_inside(inputs[name])}"
-        for kind, name in (("junit", "junit-path"), ("results", "results-path"))
+        for kind, name in (("junit", "junit-path"), ("results", "results-path"), ("html", "html-path"))
         if name in inputs
     )
     if "output" in fields:
         fields["output"] = _inside(str(fields["output"]))
     written = {field: name for name, field in declared.items()} | {"runner": "runners", "report": "junit-path"}
     fields.setdefault("install_agents", True)
+    fields["no_html"] = not _boolean(inputs, "html")
     return validated_settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
 
 

@@ -121,14 +121,15 @@ def _costs(by_runner: Mapping[str, Totals]) -> Chart | None:
         return None
     most = _nice(max(cost for cost, _ in found.values()))
     height = 200
-    parts = [
-        f'<line class="grid" x1="60" x2="{_WIDTH - 20}" y1="{y:.0f}" y2="{y:.0f}"/>{_text(52, y + 4, f"{share} %", "end")}'
-        for share in (0, 50, 100)
-        for y in [_height(share / 100, height)]
+    parts, span = [], _WIDTH - 80
+    for share in (0, 50, 100):
+        y = _height(share / 100, height)
+        parts.append(f'<line class="grid" x1="60" x2="{_WIDTH - 20}" y1="{y:.0f}" y2="{y:.0f}"/>')
+        parts.append(_text(52, y + 4, f"{share} %", "end"))
+    digits = max(2, 2 - floor(log10(most)))
+    parts += [
+        _text(60 + span * step / 4, height + 24, f"${most * step / 4:,.{digits}f}", "middle") for step in range(5)
     ]
-    span = _WIDTH - 80
-    for step in range(5):
-        parts.append(_text(60 + span * step / 4, height + 24, money(most * step / 4), "middle"))
     parts.append(_text(60 + span / 2, height + 44, "mean cost of an execution", "middle"))
     words = []
     for number, (runner, (cost, rate)) in enumerate(sorted(found.items(), key=lambda entry: entry[1])):
@@ -196,14 +197,16 @@ def _classes(results: Sequence[Result]) -> Chart | None:
     most = shown[0][1]
     parts = []
     for number, (label, count) in enumerate(shown):
-        y = _ROW * number + _ROW / 2
+        y, width = _ROW * number + _ROW / 2, max(2.0, _PLOT * count / most)
         parts += [
             _label(label, y),
-            f'<rect class="bar" x="{_LEFT}" y="{y - 8}" width="{max(2.0, _PLOT * count / most):.1f}" height="16" rx="3"/>',
-            _text(_LEFT + max(2.0, _PLOT * count / most) + 8, y + 4, f"{count:,}"),
+            f'<rect class="bar" x="{_LEFT}" y="{y - 8}" width="{width:.1f}" height="16" rx="3"/>',
+            _text(_LEFT + width + 8, y + 4, f"{count:,}"),
         ]
     rest = len(counts) - len(shown)
-    note = "Executions that are not green, by class." + (f" {counted(rest, 'rarer class', 'rarer classes')} left out." if rest else "")
+    note = "Executions that are not green, by class." + (
+        f" {counted(rest, 'rarer class', 'rarer classes')} left out." if rest else ""
+    )
     words = [f"{label} {count:,}" for label, count in shown]
     return _framed("Failure classes", note, parts, _ROW * len(shown), words)
 

@@ -45,7 +45,10 @@ def session_id(index: int, attempt: Attempt) -> str:
 
 def address(result: Result) -> str:
     """The fragment that leads to the page of an execution; the same in all runs."""
-    return "#" + urlencode({"suite": result.suite.path, "case": result.case_id, "runner": result.runner.id if result.runner else ""}, errors="replace")
+    return "#" + urlencode(
+        {"suite": result.suite.path, "case": result.case_id, "runner": result.runner.id if result.runner else ""},
+        errors="replace",
+    )
 
 
 def fitted(data: Json, most: int) -> tuple[str, bool]:
@@ -107,7 +110,10 @@ def execution_data(result: Result, links: Links | None) -> Json:
         "reason": long_text(judgement.reason),
         "place": _place(location, links),
         "outcomes": [_outcome(outcome, links) for outcome in judgement.outcomes],
-        "findings": [{"id": finding.id, "kind": visible(finding.kind), "where": visible(finding.where)} for finding in result.findings],
+        "findings": [
+            {"id": finding.id, "kind": visible(finding.kind), "where": visible(finding.where)}
+            for finding in result.findings
+        ],
         "usage": _usage(result),
         "costUsd": result.cost.usd,
         "costSource": result.cost.source,
@@ -212,7 +218,11 @@ def _stored(text: StoredText) -> Json:
 
 def _skills(report: Mapping[str, Any]) -> list[Json]:
     return [
-        {"skill": text_of(skill.get("skill")), "confidence": text_of(skill.get("confidence")), "evidence": _texts(skill, "evidence")}
+        {
+            "skill": text_of(skill.get("skill")),
+            "confidence": text_of(skill.get("confidence")),
+            "evidence": _texts(skill, "evidence"),
+        }
         for skill in _list(report, "detectedSkills")
         if isinstance(skill, dict)
     ]

@@ -98,7 +98,7 @@ def _call_of(event: Mapping[str, Any], waiting: list[Json]) -> Json | None:
 def _step(event: Mapping[str, Any]) -> Json | None:
     kind = event.get("type")
     if kind == "message":
-        step = {"kind": "message", "role": text_of(event.get("role")), "text": long_text(event.get("text"))}
+        step: Json = {"kind": "message", "role": text_of(event.get("role")), "text": long_text(event.get("text"))}
         return step | ({"phase": phase} if (phase := text_of(event.get("phase"))) else {})
     if kind == "toolCall":
         args = event.get("args")

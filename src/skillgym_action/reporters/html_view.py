@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
-from skillgym_action.limits import MAX_HTML_EXECUTIONS, MAX_HTML_LISTED
-from skillgym_action.model.samples import is_flaky, samples_of
+from skillgym_action.limits import MAX_HTML_LISTED
+from skillgym_action.model.samples import samples_of
 from skillgym_action.model.totals import totals as totals_of
-from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
+from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.reporters.html_charts import charts_of
-from skillgym_action.reporters.html_session import address
+from skillgym_action.reporters.html_matrix import CaseRows
+from skillgym_action.reporters.html_parts import (
+    MESSAGE,
+    NOTHING,
+    WORDS,
+    BaselineView,
+    CaseRow,
+    Figure,
+    Filter,
+    Group,
+    Named,
+    inline,
+    left_out,
+    markup,
+    named,
+    runner_of,
+    tone_of,
+)
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
     comparison_fact,
@@ -36,141 +51,24 @@ from skillgym_action.reporters.wording import (
     headline,
     judge_name,
     money,
-    runner_id,
-    score,
     suites_from,
     tally,
     verdict,
 )
-from skillgym_action.text.escaping import clipped, html_text, one_line
+from skillgym_action.text.escaping import clipped, html_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from skillgym_action.model.comparison import Comparison, ResultPair
+    from markupsafe import Markup
+
+    from skillgym_action.model.comparison import Comparison
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.totals import Totals
     from skillgym_action.reporters.html_charts import Chart
 
-NOTHING = Markup()
-WORDS = {
-    Status.PASSED: "Passed",
-    Status.FAILED: "Failed",
-    Status.EXPECTED_FAILED: "Failed as expected",
-    Status.UNEXPECTED_PASSED: "Unexpected pass",
-    Status.ERRORED: "Not judged",
-    Status.SKIPPED: "Skipped",
-}
-_SIGNS = {
-    Status.PASSED: "✓",
-    Status.FAILED: "✗",
-    Status.EXPECTED_FAILED: "✓",
-    Status.UNEXPECTED_PASSED: "!",
-    Status.ERRORED: "?",
-    Status.SKIPPED: "–",
-}
-_ORDER = (*RED, Status.PASSED, Status.EXPECTED_FAILED, Status.SKIPPED)
-_MESSAGE, _DETAIL, _COMMIT = 600, 4_000, 12  # characters
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Figure:
-    """A number of the run with its unit, and what there is to add."""
-
-    label: Markup
-    value: Markup
-    note: Markup = NOTHING
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
-    """A value that executions can be filtered by, with the number of executions that have it."""
-
-    value: Markup
-    label: Markup
-    count: Markup
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Filter:
-    """A property of executions; ``name`` is its key in the address."""
-
-    name: Markup
-    label: Markup
-    choices: tuple[Choice, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """One execution. ``link`` leads to its page; empty where the case did not run on the runner.
-
-    ``status`` is a value of ``Status``, ``word`` its name; ``share`` such as ``3 of 5``; ``tone``: good, bad, odd or
-    none. ``changed`` is what the comparison says, such as ``newly failing``; ``failure`` the failure class.
-    """
-
-    runner: Markup
-    link: Markup = NOTHING
-    status: Markup = NOTHING
-    word: Markup = NOTHING
-    sign: Markup = NOTHING
-    tone: Markup = NOTHING
-    share: Markup = NOTHING
-    score: Markup = NOTHING
-    cost: Markup = NOTHING
-    time: Markup = NOTHING
-    failure: Markup = NOTHING
-    flaky: Markup = NOTHING
-    changed: Markup = NOTHING
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CaseRow:
-    """One case on all runners. ``number``, ``red``, ``usd`` and ``ms`` are for sorting."""
-
-    suite: Markup
-    case: Markup
-    tags: tuple[Markup, ...]
-    cells: tuple[Cell, ...]
-    cost: Markup
-    time: Markup
-    number: Markup
-    red: Markup
-    usd: Markup
-    ms: Markup
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Named:
-    """An execution in a list: ``title`` is case and runner, ``detail`` what there is to say about it."""
-
-    link: Markup
-    title: Markup
-    detail: Markup = NOTHING
-    tone: Markup = NOTHING
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Group:
-    """Executions with something in common. ``label``: such as the failure class; ``detail`` is preformatted."""
-
-    label: Markup
-    title: Markup
-    members: tuple[Named, ...]
-    remedy: Markup = NOTHING
-    detail: Markup = NOTHING
-    tone: Markup = NOTHING
-    left_out: Markup = NOTHING
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BaselineView:
-    """The comparison: the verdict, both rates and what else differs as sentences, and the executions that changed."""
-
-    verdict: Markup
-    rate: Markup
-    differences: tuple[Markup, ...]
-    groups: tuple[Group, ...]
+_DETAIL, _COMMIT = 4_000, 12  # characters
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -215,26 +113,14 @@ class FixedParts:
     sessions: str
 
 
-def markup(text: str) -> Markup:
-    """Escaped text, or markup, as a template may place it."""
-    return Markup(text)  # noqa: S704
-
-
-def inline(text: str) -> Markup:
-    """Any text on one line."""
-    return markup(html_text(one_line(text)))
-
-
-def _runner(result: Result) -> str:
-    return result.runner.id if result.runner else ""
-
-
 def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
     """The view of a run."""
     totals = report.totals()
-    rows = _CaseRows(report)
+    rows = CaseRows(report)
     by_runner = {
-        runner: totals_of(results, report.sampled_repetitions) for runner, results in _by_runner(report).items() if runner
+        runner: totals_of(results, report.sampled_repetitions)
+        for runner, results in _by_runner(report).items()
+        if runner
     }
     failures = list(_failures(report))
     word = verdict(report)
@@ -253,12 +139,12 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         rates=tuple(map(inline, rate_sentences(totals, report))),
         baseline=tuple(_baselines(report.comparison)),
         failures=tuple(failures[:MAX_HTML_LISTED]),
-        failures_left_out=_more(len(failures) - MAX_HTML_LISTED, "cause"),
-        flaky=tuple(_named(result, words) for result, words in mixed_results(report)[:MAX_HTML_LISTED]),
+        failures_left_out=left_out(len(failures) - MAX_HTML_LISTED, "cause"),
+        flaky=tuple(named(result, words) for result, words in mixed_results(report)[:MAX_HTML_LISTED]),
         filters=tuple(rows.filters()),
         runners=tuple(map(inline, rows.runners)),
         cases=tuple(rows.shown()),
-        cases_left_out=_more(rows.left_out, "green execution", "green executions"),
+        cases_left_out=left_out(rows.left_out, "green execution", "green executions"),
         charts=charts_of(report.results, by_runner),
         warnings=tuple(_warnings(report)),
         provenance=tuple(_provenance(report)),
@@ -268,12 +154,8 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
 def _by_runner(report: RunReport) -> dict[str, list[Result]]:
     found: dict[str, list[Result]] = {runner.id: [] for runner in report.runners}
     for result in report.results:
-        found.setdefault(_runner(result), []).append(result)
+        found.setdefault(runner_of(result), []).append(result)
     return found
-
-
-def _more(number: int, one: str, many: str | None = None) -> Markup:
-    return inline(f"{counted(number, f'more {one}', many and f'more {many}')} left out") if number > 0 else NOTHING
 
 
 def _reasons(report: RunReport) -> Iterator[str]:
@@ -307,7 +189,7 @@ def _warnings(report: RunReport) -> Iterator[Markup]:
     problems = [*finding_problems(report), *report.warnings]
     for problem in problems[:MAX_HTML_LISTED]:
         yield inline(str(problem))
-    if more := _more(len(problems) - MAX_HTML_LISTED, "warning"):
+    if more := left_out(len(problems) - MAX_HTML_LISTED, "warning"):
         yield more
 
 
@@ -329,26 +211,10 @@ def _provenance(report: RunReport) -> Iterator[Figure]:
         found[f"Runner {runner.id}"] = " · ".join(filter(None, words))
     for label, value in found.items():
         if value:
-            yield Figure(label=inline(label), value=inline(clipped(value, _MESSAGE)))
+            yield Figure(label=inline(label), value=inline(clipped(value, MESSAGE)))
 
 
 # --- lists of executions ----------------------------------------------------------------------------
-
-
-def _tone(status: Status) -> Markup:
-    if status in GREEN:
-        return markup("good")
-    return markup("none" if status is Status.SKIPPED else "bad" if status is Status.FAILED else "odd")
-
-
-def _named(result: Result, detail: str = "") -> Named:
-    title = f"{result.case_id} · {runner_id(result)}"
-    return Named(
-        link=markup(html_text(address(result))),
-        title=inline(clipped(title, 200)),
-        detail=inline(clipped(detail, _MESSAGE)),
-        tone=_tone(result.status),
-    )
 
 
 def _failures(report: RunReport) -> Iterator[Group]:
@@ -364,12 +230,12 @@ def _failures(report: RunReport) -> Iterator[Group]:
         kind = TROUBLES.get(failure_class.id) if failure_class else None
         yield Group(
             label=inline(label if status is not Status.UNEXPECTED_PASSED else WORDS[status]),
-            title=inline(clipped(message, _MESSAGE)),
-            members=tuple(_named(result, _sessions(result, report)) for result in results[:MAX_HTML_LISTED]),
+            title=inline(clipped(message, MESSAGE)),
+            members=tuple(named(result, _sessions(result, report)) for result in results[:MAX_HTML_LISTED]),
             remedy=inline(kind.remedy) if kind and status is Status.ERRORED else NOTHING,
             detail=_assertions(results[0]),
-            tone=_tone(status),
-            left_out=_more(len(results) - MAX_HTML_LISTED, "execution"),
+            tone=tone_of(status),
+            left_out=left_out(len(results) - MAX_HTML_LISTED, "execution"),
         )
 
 
@@ -410,7 +276,9 @@ def _changes(comparison: Comparison) -> Iterator[Group]:
         ("Changed, may be chance", "odd", comparison.changed),
     )
     for words, tone, found in pairs:
-        yield from _change(words, tone, len(found), [_named(pair.after, pair_change(pair)) for pair in found[:MAX_HTML_LISTED]])
+        yield from _change(
+            words, tone, len(found), [named(pair.after, pair_change(pair)) for pair in found[:MAX_HTML_LISTED]]
+        )
     several = (
         ("Judged in the baseline, not now", comparison.no_longer_judged),
         ("With a different prompt, assertion or expectation: not compared", comparison.redefined),
@@ -418,120 +286,12 @@ def _changes(comparison: Comparison) -> Iterator[Group]:
         ("Not in this run", comparison.removed),
     )
     for words, results in several:
-        yield from _change(words, "none", len(results), [_named(result) for result in results[:MAX_HTML_LISTED]])
+        yield from _change(words, "none", len(results), [named(result) for result in results[:MAX_HTML_LISTED]])
 
 
 def _change(words: str, tone: str, number: int, members: Sequence[Named]) -> Iterator[Group]:
     if number:
-        more = _more(number - len(members), "execution")
-        yield Group(label=inline(words), title=inline(f"{number:,}"), members=tuple(members), tone=markup(tone), left_out=more)
-
-
-# --- the matrix -------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _CaseRows:
-    """The cases of a run as rows, its runners as columns. If there are too many, green executions are left out."""
-
-    report: RunReport
-    runners: list[str] = field(init=False)
-    left_out: int = field(init=False, default=0)
-    _changed: dict[int, str] = field(init=False)
-    _results: list[Result] = field(init=False)
-
-    def __post_init__(self) -> None:
-        results = list(self.report.results)
-        if len(results) > MAX_HTML_EXECUTIONS:
-            red = [result for result in results if result.status not in GREEN]
-            green = [result for result in results if result.status in GREEN]
-            kept = {id(result) for result in (red + green)[:MAX_HTML_EXECUTIONS]}
-            results = [result for result in results if id(result) in kept]
-        self.left_out = len(self.report.results) - len(results)
-        self._results = results
-        named = {_runner(result) for result in results}
-        self.runners = [runner.id for runner in self.report.runners if runner.id in named]
-        self.runners += sorted(named - set(self.runners))
-        self._changed = _news(self.report.comparison)
-
-    def shown(self) -> Iterator[CaseRow]:
-        cases: dict[tuple[str, str], dict[str, Result]] = {}
-        for result in self._results:
-            cases.setdefault((result.suite.path, result.case_id), {})[_runner(result)] = result
-        for number, ((suite, case), on_runners) in enumerate(cases.items()):
-            results = list(on_runners.values())
-            usd = [result.cost.usd for result in results if result.cost.usd is not None]
-            ms = sum(result.duration_ms for result in results)
-            yield CaseRow(
-                suite=inline(suite),
-                case=inline(case),
-                tags=tuple(inline(tag) for tag in results[0].tags),
-                cells=tuple(self._cell(runner, on_runners.get(runner)) for runner in self.runners),
-                cost=inline(money(sum(usd) if usd else None, complete=len(usd) == len(results))),
-                time=inline(duration(ms)),
-                number=inline(str(number)),
-                red=inline(str(min(_ORDER.index(result.status) for result in results))),
-                usd=inline(f"{sum(usd):.6f}"),
-                ms=inline(str(ms)),
-            )
-
-    def _cell(self, runner: str, result: Result | None) -> Cell:
-        if result is None:
-            return Cell(runner=inline(runner))
-        samples = samples_of(result, self.report.sampled_repetitions)
-        found = result.judgement.failure_class
-        return Cell(
-            runner=inline(runner),
-            link=markup(html_text(address(result))),
-            status=inline(result.status),
-            word=inline(WORDS[result.status]),
-            sign=inline(_SIGNS[result.status]),
-            tone=_tone(result.status),
-            share=inline(str(samples)) if samples.judged > 1 else NOTHING,
-            score=inline(score(result.judgement)),
-            cost=inline(cost(result)),
-            time=inline(duration(result.duration_ms)),
-            failure=inline(found.label) if found else NOTHING,
-            flaky=inline("flaky") if is_flaky(result, self.report.sampled_repetitions) else NOTHING,
-            changed=inline(self._changed.get(id(result), "")),
+        more = left_out(number - len(members), "execution")
+        yield Group(
+            label=inline(words), title=inline(f"{number:,}"), members=tuple(members), tone=markup(tone), left_out=more
         )
-
-    def filters(self) -> Iterator[Filter]:
-        """The filters that have more than one value, or mark some of the executions."""
-        results, repetitions = self._results, self.report.sampled_repetitions
-        yield from _filter("status", "Status", ((result.status, WORDS[result.status]) for result in results), least=1)
-        yield from _filter("in", "Suite", ((result.suite.path,) * 2 for result in results))
-        yield from _filter("on", "Runner", ((_runner(result),) * 2 for result in results if result.runner))
-        yield from _filter("tag", "Tag", ((tag, tag) for result in results for tag in result.tags), least=1)
-        classes = (result.judgement.failure_class for result in results)
-        yield from _filter("class", "Failure class", ((one.label, one.label) for one in classes if one), least=1)
-        flaky = (("flaky", "Flaky") for result in results if is_flaky(result, repetitions))
-        yield from _filter("flaky", "Stability", flaky, least=1)
-        yield from _filter("changed", "Since the baseline", ((word, word) for word in self._changed.values()), least=1)
-
-
-def _filter(name: str, label: str, values: Iterable[tuple[str, str]], *, least: int = 2) -> Iterator[Filter]:
-    """A filter, unless there are fewer than ``least`` different values."""
-    counts: dict[tuple[str, str], int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
-    if len(counts) >= least:
-        choices = tuple(
-            Choice(value=inline(value), label=inline(clipped(words, 80)), count=inline(f"{count:,}"))
-            for (value, words), count in counts.items()
-        )
-        yield Filter(name=inline(name), label=inline(label), choices=choices[:MAX_HTML_LISTED])
-
-
-def _news(comparison: Comparison | None) -> dict[int, str]:
-    """What the comparison says about executions of this run, by the identity of their results."""
-    if comparison is None:
-        return {}
-    pairs: Mapping[str, Sequence[ResultPair]] = {
-        "newly failing": comparison.newly_failing,
-        "fixed": comparison.fixed,
-        "changed": comparison.changed,
-    }
-    found = {id(pair.after): word for word, several in pairs.items() for pair in several}
-    found |= {id(result): "redefined" for result in comparison.redefined}
-    return found | {id(result): "added" for result in comparison.added}

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.run_report import StoppedForFutility
+    from skillgym_action.model.session_artifacts import ArtifactSource
     from skillgym_action.model.session_report import Price
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
@@ -108,6 +109,7 @@ RUN = ("run",)
 SELECT = ("run", "list", "check")
 REPORT = ("report",)
 DECIDE = ("run", "rejudge", "report")
+SHOW = (*DECIDE, "view")
 
 
 class Settings(BaseModel):
@@ -128,7 +130,7 @@ class Settings(BaseModel):
     config: Annotated[
         str | None,
         Option(
-            (*SELECT, *REPORT, "doctor", "explain"),
+            (*SELECT, *REPORT, "doctor", "explain", "view"),
             "FILE",
             "Configuration file (default: the closest skillgym.config.*, searched upward).",
         ),
@@ -268,7 +270,9 @@ class Settings(BaseModel):
         Input("max-error-rate"),
     ] = None
     baseline: Annotated[
-        str | None, Option(DECIDE, "PATH", "Run directory or results file to compare with."), Input("baseline")
+        str | None,
+        Option(SHOW, "PATH", "Run directory or results file to compare with."),
+        Input("baseline"),
     ] = None
     baseline_optional: Annotated[
         bool,
@@ -289,9 +293,10 @@ class Settings(BaseModel):
     ] = ()
     template_dir: Annotated[
         str | None,
-        Option(DECIDE, "DIR", "Folder with report templates that override the built-in ones."),
+        Option(SHOW, "DIR", "Folder with report templates that override the built-in ones."),
         Input("template-dir"),
     ] = None
+    no_html: Annotated[bool, Option(DECIDE, None, "Write no report.html.")] = False
     comment: Annotated[CommentMode | None, known(get_args(CommentMode)), Input("comment")] = None
     comment_when: Annotated[CommentWhen | None, known(get_args(CommentWhen)), Input("comment-when")] = None
     comment_id: Annotated[str | None, Input("comment-id")] = None
@@ -306,13 +311,12 @@ class Settings(BaseModel):
 
 def options_of(command: str) -> dict[str, Option]:
     """The options of a command, by the names of their fields, in the order of ``--help``."""
-    found = {
+    return {
         name: declared
         for name, field in Settings.model_fields.items()
         for declared in field.metadata
-        if isinstance(declared, Option)
+        if isinstance(declared, Option) and command in declared.commands
     }
-    return {name: option for name, option in found.items() if command in option.commands}
 
 
 def inputs_of_settings() -> dict[str, str]:
@@ -333,13 +337,9 @@ def validated_settings(fields: Mapping[str, Any], named: Callable[[str], str]) -
     try:
         return Settings(**{name: value for name, value in fields.items() if value not in (None, (), "")})
     except ValidationError as error:
-        problems = (
-            Problem(
-                message=f"{named(str(item['loc'][0]))}: {item['msg'].removeprefix(_ERROR).replace(_SHOULD, 'must')}"
-            )
-            for item in error.errors(include_url=False)
-        )
-        raise UsageError.of(*problems) from None
+        found = ((named(str(item["loc"][0])), item["msg"]) for item in error.errors(include_url=False))
+        said = (f"{name}: {message.removeprefix(_ERROR).replace(_SHOULD, 'must')}" for name, message in found)
+        raise UsageError.of(*(Problem(message=message) for message in said)) from None
 
 
 # --- one slice per stage ----------------------------------------------------------------------------
@@ -471,7 +471,7 @@ class GateOptions:
 class PublishOptions:
     """What is written outside of the run directory: ``reports`` as (kind, absolute path), and GitHub's step files.
 
-    Paths in step outputs are relative to ``cwd``; ``templates`` renders the user's report templates.
+    Paths in step outputs are relative to ``cwd``. ``templates``: the user's; ``artifacts``: what ``html`` reports show.
     """
 
     reports: tuple[tuple[str, Path], ...] = ()
@@ -481,6 +481,8 @@ class PublishOptions:
     cwd: Path | None = None
     comment_id: str = "default"
     templates: Templates | None = None
+    html: bool = True
+    artifacts: ArtifactSource | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 STDOUT = "standard output"
 FAILED_OUTPUTS = {"verdict": "inconclusive", "exit-code": str(OutputError.exit_code)}
-REPORT_FILES = tuple(zip(("results", "junit", "summary", "comment"), REPORTS, strict=True))
+REPORT_FILES = tuple(zip(("results", "junit", "summary", "comment", "html"), REPORTS, strict=True))
 
 
 def publish(
@@ -47,7 +47,7 @@ def publish(
     everything that can be written has been written.
     """
     problems: list[Problem] = []
-    notes = _write_files(directory, report, options, problems)
+    notes = _write_files(directory, report, options, problems, html=False)
     if options.annotations:
         with _collecting(problems, STDOUT):
             for piece in reporter_named("annotations")(report):
@@ -56,8 +56,10 @@ def publish(
     log = publisher.publish(report) if publisher else PublishLog()
     if (final := final_report(report)) is not report:
         report = final
-        _write_files(directory, report, options, problems)
+        _write_files(directory, report, options, problems, html=False)
         _append_summary(directory, report, options, problems)
+    # Last, and once: it takes the longest, and a cancelled job is killed after a few seconds.
+    notes += _write_files(directory, report, options, problems, html=True)
     _publish_notes(replace(log, notes=(*notes, *log.notes)), directory, options, observer, problems)
     if options.step_outputs:
         with _collecting(problems, options.step_outputs):
@@ -84,11 +86,15 @@ def _publish_notes(
 
 
 def _write_files(
-    directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem]
+    directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem], *, html: bool
 ) -> list[Problem]:
-    """Write all report files. What is wrong with the user's report templates: packaged ones are used instead."""
+    """Write the HTML reports, or all other report files.
+
+    Returns what is wrong with the user's report templates: packaged ones are used instead.
+    """
     notes: list[Problem] = []
-    for kind, path in (*((kind, directory.path / name) for kind, name in REPORT_FILES), *options.reports):
+    own = ((kind, directory.path / name) for kind, name in REPORT_FILES if kind != "html" or options.html)
+    for kind, path in (found for found in (*own, *options.reports) if (found[0] == "html") == html):
         with _collecting(problems, path):
             try:
                 directory.write_whole(path, _render(kind, report, options))
@@ -108,6 +114,10 @@ def _render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[s
         from skillgym_action.reporters.markdown import comment
 
         return comment(report, comment_id=options.comment_id, templates=options.templates)
+    if kind == "html":
+        from skillgym_action.reporters.html import render
+
+        return render(report, templates=options.templates, artifacts=options.artifacts)
     return reporter_named(kind)(report)
 
 
@@ -146,6 +156,7 @@ def action_outputs(report: RunReport, directory: RunDirectory, options: PublishO
     """
     totals, decision = report.totals(), report.decision
     paths = {kind: directory.path / name for kind, name in REPORT_FILES} | dict(options.reports)
+    has_html = options.html or "html" in dict(options.reports)
     if decision is None:
         raise ValueError("a report has no outputs before the gate has decided")
     rate, cost = totals.pass_rate, totals.cost_usd
@@ -161,6 +172,7 @@ def action_outputs(report: RunReport, directory: RunDirectory, options: PublishO
         "tokens": "" if totals.tokens.total_tokens is None else str(totals.tokens.total_tokens),
         "duration-seconds": f"{report.duration_ms / 1000:.3f}",
         **{f"{kind}-path": _relative(paths[kind], options.cwd) for kind in ("junit", "results", "summary")},
+        "html-path": _relative(paths["html"], options.cwd) if has_html else "",
     }
 
 

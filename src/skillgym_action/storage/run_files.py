@@ -72,7 +72,7 @@ def read_ends(folder: Path, parts: Sequence[str], most: int) -> tuple[bytes, byt
 
 
 def entries_of(folder: Path, parts: Sequence[str]) -> list[str]:
-    """The names in the folder ``parts`` below ``folder``, sorted. Raises OSError, also for more than can be searched."""
+    """The names in the folder ``parts`` below ``folder``, sorted. Raises OSError, also for too many."""
     with _opened(folder, parts) as within:
         names = os.listdir(within)
     if len(names) > MAX_SEARCHED_ENTRIES:

@@ -133,6 +133,19 @@ class _SessionFolder:
         return [f"{CHANGES}/{path}" for path in paths][:MAX_SHOWN_CHANGED_FILES]
 
 
+def run_directory_of(path: Path) -> Path:
+    """The run directory that is named by itself, or by its results file."""
+    return path if path.is_dir() else path.parent
+
+
+def artifact_root(results: Path, cwd: Path, *, confined: bool) -> ArtifactRoot:
+    """The run directory of a results file. ``confined``: below ``cwd`` no component may be a link."""
+    folder = (cwd / results).parent
+    if confined and folder.is_relative_to(cwd) and ".." not in folder.parts:
+        return ArtifactRoot(cwd, folder.relative_to(cwd).parts)
+    return ArtifactRoot(folder)
+
+
 def _strings(value: Mapping[str, Any] | None, key: str) -> list[str]:
     found = value.get(key) if value else None
     return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
