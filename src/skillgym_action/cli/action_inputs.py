@@ -41,6 +41,8 @@ ACTION_ONLY = (
     "reports",
     "junit-path",
     "results-path",
+    "html",
+    "html-path",
     "allow-untrusted",
     "github-token",
     "working-directory",
@@ -71,7 +73,7 @@ def settings_of(inputs: Mapping[str, str]) -> Settings:
     if runners and not YAML_MAPPING.search(runners):
         fields["runner"] = tuple(re.sub(r"^\s*-\s+", "", line) for line in runners.splitlines())
         del fields["runners"]
-    copies = (("junit", "junit-path"), ("results", "results-path"))
+    copies = (("junit", "junit-path"), ("results", "results-path"), ("html", "html-path"))
     reports = (*_lines(inputs, "reports"), *(f"{kind}={inputs[name]}" for kind, name in copies if name in inputs))
     fields["report"] = tuple(
         f"{kind}{equals}{_inside(path)}" for kind, equals, path in (r.partition("=") for r in reports)
@@ -79,6 +81,7 @@ def settings_of(inputs: Mapping[str, str]) -> Settings:
     fields |= {name: _inside(str(fields[name])) for name in ("output", "record", "resume") if name in fields}
     written = {field: name for name, field in declared.items()} | {"runner": "runners", "report": "reports"}
     fields.setdefault("install_agents", True)
+    fields["no_html"] = not _boolean(inputs, "html")
     return validated_settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
 
 

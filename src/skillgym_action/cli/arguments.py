@@ -202,6 +202,19 @@ def compare(base: str, head: str, *, as_json: bool, **fields: Any) -> int:
 
 
 @cli.command(cls=SettingsCommand)
+@click.argument("run_directory", metavar="[RUN]", required=False, type=click.Path(exists=True, path_type=Path))
+@click.option("--no-open", is_flag=True, help="Only write the report and print its path.")
+def view(run_directory: Path | None, *, no_open: bool, **fields: Any) -> int:
+    """Write the HTML report of a stored run, and open it in the browser.
+
+    RUN is a run directory; by default the last one in .skillgym-results. The report is written to RUN/report.html.
+    """
+    from skillgym_action.cli.view import view_run
+
+    return view_run(run_directory, _settings(fields), _context(), opened=not no_open)
+
+
+@cli.command(cls=SettingsCommand)
 @click.option("--install", metavar="AGENT[@VERSION]", multiple=True, help="Install an agent's CLI through npm first.")
 @click.option("--probe", is_flag=True, help="Run one short session on each runner; this costs a little.")
 @JSON

@@ -34,6 +34,7 @@ from skillgym_action.reporters.wording import runner_id
 from skillgym_action.settings import resolve
 from skillgym_action.settings.option_types import PRINTED
 from skillgym_action.settings.options import GateOptions, ReportOptions
+from skillgym_action.storage.session_artifacts import artifact_root
 from skillgym_action.storage.stored_runs import stored_reports
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def compare_runs(base: str, head: str, settings: Settings, context: LaunchContex
             else:
                 _show(terminal, before, after, settings)
 
-        return exit_code_of(pipeline.compare(services, sides[0], sides[1], options, show=show))
+        roots = [artifact_root(file, context.cwd, confined=False) for file, _ in sides[1]]
+        return exit_code_of(pipeline.compare(services, sides[0], sides[1], options, show=show, roots=roots))
 
 
 def _options(options: Options, settings: Settings, context: LaunchContext, base: str) -> Options:
@@ -83,7 +85,9 @@ def _options(options: Options, settings: Settings, context: LaunchContext, base:
         min_pass_rate=settings.min_pass_rate,
         max_error_rate=settings.max_error_rate,
     )
-    return replace(options, gate=gate, report=ReportOptions(baseline=context.cwd / base, named=base))
+    publish = replace(options.publish, html=options.publish.html and settings.output is not None)
+    compared = ReportOptions(baseline=context.cwd / base, named=base)
+    return replace(options, gate=gate, report=compared, publish=publish)
 
 
 def _run_directory(

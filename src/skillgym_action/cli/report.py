@@ -9,6 +9,7 @@ from skillgym_action.cli.run import exit_code_of, relative_path, show_report
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.settings import resolve
+from skillgym_action.storage.session_artifacts import artifact_root
 from skillgym_action.storage.stored_runs import stored_reports
 
 if TYPE_CHECKING:
@@ -39,5 +40,6 @@ def report_runs(runs: Iterable[str], settings: Settings, context: LaunchContext)
             stored,
             options,
             show=lambda report: show_report(terminal, report, directory, settings, run_directory=only),
+            roots=[artifact_root(file, context.cwd, confined=context.job is not None) for file, _ in stored],
         )
     return exit_code_of(report)

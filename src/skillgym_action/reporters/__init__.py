@@ -19,6 +19,7 @@ REPORTERS = {
     "junit": "skillgym_action.reporters.junit.render",
     "summary": "skillgym_action.reporters.markdown.summary",
     "comment": "skillgym_action.reporters.markdown.comment",
+    "html": "skillgym_action.reporters.html.render",
     "annotations": "skillgym_action.reporters.annotations.render",
     "ctrf": "skillgym_action.reporters.ctrf.render",
     "x-bench": "skillgym_action.reporters.xbench.render",

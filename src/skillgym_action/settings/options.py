@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.run_report import StoppedForFutility
+    from skillgym_action.model.session_artifacts import ArtifactSource
     from skillgym_action.model.session_report import Price
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
@@ -76,7 +77,7 @@ class Settings(BaseModel):
     config: Annotated[
         str | None,
         Option(
-            (*SELECT, *REPORT, "compare", "doctor", "explain"),
+            (*SELECT, *REPORT, "compare", "doctor", "explain", "view"),
             "FILE",
             "Configuration file (default: the closest skillgym.config.*, searched upward).",
         ),
@@ -239,7 +240,9 @@ class Settings(BaseModel):
         Input("max-error-rate"),
     ] = None
     baseline: Annotated[
-        str | None, Option(DECIDE, "PATH", "Run directory or results file to compare with."), Input("baseline")
+        str | None,
+        Option((*DECIDE, "view"), "PATH", "Run directory or results file to compare with."),
+        Input("baseline"),
     ] = None
     baseline_optional: Annotated[
         bool,
@@ -259,9 +262,10 @@ class Settings(BaseModel):
     ] = ()
     template_dir: Annotated[
         str | None,
-        Option(GATE, "DIR", "Folder with report templates that override the built-in ones."),
+        Option((*GATE, "view"), "DIR", "Folder with report templates that override the built-in ones."),
         Input("template-dir"),
     ] = None
+    no_html: Annotated[bool, Option(GATE, None, "Write no report.html.")] = False
     comment: Annotated[CommentMode | None, known(get_args(CommentMode)), Input("comment")] = None
     comment_when: Annotated[CommentWhen | None, known(get_args(CommentWhen)), Input("comment-when")] = None
     comment_id: Annotated[str | None, Input("comment-id")] = None
@@ -282,13 +286,12 @@ class Settings(BaseModel):
 
 def options_of(command: str) -> dict[str, Option]:
     """The options of a command, by the names of their fields, in the order of ``--help``."""
-    found = {
+    return {
         name: declared
         for name, field in Settings.model_fields.items()
         for declared in field.metadata
-        if isinstance(declared, Option)
+        if isinstance(declared, Option) and command in declared.commands
     }
-    return {name: option for name, option in found.items() if command in option.commands}
 
 
 def inputs_of_settings() -> dict[str, str]:
@@ -309,13 +312,9 @@ def validated_settings(fields: Mapping[str, Any], named: Callable[[str], str]) -
     try:
         return Settings(**{name: value for name, value in fields.items() if value not in (None, (), "")})
     except ValidationError as error:
-        problems = (
-            Problem(
-                message=f"{named(str(item['loc'][0]))}: {item['msg'].removeprefix(_ERROR).replace(_SHOULD, 'must')}"
-            )
-            for item in error.errors(include_url=False)
-        )
-        raise UsageError.of(*problems) from None
+        found = ((named(str(item["loc"][0])), item["msg"]) for item in error.errors(include_url=False))
+        said = (f"{name}: {message.removeprefix(_ERROR).replace(_SHOULD, 'must')}" for name, message in found)
+        raise UsageError.of(*(Problem(message=message) for message in said)) from None
 
 
 # --- one slice per stage ----------------------------------------------------------------------------
@@ -453,7 +452,7 @@ class PublishOptions:
     """What is written outside of the run directory: ``reports`` as (kind, absolute path), and GitHub's step files.
 
     ``printed``: the kind of report that goes to standard output. Paths in step outputs are relative to ``workspace``;
-    ``templates`` renders the user's report templates.
+    ``templates``: the user's; ``artifacts``: what reports about sessions show.
     """
 
     reports: tuple[tuple[str, Path], ...] = ()
@@ -464,6 +463,8 @@ class PublishOptions:
     workspace: Path | None = None
     comment_id: str = "default"
     templates: Templates | None = None
+    html: bool = True
+    artifacts: ArtifactSource | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 STDOUT = "standard output"
 FAILED_OUTPUTS = {"verdict": "inconclusive", "exit-code": str(OutputError.exit_code)}
-PRINTED_AS_TEXT = ("junit", "summary", "comment")  # what else is printed is JSON
-REPORT_FILES = tuple(zip(("results", "junit", "summary", "comment"), REPORTS, strict=True))
+PRINTED_AS_TEXT = ("junit", "summary", "comment", "html")  # what else is printed is JSON
+REPORT_FILES = tuple(zip(("results", "junit", "summary", "comment", "html"), REPORTS, strict=True))
 
 
 def publish(
@@ -48,7 +48,7 @@ def publish(
     everything that can be written has been written.
     """
     problems: list[Problem] = []
-    notes = _write_files(directory, report, options, problems)
+    notes = _write_files(directory, report, options, problems, html=False)
     if options.annotations:
         with _collecting(problems, STDOUT):
             for piece in reporter_named("annotations")(report):
@@ -57,8 +57,10 @@ def publish(
     log = publisher.publish(report) if publisher else PublishLog()
     if (final := final_report(report)) is not report:
         report = final
-        _write_files(directory, report, options, problems)
+        _write_files(directory, report, options, problems, html=False)
         _append_summary(directory, report, options, problems)
+    # Last, and once: it takes the longest, and a cancelled job is killed after a few seconds.
+    notes += _write_files(directory, report, options, problems, html=True)
     if options.printed:
         notes += _print_report(directory, report, options, observer, problems)
     _publish_notes(replace(log, notes=(*notes, *log.notes)), directory, options, observer, problems)
@@ -87,11 +89,15 @@ def _publish_notes(
 
 
 def _write_files(
-    directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem]
+    directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem], *, html: bool
 ) -> list[Problem]:
-    """Write all report files. What is wrong with the user's report templates: packaged ones are used instead."""
+    """Write the HTML reports, or all other report files.
+
+    Returns what is wrong with the user's report templates: packaged ones are used instead.
+    """
     notes: list[Problem] = []
-    for kind, path in (*((kind, directory.path / name) for kind, name in REPORT_FILES), *options.reports):
+    own = ((kind, directory.path / name) for kind, name in REPORT_FILES if kind != "html" or options.html)
+    for kind, path in (found for found in (*own, *options.reports) if (found[0] == "html") == html):
         with _collecting(problems, path):
             try:
                 directory.write_whole(path, _render(kind, report, options))
@@ -137,6 +143,10 @@ def _render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[s
         from skillgym_action.reporters.markdown import comment
 
         return comment(report, comment_id=options.comment_id, templates=options.templates)
+    if kind == "html":
+        from skillgym_action.reporters.html import render
+
+        return render(report, templates=options.templates, artifacts=options.artifacts)
     return reporter_named(kind)(report)
 
 
@@ -175,6 +185,7 @@ def action_outputs(report: RunReport, directory: RunDirectory, options: PublishO
     """
     totals, decision = report.totals(), report.decision
     paths = {kind: directory.path / name for kind, name in REPORT_FILES} | dict(options.reports)
+    has_html = options.html or "html" in dict(options.reports)
     if decision is None:
         raise ValueError("a report has no outputs before the gate has decided")
     rate, cost = totals.pass_rate, totals.cost_usd
@@ -191,6 +202,7 @@ def action_outputs(report: RunReport, directory: RunDirectory, options: PublishO
         "duration-seconds": f"{report.duration_ms / 1000:.3f}",
         "report-dir": _relative(directory.path, options.workspace),
         **{f"{kind}-path": _relative(paths[kind], options.workspace) for kind in ("junit", "results", "summary")},
+        "html-path": _relative(paths["html"], options.workspace) if has_html else "",
     }
 
 

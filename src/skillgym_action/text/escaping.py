@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from hashlib import blake2b
+from html import escape
 
 _LINE_END = re.compile(r"\r\n?")
 
@@ -48,6 +49,8 @@ _ENTITIES = {ord(character): f"&#{ord(character)};" for character in "\\`*_~[]|$
     ord("<"): "&lt;",
     ord(">"): "&gt;",
 }
+_DATA = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+_IN_DATA = re.compile("[<>&\u2028\u2029]")
 _FENCE = re.compile(r"`{3,}")
 _UNSAFE_IN_BACKTICKS = re.compile(r"[`|\\]")
 
@@ -109,6 +112,19 @@ def printed_json(text: str) -> str:
 def xml_text(text: str) -> str:
     """Return only characters that XML 1.0 allows; the serialiser escapes ``<`` and ``&``."""
     return visible(text)
+
+
+# --- HTML -------------------------------------------------------------------------------------------
+
+
+def html_text(text: str) -> str:
+    """Return text for the content of an element, or for an attribute in quotation marks."""
+    return escape(visible(text))
+
+
+def html_data(json_text: str) -> str:
+    """Return JSON for a script element that is not executed: without characters that could end the element."""
+    return json_text.translate(_DATA) if _IN_DATA.search(json_text) else json_text
 
 
 # --- Markdown ---------------------------------------------------------------------------------------
