@@ -22,6 +22,7 @@ REPORTERS = {
     "html": "skillgym_action.reporters.html.render",
     "annotations": "skillgym_action.reporters.annotations.render",
     "ctrf": "skillgym_action.reporters.ctrf.render",
+    "otlp": "skillgym_action.reporters.otlp.render",
     "x-bench": "skillgym_action.reporters.xbench.render",
     "agentv": "skillgym_action.agentv.reporter.render",
 }

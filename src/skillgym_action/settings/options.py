@@ -260,6 +260,9 @@ class Settings(BaseModel):
         ReportPaths,
         Option(GATE, "KIND=PATH", f"Write one more report: {', '.join(REPORTERS)}; - is stdout.", repeatable=True),
     ] = ()
+    otlp_content: Annotated[
+        bool, Option(GATE, None, "Put prompts, answers, tool arguments and results into otlp reports.")
+    ] = False
     template_dir: Annotated[
         str | None,
         Option((*GATE, "view"), "DIR", "Folder with report templates that override the built-in ones."),
@@ -465,6 +468,7 @@ class PublishOptions:
     templates: Templates | None = None
     html: bool = True
     artifacts: ArtifactSource | None = None
+    otlp_content: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -258,6 +258,7 @@ def _publish_options(settings: Settings, config: Config, context: LaunchContext)
     job = context.job
     return PublishOptions(
         reports=tuple((kind, Path(os.path.normpath(context.cwd / path))) for kind, path in files_of(settings)),
+        otlp_content=settings.otlp_content,
         printed=next((kind for kind, path in settings.report if path == PRINTED), None),
         annotations=job.annotations if job else False,
         step_summary=job.summary if job else None,

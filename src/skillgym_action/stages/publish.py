@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 STDOUT = "standard output"
 FAILED_OUTPUTS = {"verdict": "inconclusive", "exit-code": str(OutputError.exit_code)}
 PRINTED_AS_TEXT = ("junit", "summary", "comment", "html")  # what else is printed is JSON
+OF_ARTIFACTS = ("html", "otlp")  # they read the artifacts of all sessions
 REPORT_FILES = tuple(zip(("results", "junit", "summary", "comment", "html"), REPORTS, strict=True))
 
 
@@ -91,13 +92,13 @@ def _publish_notes(
 def _write_files(
     directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem], *, html: bool
 ) -> list[Problem]:
-    """Write the HTML reports, or all other report files.
+    """Write the reports that read artifacts, or all other report files.
 
     Returns what is wrong with the user's report templates: packaged ones are used instead.
     """
     notes: list[Problem] = []
     own = ((kind, directory.path / name) for kind, name in REPORT_FILES if kind != "html" or options.html)
-    for kind, path in (found for found in (*own, *options.reports) if (found[0] == "html") == html):
+    for kind, path in (found for found in (*own, *options.reports) if (found[0] in OF_ARTIFACTS) == html):
         with _collecting(problems, path):
             try:
                 directory.write_whole(path, _render(kind, report, options))
@@ -147,6 +148,10 @@ def _render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[s
         from skillgym_action.reporters.html import render
 
         return render(report, templates=options.templates, artifacts=options.artifacts)
+    if kind == "otlp":
+        from skillgym_action.reporters.otlp import render as traces
+
+        return traces(report, artifacts=options.artifacts, content=options.otlp_content)
     return reporter_named(kind)(report)
 
 
