@@ -19,6 +19,7 @@ from container.runner import ROOT, run_step
 from led_by_names import outcomes
 from npm_registry import NpmRegistry, stand_in
 from positions import BY_NAME, IN_PLAY, applies, attempts_of, disagreements, kept_of, play
+from runner_parsers import command, commands, read_lines
 from scratch import written
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ def check_out(repository: Path, *cases: dict[str, object]) -> None:
     """Write the suite and make a checkout of it all."""
     if cases:
         (repository / "bench" / "files.json").write_text(json.dumps({"name": "files", "cases": cases}))
-    for command in (["init", "-q"], ["add", "-A"], [*IDENTITY, "commit", "-q", "-m", "suite"]):
-        git(repository, *command)
+    for arguments in (["init", "-q"], ["add", "-A"], [*IDENTITY, "commit", "-q", "-m", "suite"]):
+        git(repository, *arguments)
     hand_over(repository)
 
 
@@ -124,6 +125,53 @@ def test_verdict_outputs_and_reports_agree(image, checkout, cases, exit_code, ou
     assert (checkout / step.outputs["summary-path"]).read_text() == step.summary != ""
 
 
+def test_paths_in_outputs_are_those_of_later_steps(image, checkout):
+    """They are relative to the workspace; the folder that the action works in is below it."""
+    check_out(checkout, WRITES)
+    workspace = checkout.parent
+    workspace.chmod(0o755)
+
+    step = run_step(image, workspace, inputs={"working-directory": checkout.name, "junit-path": "junit.xml"})
+
+    assert step.exit_code == 0, step.log
+    run = step.outputs["report-dir"]
+    assert run.startswith(f"{checkout.name}/.skillgym-results/")
+    assert step.outputs["junit-path"] == f"{checkout.name}/junit.xml"
+    assert [step.outputs[f"{name}-path"] for name in ("results", "summary")] == [
+        f"{run}/results.json",
+        f"{run}/summary.md",
+    ]
+    assert [
+        name for name in step.outputs if name.endswith("-path") and not (workspace / step.outputs[name]).is_file()
+    ] == []
+
+
+def test_an_unfinished_run_goes_on_in_another_container(image, checkout):
+    check_out(checkout, WRITES, IDLES)
+    first = run_step(image, checkout, inputs={"report-dir": "run", "cases": str(WRITES["id"])})
+    assert first.exit_code == 0, first.log
+    again = run_step(image, checkout, inputs={"resume": "run", "report-dir": "run", "agent-user": "www-data"})
+    assert again.exit_code == 1, again.log
+    assert "resumed: 1 session finished before" in again.log
+    assert (again.outputs["executions"], again.outputs["report-dir"]) == ("2", "run")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        pytest.param({"agent-user": "root"}, "root may do everything", id="root"),
+        pytest.param({"report-dir": "../x"}, "it would be lost with the action's container", id="a lost run directory"),
+        pytest.param({"working-directory": "nope"}, "there is no folder nope; known: bench", id="no such folder"),
+    ],
+)
+def test_what_a_container_cannot_do_is_told(image, checkout, inputs, words):
+    check_out(checkout, WRITES)
+    step = run_step(image, checkout, inputs=inputs)
+    assert step.exit_code == 2
+    assert words in step.log
+    assert not (checkout / "nope").exists()
+
+
 def test_the_suite_of_the_base_commit_judges_the_head(image, checkout):
     shows = {"type": "command", "command": "cat tool.txt >hello.txt"}
     (checkout / "skillgym.config.yaml").write_text(json.dumps({"runners": {"script": {"agent": shows}}}))
@@ -161,11 +209,17 @@ def test_what_the_run_leaves_belongs_to_the_owner_of_the_checkout(image, checkou
     assert {str(path) for path in checkout.rglob("*") if path.lstat().st_uid != owner} == set()
 
 
-def test_an_agent_reaches_neither_the_log_nor_the_environment_of_later_steps(image, checkout):
+def test_an_agent_gives_the_runner_no_command_and_later_steps_no_environment(image, checkout):
     check_out(checkout, WRITES, IDLES)
     step = run_step(image, checkout)
     assert step.exit_code == 1, step.log
-    assert "from the agent" not in step.log
+    told = [found for line in read_lines(step.log) if (found := command(line))]
+    assert [name for name, _, _ in told] == ["group", "endgroup", "group", "endgroup", "error"]
+    assert [line.strip() for line in read_lines(step.log) if "from the agent" in line][:2] == [
+        ": :error::from the agent",
+        "## [error]from the agent",
+    ]
+    assert set(commands(step.log)) == {"group", "endgroup", "error"}
     assert (step.env, step.path) == ("", "")
 
 

@@ -72,6 +72,10 @@ def words(text: str) -> set[str]:
     return {word for code in re.findall(r"`([^`\n]+)`", text) for word in re.findall(r"[\w-]+", code)}
 
 
+def shown_help(command: str) -> str:
+    return skillgym(command, "--help", cwd=REPOSITORY).out
+
+
 def files_in(text: str) -> dict[str, str]:
     """The files that a document has its readers write."""
     return dict(FILE.findall(text))
@@ -138,9 +142,20 @@ def test_the_readme_has_the_inputs_and_outputs_of_the_action():
 def test_the_options_that_help_shows_are_documented_and_no_others():
     helped: set[str] = set()
     for command in ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain"):
-        helped.update(HELPED.findall(skillgym(command, "--help", cwd=REPOSITORY).out))
+        helped.update(HELPED.findall(shown_help(command)))
     documented = {row[0].split()[0].rstrip("`,") for row in rows(reference("command-line")) if row[0].startswith("--")}
     assert documented == helped - {"--help"}
+
+
+def test_every_option_of_a_job_is_an_input_or_says_why_not():
+    renamed = {"--case", "--tag", "--format", "--runner", "--report", "--output", "--suites"}
+    inputs = {f"--{name}" for name in yaml.safe_load(text_of("action.yml"))["inputs"]}
+    helped = {option for command in ("run", "report") for option in HELPED.findall(shown_help(command))}
+    section = reference("command-line").split("### Options and the action's inputs")[1].split("\n## ")[0]
+    excepted = {row[0]: row[1] for row in rows(section) if row[0].startswith("--")}
+    assert set(excepted) == helped - inputs - renamed - {"--help"}
+    assert all(excepted.values())
+    assert words(section) >= renamed - inputs
 
 
 # --- keys of files ----------------------------------------------------------------------------------
@@ -306,7 +321,7 @@ def test_workflows_of_a_document_are_what_github_takes(document, tmp_path):
     workflow = yaml.safe_load(file.read_text(encoding="utf-8"))
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
     (ours,) = [step for step in steps if step.get("uses", "").startswith("org/skillgym-action@")]
-    assert ours["with"].keys() - yaml.safe_load(text_of("action.yml"))["inputs"].keys() == set()
+    assert ours.get("with", {}).keys() - yaml.safe_load(text_of("action.yml"))["inputs"].keys() == set()
     assert workflow["permissions"] == {"contents": "read", "pull-requests": "write"}
     assert [step["run"] for step in steps if "run" in step] == [], "the action installs the agent"
 

@@ -17,6 +17,7 @@ import struct
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
@@ -26,12 +27,11 @@ from skillgym_action.supervisor.prctl import PR_GET_SECUREBITS, prctl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 SECBIT_NO_SETUID_FIXUP = 4
 IMAGE_USER = "agent"  # of the action's image, which has accounts of that name for SESSION_UIDS, too
 SESSION_UIDS = range(50_000, 60_000)  # free for such uses by the rules of Debian; every user namespace has them
-ENGINE_SOCKET = "/var/run/docker.sock"  # which GitHub's runner mounts into every action's container
+ENGINE_SOCKET = Path("/var/run/docker.sock")  # which GitHub's runner mounts into every action's container
 LOCK_FOLDERS = ("/run/skillgym-action", "/var/lib/skillgym-action")
 # Where programs keep credentials below a home directory. They are closed to sessions while the tool runs as root.
 CREDENTIALS = (
@@ -171,21 +171,23 @@ def _keeps_rights() -> bool:
     return bool(prctl(PR_GET_SECUREBITS) & SECBIT_NO_SETUID_FIXUP)
 
 
-def job_user(named: str | None, workspace: Path) -> str | None:
+def job_user(named: str | None, workspace: Path, *, engine: Path = ENGINE_SOCKET) -> str | None:
     """The user that agents run as in a job: the named one, else the image's; None: the caller.
 
     Raises UsageError for one that owns the workspace, and so the job's token in it, or the engine that started the
-    container. ``agent_user`` refuses root.
+    container, whose socket is ``engine``. ``agent_user`` refuses root.
     """
     if not named:
         return image_user()
     with suppress(KeyError, OSError):
         user = pwd.getpwnam(named)
+        if user.pw_uid == 0:
+            return named
         if user.pw_uid == workspace.stat().st_uid:
             message = f"agent-user: {named} owns the workspace, and could read what is closed to agents, such as .git"
             raise UsageError(message, remedy="name a user of the image without files in the workspace, or none")
-        engine = os.stat(ENGINE_SOCKET)
-        if user.pw_uid == engine.st_uid or user.pw_gid == engine.st_gid:
+        socket = engine.stat()
+        if user.pw_uid == socket.st_uid or user.pw_gid == socket.st_gid:
             message = f"agent-user: {named} may use the container engine, which may do everything on the runner"
             raise UsageError(message, remedy="name a user without rights, or none")
     return named

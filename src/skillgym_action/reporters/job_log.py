@@ -39,7 +39,7 @@ SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Extent:
+class LogExtent:
     """How much of an execution is shown. ``explained``: also why assertions passed, and where sessions have files."""
 
     assertions: int
@@ -50,7 +50,7 @@ class Extent:
     explained: bool
 
 
-PLAIN = Extent(
+PLAIN = LogExtent(
     assertions=MAX_LOG_ASSERTIONS,
     attempts=MAX_LOG_ATTEMPTS,
     evidence=MAX_LOG_EVIDENCE_CHARACTERS,
@@ -58,7 +58,7 @@ PLAIN = Extent(
     answer_characters=MAX_LOG_ANSWER_CHARACTERS,
     explained=False,
 )
-VERBOSE = Extent(
+VERBOSE = LogExtent(
     assertions=MAX_VERBOSE_LOG_ITEMS,
     attempts=MAX_VERBOSE_LOG_ITEMS,
     evidence=MAX_VERBOSE_LOG_EVIDENCE_CHARACTERS,
@@ -79,7 +79,7 @@ class JobLog:
 
     def finished(self, result: Result, done: int, total: int) -> str:
         """The group of a finished execution."""
-        line = finished_line(result, done, total)
+        line = finished_line(result, done, total).strip()
         text = f"::group::{workflow_message(line)}\n{''.join(_details(result, self.extent))}::endgroup::\n"
         return self._bounded(text, f"{line}\n")
 
@@ -111,7 +111,7 @@ class JobLog:
         return note + otherwise
 
 
-def _details(result: Result, extent: Extent) -> Iterator[str]:
+def _details(result: Result, extent: LogExtent) -> Iterator[str]:
     """What a group holds: assertions, sessions, the end of the answer, the artifacts."""
     reason = cause(result)
     if result.status in RED and reason.assertion is None:
@@ -123,7 +123,7 @@ def _details(result: Result, extent: Extent) -> Iterator[str]:
         yield from _indented(iter([f"artifacts: {terminal_line(result.directory)}"]))
 
 
-def _unfolded_details(result: Result, extent: Extent) -> Iterator[str]:
+def _unfolded_details(result: Result, extent: LogExtent) -> Iterator[str]:
     """What the cause alone does not say: the other assertions that do not hold, and the end of the answer."""
     first = cause(result).assertion
     others = [outcome for outcome in result.judgement.outcomes if outcome.passed is not True]
@@ -135,7 +135,7 @@ def _unfolded_details(result: Result, extent: Extent) -> Iterator[str]:
     yield from _answer(result, extent)
 
 
-def _assertions(outcomes: tuple[Outcome, ...], extent: Extent, *, explained: bool) -> Iterator[str]:
+def _assertions(outcomes: tuple[Outcome, ...], extent: LogExtent, *, explained: bool) -> Iterator[str]:
     """A line for each assertion, with the explanation of those that do not hold; these come first where many are."""
     ordered = outcomes
     if len(outcomes) > extent.assertions:
@@ -149,7 +149,7 @@ def _assertions(outcomes: tuple[Outcome, ...], extent: Extent, *, explained: boo
         yield f"and {counted(more, 'more assertion')}"
 
 
-def _sessions(result: Result, extent: Extent) -> Iterator[str]:
+def _sessions(result: Result, extent: LogExtent) -> Iterator[str]:
     """A line for each session, if there is more than one."""
     attempts = result.attempts
     if len(attempts) == 1:  # the execution itself
@@ -169,7 +169,7 @@ def _session(attempt: Attempt, *, verbose: bool) -> str:
     return terminal_line(", ".join(facts))
 
 
-def _answer(result: Result, extent: Extent) -> Iterator[str]:
+def _answer(result: Result, extent: LogExtent) -> Iterator[str]:
     """The last lines of the agent's answer; a line that is too long begins later."""
     text = (result.final_output or "").rstrip()
     if not text:

@@ -140,9 +140,7 @@ class _Trace:
             "gen_ai.usage.input_tokens": _count(usage, "inputTokens"),
             "gen_ai.usage.output_tokens": sum(output) if output else _count(usage, "outputTokens"),
             "gen_ai.usage.cache_read.input_tokens": _count(usage, "cacheTokens"),
-            "error.type": (self._failure.id if self._failure else "_OTHER")
-            if self._attempt.status is Status.ERRORED
-            else None,
+            "error.type": (self._failure.id if self._failure else "_OTHER") if is_errored else None,
             **texts,
         }
 

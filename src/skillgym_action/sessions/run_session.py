@@ -208,7 +208,8 @@ class _SessionRun:
 
     def _tell_command(self, invocation: Invocation) -> None:
         """Tell the command line of the agent; secrets are replaced before it is cut off."""
-        command = self._services.directory.redactor.text(shlex.join(invocation.argv))
+        redacted = self._services.directory.redactor.text
+        command = redacted(shlex.join(map(redacted, invocation.argv)))  # each word first: quotes change a secret
         shown = clipped(command.replace("\n", " "), MAX_LOG_COMMAND_CHARACTERS)
         self._services.observer.detail(f"{self._name()} $ {shown}")
 
