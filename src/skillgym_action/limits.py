@@ -9,6 +9,7 @@ MAX_REMEDY_CHARACTERS = 1_000  # also of a key path
 MAX_CASE_ID_CHARACTERS = 1_000
 MAX_CORRECTED_WORD_CHARACTERS = 100  # longer words are not taken for typing errors: comparing takes quadratic time
 MAX_CORRECTION_CANDIDATES = 1_000  # known words that a typing error is compared with
+MAX_KEYWORD_EXPRESSION_CHARACTERS = 300  # each parenthesis is a level of the parser
 MAX_FINDINGS = 20  # of one execution
 MIN_RESOURCE_LIMIT_BYTES = 4096  # a smaller number is most likely one whose unit was forgotten
 MAX_RESOURCE_LIMIT_BYTES = 2**60
@@ -265,6 +266,17 @@ MAX_JOURNAL_LINE_BYTES = 64 * 1024 * 1024
 MAX_SHOWN_JOURNAL_PROBLEMS = 5  # lines that are not valid
 MAX_LISTED_SNAPSHOTS = 5  # in one warning
 
+# --- storage: artifacts that reports show -------------------------------------------------------------
+
+MAX_ARTIFACT_JSON_BYTES = 32 * 1024 * 1024  # of a session report or a question to the judge; larger ones are not shown
+MAX_ARTIFACT_CONTAINERS = 400_000  # lists and objects in it
+MAX_ARTIFACT_VALUES = 2_000_000
+MAX_ARTIFACT_MEMBERS = 100_000  # of one object in it
+MAX_SHOWN_CHANGED_FILES = 50  # of a session without a stored diff
+MAX_SHOWN_LOGS = 40  # of a session
+MAX_SHOWN_QUESTIONS = 40  # of a session to the judge
+MAX_STORED_DIFF_CHARACTERS = 1024 * 1024  # of the diff of a session's workspace; the middle of a longer one is cut out
+
 # --- reporters --------------------------------------------------------------------------------------
 
 MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
@@ -293,7 +305,19 @@ MAX_REPORTED_OUTPUT_CHARACTERS = 16_000  # of its final output
 MAX_LIVE_ROWS = 10  # running executions that the terminal shows
 MAX_LISTED_NAMES = 8  # names that a sentence lists
 MAX_LEAK_LOCATIONS = 5  # leaked keys of one execution that are listed
+MAX_TRACE_SPANS = 2_000  # below the one of a session, in an OpenTelemetry trace
+MAX_TRACE_TEXT_CHARACTERS = 16_000  # of one attribute of a span
+MAX_MOST_EXPENSIVE = 3  # executions that the end of a run lists as the slowest, and as the dearest
 MAX_COMPARED_CASES = 20  # cases of one kind of change that are listed
+MAX_HTML_BYTES = 19_000_000  # of the sessions in an HTML report: those of large runs are cut shorter
+MAX_HTML_SESSION_BYTES = 1_500_000  # of one session in it
+MIN_HTML_SESSION_BYTES = 2_000  # a session for which there is less space is left out, and counted
+RED_SESSION_WEIGHT = 4  # times the space of a green session
+MAX_HTML_EXECUTIONS = 5_000  # in the tables of an HTML report; green ones are left out first
+MAX_HTML_LISTED = 200  # failures, changes and warnings of one kind
+MAX_HTML_TEXT_CHARACTERS = 200_000  # of one text of a session, before it is cut to the space there is
+MAX_HTML_STEPS = 2_000  # of a session's timeline; the middle of a longer one is left out
+MAX_CHART_POINTS = 2_000  # sessions that a chart shows one by one
 
 # --- user_templates: report templates of users ------------------------------------------------------
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.clock import iso_timestamp
-from skillgym_action.model.errors import Problem, UsageError
+from skillgym_action.model.errors import ConfigError, Problem, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import LimitSettings, SuitesFrom
 from skillgym_action.reporters.wording import CHECK_OUT_BASE, duration
@@ -24,10 +24,12 @@ from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import load, load_digests
 from skillgym_action.stages.plan import plan
 from skillgym_action.storage.journal import Journal, JournalHead, digest
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Runner
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
     from skillgym_action.storage.merge import StoredReports
+    from skillgym_action.storage.session_artifacts import ArtifactRoot, RunArtifacts
 
 
 def find_suites(services: Services, options: Options) -> Discovery:
@@ -108,6 +111,8 @@ def _check_stop(options: Options) -> None:
     stop = f"--stop {options.execute.stop}"
     if options.execute.stop_early:
         raise UsageError(f"{stop} with --stop-early: only one of them can decide", remedy="leave one of them out")
+    if options.execute.maxfail is not None:
+        raise UsageError(f"{stop} with --maxfail: only one of them can end the run", remedy="leave one of them out")
     if options.report.baseline is None:
         raise UsageError(f"{stop} without a baseline: there is nothing to compare with", remedy="name a --baseline")
     if "regression" not in options.gate.fail_on:
@@ -186,6 +191,7 @@ def run(
         stopped_for_futility=executed.stopped or options.execute.stopped,
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
+    options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
 
 
@@ -260,16 +266,87 @@ def _suites_from(
 
 
 def report(
-    services: Services, runs: StoredReports, options: Options, *, show: Callable[[RunReport], None]
+    services: Services,
+    runs: StoredReports,
+    options: Options,
+    *,
+    show: Callable[[RunReport], None],
+    roots: Sequence[ArtifactRoot] = (),
 ) -> RunReport:
-    """Merge stored runs, then show and publish them like a run; no agent is started."""
+    """Merge stored runs, then show and publish them like a run; no agent is started.
+
+    ``roots``: the run directories in which the artifacts of their sessions are searched.
+    """
     from skillgym_action.stages.report import compare_with_baseline, report_stored_run
 
     base = read_baseline(services, options)
     for _, stored in runs:
         _refuse_itself(base, options, stored.id, stored.started_at)
     report = report_stored_run(services, _compared_with_checkout(services, runs, options))
+    options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
     return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
+
+
+def compare(
+    services: Services,
+    base: StoredReports,
+    head: StoredReports,
+    options: Options,
+    *,
+    show: Callable[[RunReport, RunReport], None],
+    roots: Sequence[ArtifactRoot],
+) -> RunReport:
+    """Compare stored runs, those of each side merged; no agent is started. Returns ``head`` with the comparison.
+
+    ``show`` is called with both sides before the reports are written. ``roots``: the run directories of ``head``.
+    """
+    from skillgym_action.stages.report import compare_with_baseline, report_stored_run
+    from skillgym_action.storage.merge import merged
+
+    options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
+    before = merged(base, "base")
+    for _, stored in head:
+        _refuse_itself(before, options, stored.id, stored.started_at)
+    after = report_stored_run(services, merged(head, "head"))
+    compared = compare_with_baseline(after, before, options.report)
+    return _decided_and_published(services, compared, options, lambda report: show(before, report))
+
+
+def write_html(
+    services: Services, runs: StoredReports, options: Options, file: Path, roots: Sequence[ArtifactRoot]
+) -> None:
+    """Write the HTML report of stored runs to ``file``. Raises UsageError, OutputError.
+
+    Where a report template of the user's does not work, the packaged one is used, after a line about the reason.
+    """
+    from skillgym_action.reporters.html import render
+    from skillgym_action.stages.gate import gate
+    from skillgym_action.stages.report import compare_with_baseline, report_stored_run
+    from skillgym_action.storage.merge import merged
+
+    base = read_baseline(services, options)
+    report = report_stored_run(services, merged(runs, services.directory.path.name))
+    report = compare_with_baseline(report, base, options.report)
+    report = replace(report, decision=gate(report, options.gate))
+    artifacts = _artifacts(services, options, roots)
+    try:
+        services.directory.write_whole(file, render(report, templates=services.templates, artifacts=artifacts))
+    except ConfigError as error:
+        for problem in error.problems:
+            services.observer.progress(f"note: {terminal_line(str(problem))}")
+        services.directory.write_whole(file, render(report, artifacts=artifacts))
+
+
+def _artifacts(services: Services, options: Options, roots: Sequence[ArtifactRoot] = ()) -> RunArtifacts:
+    """What reads the artifacts of sessions for reports: of this run, or in ``roots``; and of the baseline."""
+    from skillgym_action.storage.session_artifacts import ArtifactRoot, RunArtifacts, run_directory_of
+
+    directory, base = services.directory, options.report.baseline
+    return RunArtifacts(
+        roots=roots or (ArtifactRoot(directory.open_path),),
+        redact=directory.redactor.text,
+        baseline=ArtifactRoot(run_directory_of(base)) if base else None,
+    )
 
 
 def _compared_with_checkout(services: Services, runs: StoredReports, options: Options) -> RunReport:

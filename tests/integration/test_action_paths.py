@@ -116,6 +116,15 @@ def test_reports_of_any_kind(root):
     assert json.loads((root / "sub/ctrf.json").read_text())["reportFormat"] == "CTRF"
 
 
+def test_formats_and_recordings(root):
+    inputs = {"working-directory": "sub", "formats": "x-bench", "record": "recorded", "agentv-compat": "true"}
+    found = step(root, None, inputs, event=PUSH)
+    assert (found.code, found.outputs["executions"]) == (0, "2"), found.said
+    assert len(list((root / "sub/recorded").rglob("report.json"))) == 2
+    found = step(root, None, {"working-directory": "sub", "formats": "python"}, event=PUSH)
+    assert found.code == 2
+
+
 @pytest.mark.parametrize(
     ("inputs", "words"),
     [

@@ -41,7 +41,7 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
     """Every option of every command."""
     takers: dict[str, list[str]] = {}
     options: dict[str, click.Option] = {}
-    for command in ("run", "list", "check", "rejudge", "report", "doctor", "explain"):
+    for command in ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain"):
         for option in cli.commands[command].get_params(click.Context(cli.commands[command])):
             if isinstance(option, click.Option) and option.opts[0] != "--help":
                 options.setdefault(option.opts[0], option)
@@ -50,8 +50,9 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
     for name, option in options.items():
         written = option.opts[0] + (f" {option.metavar}" if option.metavar else "")
         twin = f"`{option.envvar}`" if option.envvar else "—"
+        short = "".join(f", `{letter}`" for letter in option.opts[1:])
         yield (
-            f"`{written}`",
+            f"`{written}`{short}",
             twin,
             ", ".join(takers[name]),
             (option.help or "") + (" Repeatable." if option.multiple else ""),

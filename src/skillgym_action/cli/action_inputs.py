@@ -20,6 +20,7 @@ from skillgym_action.processes.agent_installs import CACHE_VARIABLE, FOLDER_VARI
 from skillgym_action.processes.users import job_user
 from skillgym_action.repository.checkout import working_directory
 from skillgym_action.settings.context import Job, current_context
+from skillgym_action.settings.option_types import PRINTED
 from skillgym_action.settings.options import inputs_of_settings, validated_settings
 from skillgym_action.settings.resolve import run_directory
 from skillgym_action.text.escaping import terminal_text
@@ -47,6 +48,8 @@ ACTION_ONLY = (
     "reports",
     "junit-path",
     "results-path",
+    "html",
+    "html-path",
     "allow-untrusted",
     "github-token",
     "working-directory",
@@ -99,7 +102,7 @@ def settings_of(inputs: Mapping[str, str], *, container: bool = True) -> Setting
     if runners and not YAML_MAPPING.search(runners):
         fields["runner"] = tuple(re.sub(r"^\s*-\s+", "", line) for line in runners.splitlines())
         del fields["runners"]
-    copies = (("junit", "junit-path"), ("results", "results-path"))
+    copies = (("junit", "junit-path"), ("results", "results-path"), ("html", "html-path"))
     reports = (*_lines(inputs, "reports"), *(f"{kind}={inputs[name]}" for kind, name in copies if name in inputs))
     fields["report"] = tuple(
         f"{kind}{equals}{check_path(path)}" for kind, equals, path in (r.partition("=") for r in reports)
@@ -107,6 +110,7 @@ def settings_of(inputs: Mapping[str, str], *, container: bool = True) -> Setting
     fields |= {name: check_path(str(fields[name])) for name in ("output", "record", "resume") if name in fields}
     written = {field: name for name, field in declared.items()} | {"runner": "runners", "report": "reports"}
     fields.setdefault("install_agents", True)
+    fields["no_html"] = not _boolean(inputs, "html")
     return validated_settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
 
 
@@ -252,7 +256,9 @@ def _file(environment: Mapping[str, str], name: str) -> Path | None:
 
 
 def _inside(path: str) -> str:
-    """``path``. Raises UsageError for one on the machine around the container, which does not exist inside."""
+    """``path``. Raises UsageError for one on the machine around the container, or for standard output."""
+    if path == PRINTED:
+        raise UsageError("a report on standard output, -, would be in the job's log alone", remedy="name a file")
     if path.startswith("/") and not path.startswith("/github/") and not Path(path).is_relative_to(Path.cwd()):
         raise UsageError(
             f"{path} does not exist inside the action's container, which has the workspace alone",

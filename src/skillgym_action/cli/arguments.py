@@ -6,21 +6,25 @@ import os
 import sys
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from skillgym_action import __version__
+from skillgym_action.model.errors import Problem, PublishError, SkillgymError, UsageError
 from skillgym_action.model.exit_codes import EXIT_CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
 PREFIX = "SKILLGYM_"
+NOTHING: Mapping[str, str] = MappingProxyType({})
 PATHS = click.argument("paths", nargs=-1, metavar="[PATH]...")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
 
 
 class EnvironmentOption(click.Option):
@@ -52,6 +56,37 @@ class SettingsCommand(click.Command):
         own = [param for param in super().get_params(ctx) if not isinstance(param, click.Argument)]
         return [*arguments, *_settings_options(str(self.name)), *own]
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Parse the arguments; with ``--json`` among them, an error is a document on stdout, too."""
+        as_json = "--json" in args
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if as_json:
+                _print_errors((Problem(message=error.format_message()),), error.exit_code)
+            raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; with ``--json``, an error that keeps it from its own document is a document on stdout."""
+        try:
+            return super().invoke(ctx)
+        except PublishError:
+            raise  # the command's own document has been printed
+        except SkillgymError as error:
+            if ctx.params.get("as_json"):
+                _print_errors(error.problems, error.exit_code, _environment(ctx))
+            raise
+
+
+def _print_errors(problems: Iterable[Problem], exit_code: int, environment: Mapping[str, str] = NOTHING) -> None:
+    from skillgym_action.cli.json_documents import ErrorDocument, print_document, problem_parts
+    from skillgym_action.text.redaction import Redactor, secret_values
+
+    document = ErrorDocument(exit_code=exit_code, errors=problem_parts(problems))
+    print_document(document, Redactor(secret_values(environment)))
+
 
 @cache
 def _settings_options(command: str) -> tuple[click.Option, ...]:
@@ -60,7 +95,7 @@ def _settings_options(command: str) -> tuple[click.Option, ...]:
 
     return tuple(
         EnvironmentOption(
-            ["--" + name.replace("_", "-")],
+            ["--" + name.replace("_", "-"), *([f"-{declared.short}"] if declared.short else [])],
             metavar=declared.metavar,
             is_flag=True if declared.metavar is None else None,  # with False, click lets the value be omitted
             multiple=declared.repeatable,
@@ -87,16 +122,17 @@ def cli() -> None:
 
 @cli.command(cls=SettingsCommand)
 @PATHS
-def run(**fields: Any) -> int:
+@JSON
+def run(*, as_json: bool, **fields: Any) -> int:
     """Discover suites, run them on agents, judge, report and gate."""
     from skillgym_action.cli.run import run_suites
 
-    return run_suites(_settings(fields), _context())
+    return run_suites(_settings_to_print(fields, as_json=as_json), _context())
 
 
 @cli.command(name="list", cls=SettingsCommand)
 @PATHS
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @click.option(
     "--matrix", type=click.IntRange(1, 256), metavar="N", help="Print a workflow matrix of N shards, as JSON."
 )
@@ -111,7 +147,8 @@ def list_(*, as_json: bool, matrix: int | None, **fields: Any) -> int:
 @PATHS
 @click.option("--nop", is_flag=True, help="Run all cases with an agent that does nothing, and name those that pass.")
 @click.option("--oracle", is_flag=True, help="Run cases with their reference solution, and name those that fail.")
-def check(*, nop: bool, oracle: bool, **fields: Any) -> int:
+@JSON
+def check(*, nop: bool, oracle: bool, as_json: bool, **fields: Any) -> int:
     """Load and validate configuration and suites; start no agent.
 
     With --nop or --oracle also find out whether the cases measure anything, at no cost.
@@ -120,42 +157,72 @@ def check(*, nop: bool, oracle: bool, **fields: Any) -> int:
     if nop or oracle:
         from skillgym_action.cli.case_check import check_with_stand_in
 
-        return check_with_stand_in(settings, context, nop=nop, oracle=oracle)
+        return check_with_stand_in(settings, context, nop=nop, oracle=oracle, as_json=as_json)
     from skillgym_action.cli.check import check_suites
 
-    return check_suites(settings, context)
+    return check_suites(settings, context, as_json=as_json)
 
 
 @cli.command(cls=SettingsCommand)
 @click.argument("run_directory", metavar="RUN", type=click.Path(exists=True, path_type=Path))
-def rejudge(run_directory: Path, **fields: Any) -> int:
+@JSON
+def rejudge(run_directory: Path, *, as_json: bool, **fields: Any) -> int:
     """Judge the stored sessions of RUN again with today's assertions; start no agent, spend nothing."""
     from skillgym_action.cli.rejudge import rejudge_run
 
-    return rejudge_run(run_directory, _settings(fields), _context())
+    return rejudge_run(run_directory, _settings_to_print(fields, as_json=as_json), _context())
 
 
 @cli.command(cls=SettingsCommand)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--suites", "paths", metavar="PATH", multiple=True, help="Suites the runs must have; !PATH excludes.")
-def report(runs: tuple[str, ...], **fields: Any) -> int:
+@JSON
+def report(runs: tuple[str, ...], *, as_json: bool, **fields: Any) -> int:
     """Merge stored runs, report them and decide again; start no agent.
 
     RUN is a run directory, a results file, or a pattern that matches some.
     """
     from skillgym_action.cli.report import report_runs
 
-    return report_runs(runs, _settings(fields), _context())
+    return report_runs(runs, _settings_to_print(fields, as_json=as_json), _context())
+
+
+@cli.command(cls=SettingsCommand)
+@click.argument("base", metavar="BASE")
+@click.argument("head", metavar="HEAD")
+@JSON
+def compare(base: str, head: str, *, as_json: bool, **fields: Any) -> int:
+    """Compare two stored runs; start no agent. The exit code is 0 unless an option such as --fail-on decides.
+
+    BASE and HEAD are run directories, results files, or patterns that match the parts of a run.
+    """
+    from skillgym_action.cli.compare import compare_runs
+
+    return compare_runs(base, head, _settings(fields), _context(), as_json=as_json)
+
+
+@cli.command(cls=SettingsCommand)
+@click.argument("run_directory", metavar="[RUN]", required=False, type=click.Path(exists=True, path_type=Path))
+@click.option("--no-open", is_flag=True, help="Only write the report and print its path.")
+def view(run_directory: Path | None, *, no_open: bool, **fields: Any) -> int:
+    """Write the HTML report of a stored run, and open it in the browser.
+
+    RUN is a run directory; by default the last one in .skillgym-results. The report is written to RUN/report.html.
+    """
+    from skillgym_action.cli.view import view_run
+
+    return view_run(run_directory, _settings(fields), _context(), opened=not no_open)
 
 
 @cli.command(cls=SettingsCommand)
 @click.option("--install", metavar="AGENT[@VERSION]", multiple=True, help="Install an agent's CLI through npm first.")
 @click.option("--probe", is_flag=True, help="Run one short session on each runner; this costs a little.")
-def doctor(*, install: tuple[str, ...], probe: bool, **fields: Any) -> int:
+@JSON
+def doctor(*, install: tuple[str, ...], probe: bool, as_json: bool, **fields: Any) -> int:
     """Check what is installed, configured, reachable and permitted: one line each, with the remedy."""
     from skillgym_action.cli.doctor import diagnose
 
-    return diagnose(_settings(fields), _context(), install=install, probe=probe)
+    return diagnose(_settings(fields), _context(), install=install, probe=probe, as_json=as_json)
 
 
 @cli.command(cls=SettingsCommand)
@@ -187,6 +254,20 @@ def _settings(fields: dict[str, Any]) -> Settings:
     colorless = _environment(click.get_current_context()).get("NO_COLOR") or not sys.stderr.isatty()
     fields["no_color"] = fields.get("no_color") or bool(colorless)
     return validated_settings(fields, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
+
+
+def _settings_to_print(fields: dict[str, Any], *, as_json: bool) -> Settings:
+    """The settings; ``--json`` is a results file on standard output. Raises UsageError."""
+    if as_json and fields.get("dry_run"):
+        raise UsageError("--json with --dry-run: nothing is run", remedy="use `list --json`")
+    from skillgym_action.settings.option_types import PRINTED
+
+    settings = _settings(fields)
+    if not as_json:
+        return settings
+    if any(path == PRINTED for _, path in settings.report):
+        raise UsageError("--json and --report with - both write to standard output", remedy="leave one of them out")
+    return settings.model_copy(update={"report": (*settings.report, ("results", PRINTED))})
 
 
 def _context() -> LaunchContext:

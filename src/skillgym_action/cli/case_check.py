@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action import pipeline, wiring
-from skillgym_action.cli.check import print_problems
+from skillgym_action.cli.check import print_problems, suite_errors
+from skillgym_action.cli.json_documents import CaseCheckDocument, print_document, problem_parts
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
@@ -45,7 +46,9 @@ JUDGE_NOT_ASKED = "check asks the judge nothing"
 EXPECTED_FAIL = "it expects a failure"
 
 
-def check_with_stand_in(settings: Settings, context: LaunchContext, *, nop: bool, oracle: bool) -> int:
+def check_with_stand_in(
+    settings: Settings, context: LaunchContext, *, nop: bool, oracle: bool, as_json: bool = False
+) -> int:
     """Run the selected cases with a stand-in for the agent, and name those that measure nothing; the exit code.
 
     Raises UsageError, ConfigError.
@@ -54,10 +57,10 @@ def check_with_stand_in(settings: Settings, context: LaunchContext, *, nop: bool
         raise UsageError("--nop and --oracle are two checks", remedy="run check twice, each time with one of them")
     stand_in: StandIn = "nop" if nop else "oracle"
     with wiring.with_suite_source(settings, context) as with_suites:
-        return _check_cases(settings, with_suites, stand_in)
+        return _check_cases(settings, with_suites, stand_in, as_json=as_json)
 
 
-def _check_cases(settings: Settings, context: LaunchContext, stand_in: StandIn) -> int:
+def _check_cases(settings: Settings, context: LaunchContext, stand_in: StandIn, *, as_json: bool) -> int:
     config = wiring.configuration(settings, context)
     options = resolve.options(settings, config, context, runners=1)
     checked = _CheckedCases(stand_in, context.suite_source.checkout, replace(options.plan, runners=(), model=None))
@@ -71,9 +74,16 @@ def _check_cases(settings: Settings, context: LaunchContext, stand_in: StandIn) 
             report = pipeline.run(services, (), options, command="check", show=lambda _: None)
     if report.cancelled:
         return ExitCode.CANCELLED
-    invalid = print_problems(report.suites, context, annotations=True)
-    code = _print_findings(_Findings.of(report, checked), context)
-    return invalid or code
+    invalid = print_problems(report.suites, context, annotations=not as_json)
+    findings = _Findings.of(report, checked)
+    code = invalid or findings.exit_code
+    for line in findings.lines():
+        print(context.redactor.text(terminal_line(line)), file=sys.stderr)  # noqa: T201
+    if as_json:
+        print_document(_document(findings, report, code), context.redactor)
+    else:
+        print(findings.summary())  # noqa: T201
+    return code
 
 
 def _options_with(options: Options, checked: _CheckedCases) -> Options:
@@ -229,8 +239,25 @@ def _named(result: Result) -> str:
     return f"{place(result)}: {result.case_id}"
 
 
-def _print_findings(findings: _Findings, context: LaunchContext) -> int:
-    for line in findings.lines():
-        print(context.redactor.text(terminal_line(line)), file=sys.stderr)  # noqa: T201
-    print(findings.summary())  # noqa: T201
-    return findings.exit_code
+def _document(findings: _Findings, report: RunReport, code: int) -> CaseCheckDocument:
+    wrong = "measures-nothing" if findings.stand_in == "nop" else "fails-its-solution"
+    found = (
+        (wrong, findings.wrong),
+        ("not-judged", findings.broken),
+        ("crashed", findings.crashed),
+        ("undecided", findings.undecided),
+    )
+    cases = [(kind, result.suite, result.case_id, cause(result).message) for kind, some in found for result in some]
+    cases += [("left-out", suite, case.id, reason) for suite, case, reason in findings.left_out]
+    return CaseCheckDocument.model_validate(
+        {
+            "exit_code": code,
+            "stand_in": findings.stand_in,
+            "correct": findings.right,
+            "cases": [
+                {"suite": suite.path, "case": case, "finding": kind, "message": message}
+                for kind, suite, case, message in cases
+            ],
+            "problems": problem_parts(suite_errors(report.suites)),
+        }
+    )

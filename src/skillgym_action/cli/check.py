@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import Settings
 
 
-def check_suites(settings: Settings, context: LaunchContext) -> int:
-    """Print every problem on stderr, or on stdout how much there is to run. Raises UsageError, ConfigError."""
+def check_suites(settings: Settings, context: LaunchContext, *, as_json: bool = False) -> int:
+    """Print every problem on stderr, and on stdout how much there is to run. Raises UsageError, ConfigError."""
     with wiring.with_suite_source(settings, context) as with_suites:
-        return _check(settings, with_suites)
+        return _check(settings, with_suites, as_json=as_json)
 
 
-def _check(settings: Settings, context: LaunchContext) -> int:
+def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings, config, context)
     terminal = terminal_for(settings, context)
@@ -42,21 +42,66 @@ def _check(settings: Settings, context: LaunchContext) -> int:
         suites = pipeline.load_suites(services, options, found)
         vacuous = tuple(vacuous_warnings(suites, services.repository.checkout))
     check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
-    for line in (*map(_found_line, suites), *_skipped_lines(found)):
-        print(context.redactor.text(terminal_line(line)))  # noqa: T201
+    if not as_json:
+        for line in (*map(_found_line, suites), *_skipped_lines(found)):
+            print(context.redactor.text(terminal_line(line)))  # noqa: T201
     nothing = nothing_selected(suites, options.plan)
     filters = (
         () if nothing else (*filter_warnings(suites, options.plan), *runner_warnings(suites, runners, options.plan))
     )
     warnings = (*near_miss_warnings(found), *filters, *vacuous)
-    if code := print_problems(suites, context, warnings, annotations=True):
+    code = print_problems(suites, context, warnings, annotations=not as_json)
+    if code and not as_json:
         return code
-    if not suites:
+    if not suites and not code:
         raise UsageError("no suite was found", remedy="name a suite file or a folder that contains one")
-    if nothing:
+    if nothing and not code:
         raise UsageError(nothing)
-    print(_summary(suites, len(runners)))  # noqa: T201
-    return ExitCode.PASSED
+    if as_json:
+        _print_json(found, suites, warnings, len(runners), context)
+    else:
+        print(_summary(suites, len(runners)))  # noqa: T201
+    return code
+
+
+def _print_json(
+    found: Discovery,
+    suites: Sequence[BenchmarkSuite],
+    warnings: Sequence[Problem],
+    configured: int,
+    context: LaunchContext,
+) -> None:
+    from skillgym_action.cli.json_documents import (
+        CheckDocument,
+        print_document,
+        problem_parts,
+        skipped_parts,
+        suite_parts,
+    )
+
+    errors = tuple(suite_errors(suites))
+    all_warnings = (*warnings, *(warning for suite in suites for warning in suite.warnings))
+    document = CheckDocument(
+        exit_code=ExitCode.INVALID_INPUT if errors else ExitCode.PASSED,
+        suites=suite_parts(suites),
+        skipped=skipped_parts(found),
+        not_searched=found.not_searched,
+        runners=_runners(suites, configured),
+        problems=[*problem_parts(errors), *problem_parts(all_warnings, "warning")],
+    )
+    print_document(document, context.redactor)
+
+
+def _runners(suites: Iterable[BenchmarkSuite], configured: int) -> int:
+    """The number of runners; suites can bring their own."""
+    return configured + sum(len(suite.runners) for suite in suites)
+
+
+def suite_errors(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
+    """What keeps suites, cases and runners of suites from being used."""
+    for suite in suites:
+        yield from (invalid.problem for invalid in suite.invalid)
+        yield from (runner.problem for runner in suite.runners if runner.problem)
 
 
 def _found_line(suite: BenchmarkSuite) -> str:
@@ -78,9 +123,9 @@ def _skipped_lines(found: Discovery) -> Iterator[str]:
 
 
 def _summary(suites: Sequence[BenchmarkSuite], configured: int) -> str:
-    """How much there is to run; suites can bring runners of their own."""
+    """How much there is to run."""
     cases = sum(len(suite.cases) for suite in suites)
-    runners = configured + sum(len(suite.runners) for suite in suites)
+    runners = _runners(suites, configured)
     found = f"OK: {counted(len(suites), 'suite')}, {counted(cases, 'case')}"
     if not runners:
         return f"{found}. No runner is configured: add one, or pass --runner"
@@ -102,8 +147,7 @@ def print_problems(
     warned, wrong = [*warnings], []
     for suite in suites:
         warned += suite.warnings
-        wrong += [invalid.problem for invalid in suite.invalid]
-        wrong += [runner.problem for runner in suite.runners if runner.problem]
+        wrong += suite_errors([suite])
     for kind, problems in (("warning", warned), ("error", wrong)):
         for problem in problems:
             print(redacted(terminal_line(f"{kind}: {problem}")), file=sys.stderr)  # noqa: T201

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from skillgym_action import __version__, wiring
 from skillgym_action.agents import AGENTS
@@ -32,7 +32,7 @@ from skillgym_action.text.escaping import clipped, one_line, terminal_line
 from skillgym_action.text.redaction import is_secret_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from skillgym_action.model.execution import Runner
     from skillgym_action.services import Services
@@ -52,6 +52,12 @@ class State(IntEnum):
     PROBLEM = 3
 
 
+STATE_NAMES: dict[State, Literal["fine", "note", "warning", "problem"]] = {
+    State.FINE: "fine",
+    State.NOTE: "note",
+    State.WARNING: "warning",
+    State.PROBLEM: "problem",
+}
 SIGNS = {
     State.FINE: ("✓", "green"),
     State.NOTE: ("·", "dim"),
@@ -70,23 +76,49 @@ class DoctorCheck:
     remedy: str | None = None
 
 
-def diagnose(settings: Settings, context: LaunchContext, *, install: tuple[str, ...], probe: bool) -> int:
+def diagnose(
+    settings: Settings, context: LaunchContext, *, install: tuple[str, ...], probe: bool, as_json: bool = False
+) -> int:
     """Print a line for each check, as soon as it is done; 1 if one of them found a problem. Raises UsageError."""
+    terminal = terminal_for(settings, context)
+    done = []
+    with wiring.services_without_run(context, terminal, settings.agent_user) as services:
+        show = _shown_line(settings, context)
+        for check in checks(services, settings, context, install=install, probe=probe):
+            done.append(check)
+            if not as_json:
+                show(check)
+    worst = max((check.state for check in done), default=State.FINE)
+    code = ExitCode.FAILED if worst == State.PROBLEM else ExitCode.PASSED
+    if as_json:
+        _print_json(done, code, context)
+    return code
+
+
+def _shown_line(settings: Settings, context: LaunchContext) -> Callable[[DoctorCheck], None]:
+    """A function that prints a check on a line."""
     from rich.console import Console
     from rich.text import Text
 
-    worst = State.FINE
-    redacted = context.redactor.text
-    terminal = terminal_for(settings, context)
-    with wiring.services_without_run(context, terminal, settings.agent_user) as services:
-        console = Console(no_color=settings.no_color, highlight=False, soft_wrap=True)
-        for check in checks(services, settings, context, install=install, probe=probe):
-            worst = max(worst, check.state)
-            sign, color = SIGNS[check.state]
-            texts = (check.subject, "; ".join(part for part in (check.text, check.remedy) if part))
-            subject, text = (terminal_line(redacted(" ".join(part.split()))) for part in texts)
-            console.print(Text.assemble((sign, color), f" {subject:16} {text}"))
-    return ExitCode.FAILED if worst == State.PROBLEM else ExitCode.PASSED
+    console = Console(no_color=settings.no_color, highlight=False, soft_wrap=True)
+
+    def show(check: DoctorCheck) -> None:
+        sign, color = SIGNS[check.state]
+        texts = (check.subject, "; ".join(part for part in (check.text, check.remedy) if part))
+        subject, text = (terminal_line(context.redactor.text(" ".join(part.split()))) for part in texts)
+        console.print(Text.assemble((sign, color), f" {subject:16} {text}"))
+
+    return show
+
+
+def _print_json(done: Iterable[DoctorCheck], code: int, context: LaunchContext) -> None:
+    from skillgym_action.cli.json_documents import DoctorCheckPart, DoctorDocument, print_document
+
+    parts = [
+        DoctorCheckPart(subject=check.subject, state=STATE_NAMES[check.state], text=check.text, remedy=check.remedy)
+        for check in done
+    ]
+    print_document(DoctorDocument(exit_code=code, checks=parts), context.redactor)
 
 
 def checks(

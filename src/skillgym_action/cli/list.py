@@ -25,7 +25,8 @@ def list_executions(settings: Settings, context: LaunchContext, *, as_json: bool
         return 0
     with wiring.with_suite_source(settings, context) as with_suites:
         plan = _plan(settings, with_suites)
-    print(context.redactor.text(plan_as_json(plan) if as_json else plan_as_table(plan)))  # noqa: T201
+    if not (as_json and plan.nothing_selected):  # the error is the document then
+        print(context.redactor.text(plan_as_json(plan) if as_json else plan_as_table(plan)))  # noqa: T201
     code = print_problems(plan.suites, context, plan.warnings)
     if plan.nothing_selected and not code:
         raise UsageError(plan.nothing_selected)

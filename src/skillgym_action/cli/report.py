@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
-from skillgym_action.cli.run import exit_code_of, show_report
+from skillgym_action.cli.run import exit_code_of, relative_path, show_report
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.settings import resolve
+from skillgym_action.storage.session_artifacts import artifact_root
 from skillgym_action.storage.stored_runs import stored_reports
 
 if TYPE_CHECKING:
@@ -32,8 +33,13 @@ def report_runs(runs: Iterable[str], settings: Settings, context: LaunchContext)
     if any(directory == (context.cwd / file).parent.resolve() for file, _ in stored):
         raise UsageError("--output is a run that is reported again", remedy="name another folder")
     terminal = terminal_for(settings, context)
+    only = relative_path((context.cwd / stored[0][0]).parent, context.cwd) if len(stored) == 1 else ""
     with wiring.open_services(context, directory, terminal, options) as services, terminal:
         report = pipeline.report(
-            services, stored, options, show=lambda report: show_report(terminal, report, directory, settings)
+            services,
+            stored,
+            options,
+            show=lambda report: show_report(terminal, report, directory, settings, run_directory=only),
+            roots=[artifact_root(file, context.cwd, confined=context.job is not None) for file, _ in stored],
         )
     return exit_code_of(report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
@@ -14,6 +15,8 @@ from skillgym_action.model.verdicts import GREEN
 from skillgym_action.reporters.terminal import render
 from skillgym_action.reporters.wording import counted, listed, money
 from skillgym_action.settings import resolve
+from skillgym_action.storage.last_run import failed_executions, last_run, results_time
+from skillgym_action.storage.stored_runs import stored_reports
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from skillgym_action.cli.terminal import Terminal
     from skillgym_action.model.execution import Execution, Runner
     from skillgym_action.model.run_report import RunReport
+    from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Options, Settings
 
@@ -36,10 +40,36 @@ def run_suites(settings: Settings, context: LaunchContext, *, command: str = "ru
 def _run(settings: Settings, context: LaunchContext, command: str) -> int:
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings, config, context)
+    if settings.last_failed:
+        options = _with_last_failed(options, settings, config, context)
     directory = resolve.run_directory(settings, config, context)
     if settings.dry_run:
         return _show_plan(settings, context, runners, options)
     return run_in_terminal(settings, context, runners, options, directory, command=command)
+
+
+def _with_last_failed(options: Options, settings: Settings, config: Config, context: LaunchContext) -> Options:
+    """The options of a run of what was not green in the last run; all of it if nothing is known to be. Says so.
+
+    The last run is the one in ``--output``, if there is one, else the latest of those without that option.
+    """
+    if settings.resume:
+        raise UsageError("--last-failed with --resume: a resumed run has its own executions", remedy="leave one out")
+    folder = resolve.run_directories(config, context)
+    named = context.cwd / settings.output if settings.output else None
+    last = named if named and results_time(named) is not None else last_run(folder)
+    terminal = terminal_for(settings, context)
+    if last is None:
+        terminal.progress(f"last-failed: no run in {terminal_line(os.path.relpath(folder, context.cwd))}: all run")
+        return options
+    report = stored_reports([str(last)], context.cwd)[0][1]
+    failed, shown = failed_executions(report), terminal_line(os.path.relpath(last, context.cwd))
+    if not failed:
+        what = "all was green" if report.results else "nothing ran"
+        terminal.progress(f"last-failed: {what} in {shown}: all run")
+        return options
+    terminal.progress(f"last-failed: {len(failed):,} of {counted(len(report.results), 'execution')} in {shown}")
+    return replace(options, plan=replace(options.plan, last_failed=failed))
 
 
 def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner, ...], options: Options) -> int:
@@ -105,7 +135,9 @@ def run_in_terminal(
             runners,
             options,
             command=command,
-            show=lambda report: show_report(terminal, report, directory, settings),
+            show=lambda report: show_report(
+                terminal, report, directory, settings, run_directory=relative_path(directory, context.cwd)
+            ),
         )
     return exit_code_of(report)
 
@@ -117,14 +149,19 @@ def exit_code_of(report: RunReport) -> int:
     return report.decision.exit_code
 
 
-def show_report(terminal: Terminal, report: RunReport, directory: Path, settings: Settings) -> None:
-    """Show the result of a run; with ``--quiet`` only the verdict, with ``--verbose`` also final outputs."""
+def show_report(
+    terminal: Terminal, report: RunReport, directory: Path, settings: Settings, *, run_directory: str = ""
+) -> None:
+    """Show the result of a run; with ``--quiet`` only the verdict, with ``--verbose`` also final outputs.
+
+    ``run_directory``: how artifacts are found from the working directory; "": they are in several folders.
+    """
     if terminal.log and not terminal.has_finished:  # stored results
         terminal.planned(len(report.results))
         for result in report.results:
             terminal.finished(result)
     red = terminal.log.unfolded if terminal.log else None
-    pieces = tuple(render(report, color=not settings.no_color, red=red))
+    pieces = tuple(render(report, color=not settings.no_color, run_directory=run_directory, red=red))
     terminal.show(pieces[-1:] if settings.quiet else ("\n", *pieces))
     if settings.verbose and not terminal.log:
         for result in report.results:
@@ -136,3 +173,8 @@ def show_report(terminal: Terminal, report: RunReport, directory: Path, settings
             os.path.relpath(directory) if terminal.log else str(directory)
         )  # a container has other paths than the job
         terminal.progress(f"reports: {terminal_line(shown)}")
+
+
+def relative_path(path: Path, folder: Path) -> str:
+    """``path`` relative to ``folder``, if it is below it: terminals make such paths links."""
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)

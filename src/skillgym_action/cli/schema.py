@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def print_schema(name: str | None) -> int:
@@ -37,15 +42,22 @@ def _results_schema() -> dict[str, object]:
     return results_schema()
 
 
+def _document_schema(name: str) -> dict[str, object]:
+    from skillgym_action.cli.json_documents import DOCUMENTS
+
+    return DOCUMENTS[name].model_json_schema(by_alias=True)
+
+
 def _typescript_types() -> str:
     from skillgym_action.formats.typescript_suite import types
 
     return types()
 
 
-SCHEMAS = {
+SCHEMAS: dict[str, Callable[[], dict[str, object] | str]] = {
     "config": _config_schema,
     "x-bench": _suite_schema,
     "results": _results_schema,
+    **{name: partial(_document_schema, name) for name in ("check", "check-cases", "doctor", "compare", "error")},
     "typescript": _typescript_types,
 }

@@ -97,6 +97,11 @@ class Terminal:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
+    def print_text(self, text: str) -> None:
+        """Write lines to stdout, redacted; the caller has escaped them. Raises OSError."""
+        sys.stdout.write(self._redactor.text(text))
+        sys.stdout.flush()
+
     def _write(self, text: str) -> None:
         with suppress(OSError):
             sys.stderr.write(self._redactor.text(text))

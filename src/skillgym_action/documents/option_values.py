@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.resource_limits import parse_limits, parse_process_count, parse_size
+
+_UNITS = (3600, 60, 1, 0.001)
+_DURATION = re.compile(
+    r"(?=\d)" + "".join(rf"(?:(\d+(?:\.\d+)?){unit})?" for unit in ("h", "m(?:in)?(?!s)", "s", "ms"))
+)
 
 
 def _words(value: object) -> object:
@@ -56,6 +62,29 @@ def _limits(value: object) -> object:
     return tuple(parse_limits(value).items())
 
 
+def _seconds(value: object) -> object:
+    """A duration such as ``1h30m`` in seconds; numbers, also as text, are seconds already."""
+    if not isinstance(value, str):
+        return value
+    with suppress(ValueError):
+        return float(value)
+    match = _DURATION.fullmatch("".join(value.split()))
+    if not match:
+        raise ValueError(f"{value!r} is neither a number of seconds nor a duration such as 90s, 5m or 1h30m")
+    return _total(match)
+
+
+def _total(match: re.Match[str]) -> float:
+    """The seconds of a duration."""
+    return sum(float(number) * seconds for number, seconds in zip(match.groups(), _UNITS, strict=True) if number)
+
+
+def _milliseconds(value: object) -> object:
+    """A duration such as ``5m`` in milliseconds; numbers are milliseconds already."""
+    match = _DURATION.fullmatch("".join(value.split())) if isinstance(value, str) else None
+    return round(_total(match) * 1000) if match else value
+
+
 def _require(value: object) -> object:
     """``all``, ``any``, or a number."""
     text = str(value).strip().lower()
@@ -85,3 +114,9 @@ Count = Annotated[
 Require = Annotated[int | Literal["all", "any"], BeforeValidator(_require)]
 """How many repetitions of a case must pass."""
 Rate = Annotated[float, Field(ge=0, le=1)]
+Duration = Annotated[float, BeforeValidator(_seconds), Field(gt=0), WithJsonSchema({"type": ["number", "string"]})]
+"""Seconds: a positive number, or text such as ``90s``, ``5m``, ``1h30m``, ``500ms``."""
+Milliseconds = Annotated[
+    int, BeforeValidator(_milliseconds), Field(gt=0), WithJsonSchema({"type": ["integer", "string"]})
+]
+"""A positive whole number of milliseconds, or text such as ``5m``."""

@@ -6,6 +6,7 @@
     ├── SuiteError                INVALID_INPUT: a suite file or a case in it
     ├── InstallError              INCONCLUSIVE: an agent's CLI cannot be installed; in a run it is trouble of a session
     ├── OutputError               INCONCLUSIVE: the run directory or a report cannot be written
+    │   └── PublishError          the same of some reports; the others have been written
     └── GitHubError               becomes a warning: no verdict depends on GitHub's API
 
 Trouble of an agent or of the infrastructure is not raised: it is a value, ``session_report.Trouble``.
@@ -120,6 +121,12 @@ class OutputError(SkillgymError):
     """A result cannot be written to its destination."""
 
     exit_code = ExitCode.INCONCLUSIVE
+
+
+class PublishError(OutputError):
+    """A report cannot be written; all that can be have been."""
+
+    reported = True
 
 
 def closest_match(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:

@@ -19,8 +19,10 @@ REPORTERS = {
     "junit": "skillgym_action.reporters.junit.render",
     "summary": "skillgym_action.reporters.markdown.summary",
     "comment": "skillgym_action.reporters.markdown.comment",
+    "html": "skillgym_action.reporters.html.render",
     "annotations": "skillgym_action.reporters.annotations.render",
     "ctrf": "skillgym_action.reporters.ctrf.render",
+    "otlp": "skillgym_action.reporters.otlp.render",
     "x-bench": "skillgym_action.reporters.xbench.render",
     "agentv": "skillgym_action.agentv.reporter.render",
 }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_LISTED_NAMES, MAX_TERMINAL_MESSAGE_CHARACTERS
+from skillgym_action.limits import MAX_LISTED_NAMES, MAX_MOST_EXPENSIVE, MAX_TERMINAL_MESSAGE_CHARACTERS
 from skillgym_action.model.samples import is_flaky, passed_after_failure
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.failed_assertions import failed_assertions
@@ -71,10 +72,18 @@ def finished_line(result: Result, done: int, total: int, *, color: bool = False)
 
 
 def render(
-    report: RunReport, *, color: bool = False, red: Callable[[RunReport], Iterator[str]] | None = None
+    report: RunReport,
+    *,
+    color: bool = False,
+    run_directory: str = "",
+    red: Callable[[RunReport], Iterator[str]] | None = None,
 ) -> Iterator[str]:
-    """What is red with cause and place, the warnings, one line with the verdict. ``red`` shows what is red instead."""
-    yield from red(report) if red else _all_red(report, color=color)
+    """What is red with cause and place, the warnings, what took most, one line with the verdict.
+
+    ``run_directory``: the path by which artifacts are found from the working directory; "": unknown. ``red`` shows what
+    is red instead.
+    """
+    yield from red(report) if red else _all_red(report, run_directory, color=color)
     if report.suites_from:
         yield from _suites_from(report.suites_from)
     warnings = (*finding_problems(report), *report.warnings)
@@ -83,7 +92,29 @@ def render(
     if warnings:
         yield "\n"
     yield from _rates(report)
+    yield from _most_expensive(report)
     yield _verdict_line(report, color=color)
+
+
+def _with_artifacts(result: Result, run_directory: str) -> Result:
+    """The result with a path of its artifacts that terminals can open."""
+    if not result.directory or not run_directory:
+        return result
+    return replace(result, directory=f"{run_directory}/{result.directory}")
+
+
+def _most_expensive(report: RunReport) -> Iterator[str]:
+    """The slowest executions and the dearest ones, a line each; none if there are few."""
+    ran = [result for result in report.results if result.attempts]
+    if len(ran) <= MAX_MOST_EXPENSIVE:
+        return
+    by_time = sorted(ran, key=lambda result: result.duration_ms, reverse=True)[:MAX_MOST_EXPENSIVE]
+    priced = [result for result in ran if result.cost.usd]
+    by_cost = sorted(priced, key=lambda result: result.cost.usd or 0, reverse=True)[:MAX_MOST_EXPENSIVE]
+    yield f"slowest {', '.join(f'{_name(result)} {duration(result.duration_ms)}' for result in by_time)}\n"
+    if by_cost:
+        yield f"dearest {', '.join(f'{_name(result)} {cost(result)}' for result in by_cost)}\n"
+    yield "\n"
 
 
 def _rates(report: RunReport) -> Iterator[str]:
@@ -125,11 +156,11 @@ def _suites_from(origin: SuitesFrom) -> Iterator[str]:
     yield "\n"
 
 
-def _all_red(report: RunReport, *, color: bool) -> Iterator[str]:
+def _all_red(report: RunReport, run_directory: str, *, color: bool) -> Iterator[str]:
     for status in RED:
         for result in report.results:
             if result.status is status:
-                yield from red_lines(result, color=color)
+                yield from red_lines(_with_artifacts(result, run_directory), color=color)
 
 
 def red_title(result: Result, *, color: bool = False) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.assertion import AssertionContext, Classifier
     from skillgym_action.model.suite import BenchmarkCase
     from skillgym_action.model.verdicts import TroubleKind
-    from skillgym_action.settings.options import OnLimit
+    from skillgym_action.settings.option_types import OnLimit
 
 CANCELLED_JUDGEMENT = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.filesystem.removal import remove_path
-from skillgym_action.limits import MAX_LOG_COMMAND_CHARACTERS
+from skillgym_action.limits import MAX_LOG_COMMAND_CHARACTERS, MAX_STORED_DIFF_CHARACTERS
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
@@ -281,9 +282,18 @@ class _SessionRun:
         if self._options.keep != "none":
             saved = save_changes(workspace, changes, self._folder / CHANGES_FOLDER)
         complete = saved.complete and self._secrets.scan_changes(changes, workspace)
+        self._store_diff(workspace, changes)
         links = {"links": dict(saved.links)} if saved.links else {}
         summary = {"path": "workspace", **to_json(changes), **links, "complete": complete}
         self._secrets.write_scanned("workspace.json", json.dumps(summary))
+
+    def _store_diff(self, workspace: SessionWorkspace, changes: Changes) -> None:
+        """Write the changes as a diff. Keys in it are no findings: lines around a change were there before."""
+        if self._options.keep == "none":
+            return
+        with suppress(OSError):
+            if diff := workspace.diff(changes):
+                self._secrets.write("changes.diff", clipped(diff, MAX_STORED_DIFF_CHARACTERS))
 
     # --- cleanup ------------------------------------------------------------------------------------
 

@@ -19,13 +19,13 @@ from pydantic import (
 )
 
 from skillgym_action.agents import AGENTS, EXACT_VERSION
-from skillgym_action.documents.option_values import Count, Require, Size
+from skillgym_action.documents.option_values import Count, Milliseconds, Require, Size
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.limits import MAX_JUDGE_VOTES
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
-from skillgym_action.settings.options import FailOn, Keep, OnLimit, Schedule, Stop
+from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Schedule, Stop
 
 # Values of run.reporter in skillgym; here every run writes all these reports, and the key changes nothing.
 SKILLGYM_REPORTERS = ("standard", "json", "github-actions")
@@ -97,7 +97,7 @@ class BootstrapSection(_Model):
 
     command: str
     args: tuple[str, ...] = ()
-    timeout_ms: PositiveInt = 300_000
+    timeout_ms: Milliseconds = 300_000
     env: dict[str, str] = {}
 
 
@@ -161,7 +161,7 @@ class RunSection(_Model):
 class DefaultsSection(_Model):
     """``defaults``; milliseconds."""
 
-    timeout_ms: PositiveInt | None = None
+    timeout_ms: Milliseconds | None = None
 
 
 class ToleranceSection(_Model):
@@ -202,6 +202,7 @@ class ReportSection(_Model):
     comment_id: str | None = None
     review_comments: bool | None = None
     status: StatusMode | None = None
+    html: bool = True
     templates: str | None = None
 
 

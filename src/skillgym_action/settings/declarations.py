@@ -10,12 +10,14 @@ class Option:
     """The command-line option ``--field-name`` of a field of ``Settings``, and its environment variable.
 
     ``commands``: those that take it. Without a ``metavar`` it is a flag. ``--help`` shows options in field order.
+    ``short``: a letter that stands for it, such as ``j`` for ``-j``.
     """
 
     commands: tuple[str, ...]
     metavar: str | None
     help: str
     repeatable: bool = False
+    short: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +32,4 @@ RUN = ("run",)
 SELECT = ("run", "list", "check")
 REPORT = ("report",)
 DECIDE = ("run", "rejudge", "report")
+GATE = (*DECIDE, "compare")

@@ -6,10 +6,9 @@ Precedence: option or input, then environment, then configuration file, then the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -19,14 +18,26 @@ from pydantic import (
     ValidationError,
 )
 
-from skillgym_action.documents.option_values import Limits, Lines, Rate, Require, Shard, Words, all_known, known
+from skillgym_action.documents.option_values import (
+    Duration,
+    Limits,
+    Lines,
+    Rate,
+    Require,
+    Shard,
+    Words,
+    all_known,
+    known,
+)
 from skillgym_action.formats import FORMATS
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
-from skillgym_action.model.errors import Problem, UsageError, did_you_mean
+from skillgym_action.model.errors import Problem, UsageError
+from skillgym_action.model.keyword_expression import KeywordExpression, parse_keywords
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.reporters import REPORTERS
-from skillgym_action.settings.declarations import DECIDE, REPORT, RUN, SELECT, Input, Option
+from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
+from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,6 +46,7 @@ if TYPE_CHECKING:
     from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.run_report import LimitSettings, StoppedForFutility
+    from skillgym_action.model.session_artifacts import ArtifactSource
     from skillgym_action.model.session_report import Price
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
@@ -42,47 +54,9 @@ if TYPE_CHECKING:
     from skillgym_action.storage.changed_suites import SuiteComparison
     from skillgym_action.user_templates.template_folder import TemplateSources
 
-Schedule = Literal["serial", "parallel", "isolated-by-runner"]
-Keep = Literal["changed", "all", "none"]
-OnLimit = Literal["failed", "errored"]
-Stop = Literal["futility"]
-FAIL_ON = (
-    "failed",
-    "unexpected-passed",
-    "errored",
-    "skipped",
-    "no-cases",
-    "regression",
-    "budget",
-    "leaks",
-    "addresses-judge",
-    "warnings",
-)
 DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 DEFAULT_TIMEOUT = 120.0
 _ERROR, _SHOULD = "Value error, ", "Input should"  # how messages of pydantic begin
-
-
-def _report(value: object) -> object:
-    """``KIND=PATH`` items as (kind, path) pairs."""
-    pairs = []
-    for item in value if isinstance(value, list | tuple) else str(value).splitlines():
-        kind, separator, path = str(item).partition("=")
-        if kind.lower() not in REPORTERS:
-            raise ValueError(f"unknown report kind {kind!r}; {did_you_mean(kind.lower(), REPORTERS)}")
-        if not separator or not path:
-            raise ValueError(f"{item!r} is not KIND=PATH")
-        pairs.append((kind.lower(), path))
-    return tuple(pairs)
-
-
-def _alone(words: tuple[str, ...]) -> tuple[str, ...]:
-    if "none" in words and len(words) > 1:
-        raise ValueError("'none' cannot be combined with other values")
-    return words
-
-
-FailOn = Annotated[Words, all_known((*FAIL_ON, "none")), AfterValidator(_alone)]
 
 
 class Settings(BaseModel):
@@ -103,7 +77,7 @@ class Settings(BaseModel):
     config: Annotated[
         str | None,
         Option(
-            (*SELECT, *REPORT, "doctor", "explain"),
+            (*SELECT, *REPORT, "compare", "doctor", "explain", "view"),
             "FILE",
             "Configuration file (default: the closest skillgym.config.*, searched upward).",
         ),
@@ -118,6 +92,11 @@ class Settings(BaseModel):
     case: Annotated[
         Words, Option(SELECT, "GLOB", "Select only cases whose id matches.", repeatable=True), Input("cases")
     ] = ()
+    match: Annotated[
+        KeywordExpression | None,
+        BeforeValidator(parse_keywords),
+        Option(SELECT, "EXPR", "Select only cases whose id contains a word; words with and, or, not.", short="k"),
+    ] = None
     tag: Annotated[
         Words, Option(SELECT, "T[,T]", "Select only cases with one of these tags.", repeatable=True), Input("tags")
     ] = ()
@@ -141,7 +120,7 @@ class Settings(BaseModel):
     # --- how sessions run
     jobs: Annotated[
         PositiveInt | None,
-        Option(RUN, "N", "Number of sessions to run in parallel; more than 1 implies --schedule parallel."),
+        Option(RUN, "N", "Number of sessions to run in parallel; more than 1 implies --schedule parallel.", short="j"),
         Input("jobs"),
     ] = None
     schedule: Annotated[
@@ -183,7 +162,9 @@ class Settings(BaseModel):
         Input("on-limit"),
     ] = None
     timeout: Annotated[
-        PositiveFloat | None, Option(RUN, "SECONDS", "Time limit of each session."), Input("timeout")
+        Duration | None,
+        Option(RUN, "TIME", "Time limit of each session: seconds, or such as 90s, 5m, 1h30m."),
+        Input("timeout"),
     ] = None
     max_steps: Annotated[
         PositiveInt | None, Option(RUN, "N", "Maximum number of model rounds in a session."), Input("max-steps")
@@ -193,6 +174,15 @@ class Settings(BaseModel):
         Option(RUN, "USD", "Maximum cost of the run; once it is spent, no session is started."),
         Input("max-cost"),
     ] = None
+    maxfail: Annotated[
+        PositiveInt | None,
+        Option(RUN, "N", "Start no more sessions once N executions have failed or were errored."),
+        Input("maxfail"),
+    ] = None
+    exitfirst: Annotated[bool, Option(RUN, None, "The same as --maxfail 1.", short="x")] = False
+    last_failed: Annotated[
+        bool, Option(RUN, None, "Run only executions that were not green in the last run; all, if there is none.")
+    ] = False
     limits: Annotated[
         Limits,
         Option(
@@ -236,21 +226,23 @@ class Settings(BaseModel):
     # --- what decides about the exit code
     fail_on: Annotated[
         FailOn | None,
-        Option(DECIDE, "LIST", f"Conditions that fail the run: {', '.join(FAIL_ON)}; or none."),
+        Option(GATE, "LIST", f"Conditions that fail the run: {', '.join(FAIL_ON)}; or none."),
         Input("fail-on"),
     ] = None
     min_pass_rate: Annotated[
         Rate | None,
-        Option(DECIDE, "R", "Fail if the pass rate, the mean share of passed sessions of each case, is less, 0 to 1."),
+        Option(GATE, "R", "Fail if the pass rate, the mean share of passed sessions of each case, is less, 0 to 1."),
         Input("min-pass-rate"),
     ] = None
     max_error_rate: Annotated[
         Rate | None,
-        Option(DECIDE, "R", "Share of errored executions up to which a run can pass, 0 to 1."),
+        Option(GATE, "R", "Share of errored executions up to which a run can pass, 0 to 1."),
         Input("max-error-rate"),
     ] = None
     baseline: Annotated[
-        str | None, Option(DECIDE, "PATH", "Run directory or results file to compare with."), Input("baseline")
+        str | None,
+        Option((*DECIDE, "view"), "PATH", "Run directory or results file to compare with."),
+        Input("baseline"),
     ] = None
     baseline_optional: Annotated[
         bool,
@@ -261,29 +253,34 @@ class Settings(BaseModel):
     # --- what is written and shown
     output: Annotated[
         str | None,
-        Option((*DECIDE, "check"), "DIR", "Run directory (default: .skillgym-results/<UTC time>-<random>)."),
+        Option((*GATE, "check"), "DIR", "Run directory (default: .skillgym-results/<UTC time>-<random>)."),
         Input("report-dir"),
     ] = None
     report: Annotated[
-        tuple[tuple[str, str], ...],
-        BeforeValidator(_report),
-        Option(DECIDE, "KIND=PATH", f"Write one more report: {', '.join(REPORTERS)}.", repeatable=True),
+        ReportPaths,
+        Option(GATE, "KIND=PATH", f"Write one more report: {', '.join(REPORTERS)}; - is stdout.", repeatable=True),
     ] = ()
+    otlp_content: Annotated[
+        bool, Option(GATE, None, "Put prompts, answers, tool arguments and results into otlp reports.")
+    ] = False
     template_dir: Annotated[
         str | None,
-        Option(DECIDE, "DIR", "Folder with report templates that override the built-in ones."),
+        Option((*GATE, "view"), "DIR", "Folder with report templates that override the built-in ones."),
         Input("template-dir"),
     ] = None
+    no_html: Annotated[bool, Option(GATE, None, "Write no report.html.")] = False
     comment: Annotated[CommentMode | None, known(get_args(CommentMode)), Input("comment")] = None
     comment_when: Annotated[CommentWhen | None, known(get_args(CommentWhen)), Input("comment-when")] = None
     comment_id: Annotated[str | None, Input("comment-id")] = None
     review_comments: Annotated[bool | None, Input("review-comments")] = None
     status: Annotated[StatusMode | None, known(get_args(StatusMode)), Input("status")] = None
     verbose: Annotated[
-        bool, Option(DECIDE, None, "Show the final outputs of executions that are not green."), Input("verbose")
+        bool,
+        Option(GATE, None, "Show the final outputs of executions that are not green.", short="v"),
+        Input("verbose"),
     ] = False
-    quiet: Annotated[bool, Option(DECIDE, None, "Show only errors and the verdict.")] = False
-    no_color: Annotated[bool, Option((*DECIDE, "doctor"), None, "Disable colored output.")] = False
+    quiet: Annotated[bool, Option(GATE, None, "Show only errors and the verdict.", short="q")] = False
+    no_color: Annotated[bool, Option((*GATE, "doctor"), None, "Disable colored output.")] = False
     resume: Annotated[
         str | None, Option(RUN, "DIR", "Resume the run in DIR; run only the missing sessions."), Input("resume")
     ] = None
@@ -292,13 +289,12 @@ class Settings(BaseModel):
 
 def options_of(command: str) -> dict[str, Option]:
     """The options of a command, by the names of their fields, in the order of ``--help``."""
-    found = {
+    return {
         name: declared
         for name, field in Settings.model_fields.items()
         for declared in field.metadata
-        if isinstance(declared, Option)
+        if isinstance(declared, Option) and command in declared.commands
     }
-    return {name: option for name, option in found.items() if command in option.commands}
 
 
 def inputs_of_settings() -> dict[str, str]:
@@ -319,13 +315,9 @@ def validated_settings(fields: Mapping[str, Any], named: Callable[[str], str]) -
     try:
         return Settings(**{name: value for name, value in fields.items() if value not in (None, (), "")})
     except ValidationError as error:
-        problems = (
-            Problem(
-                message=f"{named(str(item['loc'][0]))}: {item['msg'].removeprefix(_ERROR).replace(_SHOULD, 'must')}"
-            )
-            for item in error.errors(include_url=False)
-        )
-        raise UsageError.of(*problems) from None
+        found = ((named(str(item["loc"][0])), item["msg"]) for item in error.errors(include_url=False))
+        said = (f"{name}: {message.removeprefix(_ERROR).replace(_SHOULD, 'must')}" for name, message in found)
+        raise UsageError.of(*(Problem(message=message) for message in said)) from None
 
 
 # --- one slice per stage ----------------------------------------------------------------------------
@@ -364,10 +356,12 @@ class PlanOptions:
     ``runners``: the selected ids or globs; ``configured``: the ids in the configuration.
     ``only``: run nothing but these cases, as (suite path, case id), on the runners of the run. ``repetitions``: of each
     execution, by suite path, case id and runner id, where they are not those of the run.
+    ``match``: what ids of cases have to contain. ``last_failed``: run only these executions, by the same three.
     ``limits``: of each session; suites can only lower them. ``adapt``: changes the suites before they are planned.
     """
 
     cases: tuple[str, ...] = ()
+    match: KeywordExpression | None = None
     tags: tuple[str, ...] = ()
     runners: tuple[str, ...] = ()
     configured: tuple[str, ...] = ()
@@ -376,6 +370,7 @@ class PlanOptions:
     default_timeout: float = DEFAULT_TIMEOUT
     shard: tuple[int, int] = (1, 1)
     only: frozenset[tuple[str, str]] | None = None
+    last_failed: frozenset[tuple[str, str, str]] | None = None
     repetitions: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     limits: ResourceLimits = field(default_factory=ResourceLimits)
     adapt: Callable[[tuple[BenchmarkSuite, ...]], tuple[BenchmarkSuite, ...]] | None = None
@@ -396,6 +391,7 @@ class ExecuteOptions:
     ``stop``: end the run if a regression is unlikely. ``stopped``, ``limits``: of what is judged again.
     ``on_limit``: the status of a session that exceeded its time, steps or budget. ``prices``: configured ones by model.
     ``agent_user``: the user that agents and suite commands run as; None: the caller.
+    ``maxfail``: the number of executions that are not green after which no session is started.
     ``resume``: skip sessions that are in the journal. ``keep``: what to archive of a workspace that is not green.
     """
 
@@ -411,6 +407,7 @@ class ExecuteOptions:
     on_limit: OnLimit = "failed"
     max_steps: int | None = None
     max_cost: float | None = None
+    maxfail: int | None = None
     record: Path | None = None
     agent_user: str | None = None
     snapshots: SnapshotConfig | None = None
@@ -458,16 +455,21 @@ class GateOptions:
 class PublishOptions:
     """What is written outside of the run directory: ``reports`` as (kind, absolute path), and GitHub's step files.
 
-    Paths in step outputs are relative to ``workspace``; ``templates`` renders the user's report templates.
+    ``printed``: the kind of report that goes to standard output. Paths in step outputs are relative to ``workspace``;
+    ``templates``: the user's; ``artifacts``: what reports about sessions show.
     """
 
     reports: tuple[tuple[str, Path], ...] = ()
+    printed: str | None = None
     annotations: bool = False
     step_summary: Path | None = None
     step_outputs: Path | None = None
     workspace: Path | None = None
     comment_id: str = "default"
     templates: Templates | None = None
+    html: bool = True
+    artifacts: ArtifactSource | None = None
+    otlp_content: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -20,6 +20,7 @@ from skillgym_action.model.suite import Bootstrap, WorkspaceSpec
 from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
 from skillgym_action.processes.resource_usage import memory_size
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
+from skillgym_action.settings.option_types import PRINTED
 from skillgym_action.settings.options import (
     DEFAULT_FAIL_ON,
     DEFAULT_TIMEOUT,
@@ -75,6 +76,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
         ),
         plan=PlanOptions(
             cases=settings.case,
+            match=settings.match,
             tags=settings.tag or run.tags,
             runners=settings.runner,
             configured=tuple(config.file.runners or ()),
@@ -103,12 +105,17 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
 
 def _refuse_paths(settings: Settings, context: LaunchContext) -> None:
     """Raises UsageError for a path that leads through a symbolic link of the checkout, or out of a job's workspace."""
-    for kind, path in settings.report:
+    for kind, path in files_of(settings):
         _refuse_written(context.cwd / path, f"the {kind} report {path}", context)
     if settings.record:
         _refuse_written(context.cwd / settings.record, f"--record {settings.record}", context)
     if settings.template_dir:
         context.checkout.refuse(context.cwd / settings.template_dir, f"--template-dir {settings.template_dir}")
+
+
+def files_of(settings: Settings) -> tuple[tuple[str, str], ...]:
+    """The reports that are written to files, as (kind, path)."""
+    return tuple((kind, path) for kind, path in settings.report if path != PRINTED)
 
 
 def _refuse_written(path: Path, named: str, context: LaunchContext) -> None:
@@ -149,6 +156,7 @@ def _execute_options(settings: Settings, config: Config, context: LaunchContext,
         on_limit=settings.on_limit or run.on_limit or "failed",
         max_steps=settings.max_steps or run.max_steps,
         max_cost=settings.max_cost or run.max_cost,
+        maxfail=1 if settings.exitfirst else settings.maxfail,
         record=Path(os.path.normpath(context.cwd / settings.record)) if settings.record else None,
         agent_user=settings.agent_user,
         snapshots=_snapshot_options(settings, config, context),
@@ -249,12 +257,15 @@ def _suite_comparison(settings: Settings, context: LaunchContext) -> SuiteCompar
 def _publish_options(settings: Settings, config: Config, context: LaunchContext) -> PublishOptions:
     job = context.job
     return PublishOptions(
-        reports=tuple((kind, Path(os.path.normpath(context.cwd / path))) for kind, path in settings.report),
+        reports=tuple((kind, Path(os.path.normpath(context.cwd / path))) for kind, path in files_of(settings)),
+        otlp_content=settings.otlp_content,
+        printed=next((kind for kind, path in settings.report if path == PRINTED), None),
         annotations=job.annotations if job else False,
         step_summary=job.summary if job else None,
         step_outputs=job.outputs if job else None,
         workspace=job.workspace if job else context.cwd,
         comment_id=settings.comment_id or config.file.report.comment_id or "default",
+        html=config.file.report.html and not settings.no_html,
     )
 
 
@@ -348,13 +359,17 @@ def run_directory(settings: Settings, config: Config, context: LaunchContext) ->
     elif output:
         directory = output
     else:
-        named = config.file.run.output_dir
-        parent = Path(config.folder, named) if config.folder and named else context.cwd / ".skillgym-results"
-        parent = context.suite_source.in_head(parent)
-        directory = parent / f"{Clock().now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
+        directory = run_directories(config, context) / f"{Clock().now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
     context.checkout.refuse(directory, "the run directory")
     _refuse_outside(directory, f"the run directory {settings.resume or settings.output or directory}", context)
     return directory
+
+
+def run_directories(config: Config, context: LaunchContext) -> Path:
+    """The folder of the run directories that are not named."""
+    named = config.file.run.output_dir
+    folder = Path(config.folder, named) if config.folder and named else context.cwd / ".skillgym-results"
+    return context.suite_source.in_head(folder)
 
 
 def _resumed(settings: Settings, named: Path, output: Path | None) -> Path:

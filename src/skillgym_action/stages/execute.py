@@ -19,6 +19,7 @@ from skillgym_action.model.run_report import StoppedForFutility
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
 from skillgym_action.sessions.assertion_context import SuiteClassifier
 from skillgym_action.sessions.budget import Budget
+from skillgym_action.sessions.failure_limit import FailureLimit
 from skillgym_action.sessions.hidden_paths import hide_suites
 from skillgym_action.sessions.hooks import run_hooks_after_all, shared_workspace_name
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_failure_class
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 class Executed:
     """All results of a plan, in its order.
 
-    ``stopped``: None unless the run was stopped for futility. ``incomplete``: why sessions are missing that would have
-    decided about that, a sentence per reason.
+    ``stopped``: None unless the run was stopped for futility. ``incomplete``: why results are missing, or sessions that
+    would have decided about that, a sentence per reason.
     """
 
     results: tuple[Result, ...]
@@ -61,19 +62,20 @@ def execute(
     }
     executor = _Executor(services, plan, options, journal)
     stopped: StoppedForFutility | None = None
-    incomplete: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     with hide_suites(services, plan.executions):
         if futility is None:
             results |= _run(executor, plan)
         else:
             found, stopped = _run_in_stages(executor, plan, futility)
             results |= found
-            incomplete = tuple(executor.missing())
+            missing = tuple(executor.missing())
     for execution in {(execution.suite.path, execution.runner.id): execution for execution in plan.executions}.values():
         run_hooks_after_all(services, execution)
     if services.snapshots:
         services.snapshots.save()
-    return Executed(results=tuple(results[index] for index in sorted(results)), stopped=stopped, incomplete=incomplete)
+    in_order = tuple(results[index] for index in sorted(results))
+    return Executed(results=in_order, stopped=stopped, incomplete=(*missing, *executor.unstarted()))
 
 
 def _run(executor: _Executor, plan: Plan) -> dict[int, Result]:
@@ -170,6 +172,7 @@ class _Executor:
         self._sessions: dict[int, Sequence[SessionResult]] = dict(journal.sessions)
         self._is_staged = False
         self._refused: set[int] = set()
+        self._failures = FailureLimit(options.maxfail)
         self._budget = Budget("the run's", options.max_cost)
         self._suite_budgets = {
             _budget_key(execution): Budget("the suite's", execution.suite.budget) for execution in plan.executions
@@ -190,6 +193,10 @@ class _Executor:
         if number := len(self._refused):
             verb = "execution lacks" if number == 1 else "executions lack"
             yield f"{number:,} {verb} sessions that the comparison needs, since the budget was spent"
+
+    def unstarted(self) -> tuple[str, ...]:
+        """Why executions were not started: a sentence, if the run ended because of failures."""
+        return self._failures.missing()
 
     def with_sessions(self) -> frozenset[int]:
         """Indexes of the executions that have sessions."""
@@ -227,6 +234,8 @@ class _Executor:
                     result = self._run_sessions(execution, list(earlier))
                 if earlier:  # they were redacted with the secrets that the run had before it was resumed
                     result = _redacted(self.services, result)
+            with self._lock:
+                self._failures.add(result)
             before[execution.case.id] = result
             results.append(_reported(self.services, result))
         return results
@@ -234,7 +243,7 @@ class _Executor:
     def _result_without_session(self, execution: Execution, done: Mapping[str, Result]) -> Result | None:
         """The result of an execution that must not start; None: start it.
 
-        Reasons: cancelled, a dependency is not met, the runner was stopped, a budget is spent.
+        Reasons: cancelled, a dependency is not met, the runner was stopped, too many failures, a budget is spent.
         """
         with self._lock:
             trouble = execution.runner.trouble or self._stopped.get(_runner_key(execution))
@@ -251,8 +260,10 @@ class _Executor:
         return execution_result(execution, refusal) if refusal else None
 
     def _refusal(self, execution: Execution) -> Judgement | None:
-        """The judgement if no budget is left for another session; else None."""
+        """The judgement if there were too many failures, or no budget is left for another session; else None."""
         with self._lock:
+            if refusal := self._failures.refusal():
+                return refusal
             refusals = (budget.refusal() for budget in self._budgets(execution))
             return next((refusal for refusal in refusals if refusal), None)
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.dependencies import dependency_groups
-from skillgym_action.model.errors import Problem, closest_match
+from skillgym_action.model.errors import Problem, UsageError, closest_match
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
 from skillgym_action.model.suite import BenchmarkCase, Invalid
+from skillgym_action.reporters.wording import counted
 from skillgym_action.settings.runners import no_runner, unknown_runner
 from skillgym_action.text.escaping import path_key
 
@@ -52,6 +53,8 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
             if position % shards == shard - 1:
                 executions.append(execution)
     nothing = nothing_selected(suites, options)
+    if options.last_failed and not nothing and not next(numbers):
+        raise _none_failed(options.last_failed)
     return Plan(
         suites=suites,
         runners=tuple(used.values()) if suites else runners,
@@ -62,9 +65,17 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
     )
 
 
+def _none_failed(last: frozenset[tuple[str, str, str]]) -> UsageError:
+    number = counted(len(last), "execution")
+    return UsageError(
+        f"--last-failed: the last run has {number} to run again, and none is selected now",
+        remedy="name the same paths, cases and runners, or leave --last-failed out",
+    )
+
+
 def filter_warnings(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> tuple[Problem, ...]:
-    """A warning for each word of ``--case`` and ``--tag`` that matches no case of any suite."""
-    if not (options.cases or options.tags):
+    """A warning for each word of ``--case``, ``--match`` and ``--tag`` that matches no case of any suite."""
+    if not _filters(options):
         return ()
     ids, tags, cases = _ids_and_tags(suites)
     if not cases:
@@ -73,6 +84,8 @@ def filter_warnings(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> t
         *(("--case", word, ids) for word in options.cases if not _any_matches(ids, word)),
         *(("--tag", word, tags) for word in options.tags if not _any_matches(tags, word)),
     ]
+    if options.match and not any(map(options.match.matches, ids)):
+        unmatched.append(("--match", options.match.text, ids))
     return tuple(
         Problem(message=f"{option} {word} {_matches_none(cases)}", remedy=_nearest(word, known))
         for option, word, known in unmatched
@@ -104,16 +117,22 @@ def runner_warnings(
 
 
 def nothing_selected(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> str | None:
-    """Why ``--case`` and ``--tag`` leave no case and no invalid suite; None: they leave some, or there is none."""
+    """Why the filters of cases leave none and no invalid suite; None: they leave some, or there is none."""
     suites = tuple(suites)
-    if not (options.cases or options.tags) or any(_leaves(suite, options) for suite in suites):
+    if not _filters(options) or any(_leaves(suite, options) for suite in suites):
         return None
     if not (cases := _ids_and_tags(suites)[2]):
         return None
     if warnings := filter_warnings(suites, options):
         return "; ".join(map(str, warnings))
-    words = [*(f"--case {word}" for word in options.cases), *(f"--tag {word}" for word in options.tags)]
-    return f"the combination of {' '.join(words)} {_matches_none(cases)}"
+    return f"the combination of {' '.join(_filters(options))} {_matches_none(cases)}"
+
+
+def _filters(options: PlanOptions) -> list[str]:
+    """The filters of cases as the user wrote them."""
+    words = [f"--case {word}" for word in options.cases]
+    words += [f"--match '{options.match.text}'"] if options.match else []
+    return words + [f"--tag {word}" for word in options.tags]
 
 
 def _leaves(suite: BenchmarkSuite, options: PlanOptions) -> bool:
@@ -178,12 +197,22 @@ def _pairs(
     fit = [runner for runner in runners if not runner.problem]
     for case in suite.cases:
         if _selected(case.id, case.tags, options) and (options.only is None or (suite.path, case.id) in options.only):
-            yield from ((case, runner) for runner in fit if not case.runners or _matches_any(runner.id, case.runners))
+            for runner in fit:
+                fits = not case.runners or _matches_any(runner.id, case.runners)
+                if fits and _has_failed(suite.path, case.id, runner.id, options.last_failed):
+                    yield case, runner
+
+
+def _has_failed(suite: str, case_id: str, runner: str, last: frozenset[tuple[str, str, str]] | None) -> bool:
+    """Whether an execution is one of the ``last`` failed; those of an invalid case or suite have ``*`` for the rest."""
+    return last is None or not last.isdisjoint(((suite, case_id, runner), (suite, case_id, "*"), (suite, "*", "*")))
 
 
 def _selected(case_id: str, tags: tuple[str, ...], options: PlanOptions) -> bool:
     """Whether the filters select a case; one of several tags is enough. "*": an invalid suite, always selected."""
     if options.cases and case_id != "*" and not _matches_any(case_id, options.cases):
+        return False
+    if options.match and case_id != "*" and not options.match.matches(case_id):
         return False
     return not options.tags or any(_matches_any(tag, options.tags) for tag in tags) or case_id == "*"
 

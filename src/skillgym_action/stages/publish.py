@@ -5,20 +5,20 @@ The decision is not changed here, but a run whose reports cannot be written fail
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.step_files import append_outputs, append_summary
-from skillgym_action.model.errors import ConfigError, OutputError, Problem
+from skillgym_action.model.errors import ConfigError, OutputError, Problem, PublishError
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters import reporter_named
 from skillgym_action.storage.run_directory import REPORTS
-from skillgym_action.text.escaping import terminal_line
+from skillgym_action.text.escaping import printed_json, printed_text, terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from skillgym_action.github.publisher import Publisher
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 STDOUT = "standard output"
 FAILED_OUTPUTS = {"verdict": "inconclusive", "exit-code": str(OutputError.exit_code)}
-REPORT_FILES = tuple(zip(("results", "junit", "summary", "comment"), REPORTS, strict=True))
+PRINTED_AS_TEXT = ("junit", "summary", "comment", "html")  # what else is printed is JSON
+OF_ARTIFACTS = ("html", "otlp")  # they read the artifacts of all sessions
+REPORT_FILES = tuple(zip(("results", "junit", "summary", "comment", "html"), REPORTS, strict=True))
 
 
 def publish(
@@ -43,11 +45,11 @@ def publish(
     """Write the reports and the job summary, publish to the pull request, write the step outputs.
 
     Publishing may take long, and the run may be cancelled meanwhile. ``final_report`` is called after it; if it returns
-    another report, reports and summary are written again. Returns the last report. Raises OutputError at the end, when
+    another report, reports and summary are written again. Returns the last report. Raises PublishError at the end, when
     everything that can be written has been written.
     """
     problems: list[Problem] = []
-    notes = _write_files(directory, report, options, problems)
+    notes = _write_files(directory, report, options, problems, html=False)
     if options.annotations:
         with _collecting(problems, STDOUT):
             for piece in reporter_named("annotations")(report):
@@ -56,8 +58,12 @@ def publish(
     log = publisher.publish(report) if publisher else PublishLog()
     if (final := final_report(report)) is not report:
         report = final
-        _write_files(directory, report, options, problems)
+        _write_files(directory, report, options, problems, html=False)
         _append_summary(directory, report, options, problems)
+    # Last, and once: it takes the longest, and a cancelled job is killed after a few seconds.
+    notes += _write_files(directory, report, options, problems, html=True)
+    if options.printed:
+        notes += _print_report(directory, report, options, observer, problems)
     _publish_notes(replace(log, notes=(*notes, *log.notes)), directory, options, observer, problems)
     if options.step_outputs:
         with _collecting(problems, options.step_outputs):
@@ -65,9 +71,7 @@ def publish(
             outputs = {**action_outputs(report, directory, options), **overriding, **log.outputs()}
             append_outputs(options.step_outputs, outputs)
     if problems:
-        error = OutputError.of(*problems)
-        error.reported = True
-        raise error
+        raise PublishError.of(*problems)
     return report
 
 
@@ -87,11 +91,15 @@ def _publish_notes(
 
 
 def _write_files(
-    directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem]
+    directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem], *, html: bool
 ) -> list[Problem]:
-    """Write all report files. What is wrong with the user's report templates: packaged ones are used instead."""
+    """Write the reports that read artifacts, or all other report files.
+
+    Returns what is wrong with the user's report templates: packaged ones are used instead.
+    """
     notes: list[Problem] = []
-    for kind, path in (*((kind, directory.path / name) for kind, name in REPORT_FILES), *options.reports):
+    own = ((kind, directory.path / name) for kind, name in REPORT_FILES if kind != "html" or options.html)
+    for kind, path in (found for found in (*own, *options.reports) if (found[0] in OF_ARTIFACTS) == html):
         with _collecting(problems, path):
             try:
                 directory.write_whole(path, _render(kind, report, options))
@@ -99,6 +107,32 @@ def _write_files(
                 notes += [problem for problem in error.problems if problem not in notes]
                 directory.write_whole(path, _render(kind, report, replace(options, templates=None)))
     return notes
+
+
+def _print_report(
+    directory: RunDirectory, report: RunReport, options: PublishOptions, observer: Observer, problems: list[Problem]
+) -> list[Problem]:
+    """Write a report to standard output, whole lines at a time. Returns what is wrong with the user's templates."""
+    kind, notes = options.printed or "", []
+    safe = {"annotations": str}.get(kind, printed_text if kind in PRINTED_AS_TEXT else printed_json)
+    with _collecting(problems, STDOUT), suppress(BrokenPipeError):  # the reader has what it wanted
+        try:
+            lines = list(_whole_lines(_render(kind, report, options))) if options.templates else None
+        except ConfigError as error:
+            notes, lines = list(error.problems), None
+        for line in lines or _whole_lines(_render(kind, report, replace(options, templates=None))):
+            observer.write_line(safe(directory.redactor.text(line)))
+    return notes
+
+
+def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
+    """The pieces of a report as lines without their ends: a workflow command is only recognised at the start of one."""
+    rest = ""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split("\n")
+        yield from whole
+    if rest:
+        yield rest
 
 
 def _render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[str]:
@@ -111,6 +145,14 @@ def _render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[s
         from skillgym_action.reporters.markdown import comment
 
         return comment(report, comment_id=options.comment_id, templates=options.templates)
+    if kind == "html":
+        from skillgym_action.reporters.html import render
+
+        return render(report, templates=options.templates, artifacts=options.artifacts)
+    if kind == "otlp":
+        from skillgym_action.reporters.otlp import render as traces
+
+        return traces(report, artifacts=options.artifacts, content=options.otlp_content)
     return reporter_named(kind)(report)
 
 
@@ -149,6 +191,7 @@ def action_outputs(report: RunReport, directory: RunDirectory, options: PublishO
     """
     totals, decision = report.totals(), report.decision
     paths = {kind: directory.path / name for kind, name in REPORT_FILES} | dict(options.reports)
+    has_html = options.html or "html" in dict(options.reports)
     if decision is None:
         raise ValueError("a report has no outputs before the gate has decided")
     rate, cost = totals.pass_rate, totals.cost_usd
@@ -165,6 +208,7 @@ def action_outputs(report: RunReport, directory: RunDirectory, options: PublishO
         "duration-seconds": f"{report.duration_ms / 1000:.3f}",
         "report-dir": _relative(directory.path, options.workspace),
         **{f"{kind}-path": _relative(paths[kind], options.workspace) for kind in ("junit", "results", "summary")},
+        "html-path": _relative(paths["html"], options.workspace) if has_html else "",
     }
 
 

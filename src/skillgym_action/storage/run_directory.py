@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from skillgym_action.storage.redacted_files import Found
     from skillgym_action.text.redaction import Leak, Redactor
 
-REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md")
+REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md", "report.html")
 WORKSPACES = "workspaces"
 CHANGES = "changes"
 HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}")  # temporary names of files that are being written

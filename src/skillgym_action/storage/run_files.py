@@ -52,6 +52,34 @@ def read_file(folder: Path, parts: Sequence[str], largest: int) -> Content:
             os.close(file)
 
 
+def read_ends(folder: Path, parts: Sequence[str], most: int) -> tuple[bytes, bytes, int]:
+    """Beginning, end and size of the regular file ``parts`` below ``folder``; at most ``most`` bytes of it.
+
+    The end is empty if the beginning is the whole file. Raises OSError, also for links and for what is no regular file.
+    """
+    with _opened(folder, parts[:-1]) as within:
+        _look(within, folder, parts)
+        file = os.open(parts[-1], FILE_FLAGS, dir_fd=within)
+        try:
+            found = os.fstat(file)
+            _refuse_other_than_file(found, folder, parts)
+            if found.st_size <= most:
+                return os.pread(file, most, 0), b"", found.st_size
+            half = most // 2
+            return os.pread(file, half, 0), os.pread(file, half, found.st_size - half), found.st_size
+        finally:
+            os.close(file)
+
+
+def entries_of(folder: Path, parts: Sequence[str]) -> list[str]:
+    """The names in the folder ``parts`` below ``folder``, sorted. Raises OSError, also for too many."""
+    with _opened(folder, parts) as within:
+        names = os.listdir(within)
+    if len(names) > MAX_SEARCHED_ENTRIES:
+        raise _refused(errno.E2BIG, f"has more than {MAX_SEARCHED_ENTRIES:,} entries", folder, parts)
+    return sorted(names)
+
+
 def is_folder(folder: Path, parts: Sequence[str]) -> bool:
     """Whether ``parts`` below ``folder`` is a folder. Raises OSError, also for a link."""
     with _opened(folder, parts[:-1]) as within:

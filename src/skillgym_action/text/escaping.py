@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from hashlib import blake2b
+from html import escape
 
 _LINE_END = re.compile(r"\r\n?")
 
@@ -27,6 +28,9 @@ _IGNORABLE = re.compile(
     "[\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_HIDDEN = rf"(?:{_IGNORABLE.pattern})*"
+_PRINTED_COMMAND = re.compile(rf"^((?:[^\S\n]|{_IGNORABLE.pattern})*):(?={_HIDDEN}:)", re.MULTILINE)
+_PRINTED_OLD_COMMAND = re.compile(rf"(#{_HIDDEN}#{_HIDDEN})\[")
 _COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
 
 _JOINER = "\u2060"  # without width, and no line breaks at it; a link with it inside is not a link any more
@@ -45,6 +49,8 @@ _ENTITIES = {ord(character): f"&#{ord(character)};" for character in "\\`*_~[]|$
     ord("<"): "&lt;",
     ord(">"): "&gt;",
 }
+_DATA = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+_IN_DATA = re.compile("[<>&\u2028\u2029]")
 _FENCE = re.compile(r"`{3,}")
 _UNSAFE_IN_BACKTICKS = re.compile(r"[`|\\]")
 
@@ -90,12 +96,35 @@ def workflow_property(text: str) -> str:
     return workflow_message(text).replace(":", "%3A").replace(",", "%2C")
 
 
+def printed_text(text: str) -> str:
+    """Return lines of a report that is printed where a job log may be: no workflow command is in them."""
+    return _PRINTED_OLD_COMMAND.sub(r"\1 [", _PRINTED_COMMAND.sub(r"\1: ", text))
+
+
+def printed_json(text: str) -> str:
+    """The same for JSON, whose meaning does not change: only in a string ``[`` can follow ``##``."""
+    return _PRINTED_OLD_COMMAND.sub(r"\1\\u005b", text)
+
+
 # --- XML --------------------------------------------------------------------------------------------
 
 
 def xml_text(text: str) -> str:
     """Return only characters that XML 1.0 allows; the serialiser escapes ``<`` and ``&``."""
     return visible(text)
+
+
+# --- HTML -------------------------------------------------------------------------------------------
+
+
+def html_text(text: str) -> str:
+    """Return text for the content of an element, or for an attribute in quotation marks."""
+    return escape(visible(text))
+
+
+def html_data(json_text: str) -> str:
+    """Return JSON for a script element that is not executed: without characters that could end the element."""
+    return json_text.translate(_DATA) if _IN_DATA.search(json_text) else json_text
 
 
 # --- Markdown ---------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ PARTS = {
     "summary.md.j2": ("summary.md.j2",),
     "comment.md.j2": ("comment.md.j2", "summary.md.j2"),
     "running.md.j2": ("running.md.j2",),
+    "report.html.j2": ("report.html.j2",),
 }
 _ONLY = "name a folder that contains only report templates"
 _NO_LINKS = "use a real folder or file: links are not followed for report templates"

@@ -71,12 +71,11 @@ def differs(
 # --- as a unified diff ------------------------------------------------------------------------------
 
 
-def changes_as_diff(workspace: SessionWorkspace) -> str:
+def changes_as_diff(workspace: SessionWorkspace, changes: Changes) -> str:
     """A unified diff, as ``git diff`` prints it, of all files that differ from the state before the agent.
 
     Files over ``MAX_DIFF_FILE_BYTES`` are named only; the diff stops after about ``MAX_DIFF_CHARACTERS``.
     """
-    changes = workspace.changes()
     paths = sorted({*changes.created, *changes.modified, *changes.deleted})
     pieces: list[str] = []
     size = 0

@@ -185,9 +185,12 @@ class SessionWorkspace:
         """The template, if it has what was at ``path`` before the agent; None for what the bootstrap wrote."""
         return None if path in self._digests else self._template
 
-    def diff(self) -> str | None:
-        """All changes as a unified diff; None in a directory that was not made for the session, and so not copied."""
-        return changes_as_diff(self) if self.is_own else None
+    def diff(self, changes: Changes | None = None) -> str | None:
+        """All changes as a unified diff; None in a directory that was not made for the session, and so not copied.
+
+        ``changes``: the paths that changed, if they are known. Raises OSError.
+        """
+        return changes_as_diff(self, changes or self.changes()) if self.is_own else None
 
     # --- the state after the agent --------------------------------------------------------------
 

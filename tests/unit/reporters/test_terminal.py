@@ -55,6 +55,9 @@ def test_the_end_of_a_run():
         "rate 1 case was not judged: in no rate\n"
         "rate 1 execution is expected to fail: in no rate\n"
         "\n"
+        "slowest edit [claude] 1.0 s, slow [claude] 1.0 s, fix [codex] 1.0 s\n"
+        "dearest edit [claude] $0.20, fix [codex] $0.10, slow [claude] $0.01\n"
+        "\n"
         "failed: 1 failed, 1 unexpected pass, 1 could not be judged, 1 passed, 1 skipped of 5, in 1 min, cost $0.32"
         " (2 of 5 executions are red)\n"
     )
@@ -186,3 +189,19 @@ def test_what_no_runner_ran_counts_too():
     with LiveTable(1, stream=Screen()) as table:
         table.finished(replace(result, runner=None))
         assert table.done == 1
+
+
+def test_artifacts_are_found_from_the_working_directory():
+    report = run_report("fix failed: x")
+    assert "artifacts: core/fix/claude\n" in shown(report)
+    assert "artifacts: runs/one/core/fix/claude\n" in shown(report, run_directory="runs/one")
+
+
+def test_three_executions_have_no_list_of_the_slowest():
+    assert "slowest" not in shown(run_report("a passed 9s\nb passed 5s\nc passed 3s"))
+
+
+def test_the_slowest_and_the_dearest_executions_are_listed_in_order():
+    report = run_report("a passed 9s $?\nb passed 5s $0.50\nc passed 30s $0.10\nd passed 3s $2\ne skipped")
+    assert "slowest c [claude] 30 s, a [claude] 9.0 s, b [claude] 5.0 s\n" in shown(report)
+    assert "dearest d [claude] $2.00, b [claude] $0.50, c [claude] $0.10\n" in shown(report)

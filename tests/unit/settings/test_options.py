@@ -200,3 +200,45 @@ def test_an_option_wins_over_the_environment(tmp_path, args, environment, timeou
     repository(tmp_path, {"bench/core.json": suite(case(timeout=3))})
     ran = skillgym("run", "--dry-run", *args, cwd=tmp_path, **environment)
     assert ran.out.splitlines()[0] == f"bench/core.json one [sh] {timeout} s, $5.00"
+
+
+# --- durations, and reports on standard output --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        ("1.5", 1.5),
+        ("90s", 90),
+        ("5m", 300),
+        ("5min", 300),
+        ("1h30m", 5400),
+        ("1h 30m 5s", 5405),
+        ("1.5h", 5400),
+        ("500ms", 0.5),
+        ("2m500ms", 120.5),
+    ],
+)
+def test_a_duration_is_a_number_of_seconds_or_has_units(text, seconds):
+    assert validated_settings({"timeout": text}, str).timeout == seconds
+
+
+@pytest.mark.parametrize("text", ["5x", "m", "1m1h", "1h30", "-5m", "5 minutes", "1" + " " * 20_000 + "x"])
+def test_what_is_no_duration_is_refused(text):
+    told = problems(timeout=text)
+    assert told[0].endswith("is neither a number of seconds nor a duration such as 90s, 5m or 1h30m") or "…" in told[0]
+
+
+@pytest.mark.parametrize("text", ["0", "0s", "-1"])
+def test_a_duration_is_positive(text):
+    assert problems(timeout=text) != []
+
+
+def test_standard_output_takes_one_report():
+    assert validated_settings({"report": ("results=-", "junit=a.xml")}, str).report == (
+        ("results", "-"),
+        ("junit", "a.xml"),
+    )
+    told = problems(report=("results=-", "junit=-"))
+    assert told == ["--report: standard output takes one report, not results, junit"]

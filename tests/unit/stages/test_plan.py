@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from skillgym_action.model.errors import Location, Problem
+from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.execution import Runner
+from skillgym_action.model.keyword_expression import KeywordExpression
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid
 from skillgym_action.settings.options import PlanOptions
@@ -75,6 +76,8 @@ TAGGED = (suite(case("login-ok", "smoke"), case("login-bad", "smoke", "slow"), c
     [
         pytest.param({}, ["login-ok", "login-bad", "logout"], id="no filter"),
         pytest.param({"cases": ("login-*",)}, ["login-ok", "login-bad"], id="a glob"),
+        pytest.param({"match": KeywordExpression("log and not ok")}, ["login-bad", "logout"], id="words"),
+        pytest.param({"match": KeywordExpression("out"), "cases": ("login-*",)}, [], id="words and a glob"),
         pytest.param(
             {"cases": ("logout", "login-ok")}, ["login-ok", "logout"], id="ids are alternatives, in plan order"
         ),
@@ -303,3 +306,32 @@ def test_the_plan_keeps_suites_and_runners():
     suites = (replace(TAGGED[0], cases=()),)
     todo = plan(suites, (CLAUDE,), PlanOptions())
     assert (todo.suites, todo.runners, todo.executions) == (suites, (CLAUDE,), ())
+
+
+# --- what failed before -------------------------------------------------------------------------------
+
+PATH = "bench/core.json"
+
+
+def test_only_the_executions_that_failed_are_planned():
+    failed = frozenset({(PATH, "login-bad", "codex"), ("bench/other.json", "logout", "claude")})
+    assert names(TAGGED, (CLAUDE, CODEX), last_failed=failed) == ["login-bad@codex"]
+
+
+def test_what_could_not_be_loaded_before_is_planned_with_all_its_executions():
+    for failed in ((PATH, "login-bad", "*"), (PATH, "*", "*")):
+        planned = names(TAGGED, (CLAUDE, CODEX), last_failed=frozenset({failed}))
+        assert {"login-bad@claude", "login-bad@codex"} <= set(planned)
+        assert len(planned) == (2 if failed[1] == "login-bad" else 6)
+
+
+def test_with_nothing_left_of_what_failed_nothing_else_is_run():
+    with pytest.raises(UsageError, match="the last run has 1 execution to run again, and none is selected now"):
+        names(TAGGED, last_failed=frozenset({(PATH, "gone", "claude")}))
+
+
+def test_an_expression_that_selects_nothing_is_named():
+    made = plan(TAGGED, (CLAUDE,), PlanOptions(match=KeywordExpression("sign and up")))
+    assert made.nothing_selected == (
+        "--match sign and up matches none of the 3 cases; known: login-ok, login-bad, logout"
+    )

@@ -10,6 +10,7 @@ from builders import run_report
 from github_server import READ_ONLY_TOKEN
 from on_github import NUMBER, api_of, event_of, github_with
 from runner_env_files import entries
+from runner_parsers import commands
 from scratch import Watched, written
 from skillgym_action.github.publish_options import PublisherOptions
 from skillgym_action.github.publisher import Publisher
@@ -118,6 +119,41 @@ def test_every_report_that_cannot_be_written_is_reported(directory, tmp_path):
         publish(directory, REPORT, PublishOptions(reports=reports, workspace=tmp_path), Watched())
     assert [f"{tmp_path}/file/{name}" in str(caught.value) for name in "abc"] == [True, False, True]
     assert (tmp_path / "b.json").exists()
+
+
+# --- a report on standard output --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["results", "junit", "summary", "x-bench", "ctrf", "agentv"])
+def test_a_printed_report_is_that_of_the_file_without_secrets(directory, tmp_path, kind):
+    watched = Watched()
+    report = run_report("fix failed: it says s3cret-value")
+    publish(directory, report, PublishOptions(reports=((kind, tmp_path / "file"),), printed=kind), watched)
+    assert "".join(f"{line}\n" for line in watched.said).rstrip("\n") == (tmp_path / "file").read_text().rstrip("\n")
+    assert "s3cret-value" not in "".join(watched.said)
+
+
+def test_a_printed_report_has_no_workflow_command(directory):
+    report = run_report("fix failed: x")
+    evil = "first\n::stop-commands::x\n##[group]y"
+    results = (replace(report.results[0], prompt=evil, final_output=evil),)
+    for kind in ("results", "junit", "summary", "comment", "ctrf"):
+        watched = Watched()
+        publish(directory, replace(report, results=results), PublishOptions(printed=kind), watched)
+        assert commands("\n".join(watched.said)) == []
+
+
+class Closed(Watched):
+    """The reader of standard output has exited."""
+
+    def write_line(self, line: str) -> None:  # noqa: ARG002
+        raise BrokenPipeError
+
+
+def test_a_reader_that_has_exited_prevents_no_report(directory, tmp_path):
+    options = PublishOptions(reports=(("junit", tmp_path / "j.xml"),), printed="results")
+    assert publish(directory, REPORT, options, Closed()) is REPORT
+    assert (tmp_path / "j.xml").exists()
 
 
 # --- report templates of the user's, and the pull request -------------------------------------------

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import time
 from xml.etree import ElementTree as ET
@@ -17,6 +18,8 @@ from skillgym_action.text.escaping import (
     markdown_code_span,
     markdown_inline,
     one_line,
+    printed_json,
+    printed_text,
     tail,
     terminal_line,
     terminal_text,
@@ -49,6 +52,25 @@ def inline_tokens(markdown):
 
 
 # --- logs -------------------------------------------------------------------------------------------
+
+
+@given(any_text)
+def test_no_line_of_a_printed_report_is_a_command(text):
+    assert [found for line in text.split("\n") for found in commands(printed_text(line))] == []
+
+
+@given(any_text)
+def test_printed_json_means_the_same_and_is_no_command(text):
+    written = json.dumps({"text": text}, ensure_ascii=False)
+    assert json.loads(printed_json(written)) == {"text": text}
+    assert commands(printed_json(written)) == []
+
+
+def test_a_printed_report_is_unchanged_but_for_commands():
+    for text in ("a::b", "  * ::x", "# [a]", "## [b]", "a # [b]", "“text”\u2060@name"):
+        assert printed_text(text) == text
+    assert printed_text("  ::add-mask::x") == "  : :add-mask::x"
+    assert printed_text("a ##[group]b") == "a ## [group]b"
 
 
 @given(any_text)

@@ -1,0 +1,273 @@
+"""What commands print with ``--json``: one document each, whose schema ``skillgym-action schema`` prints.
+
+``run``, ``rejudge`` and ``report`` print a results file, ``list`` a list of executions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from skillgym_action.model.run_report import Verdict  # noqa: TC001 -- pydantic looks it up
+from skillgym_action.text.escaping import printed_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from skillgym_action.model.errors import Problem
+    from skillgym_action.model.suite import BenchmarkSuite, Discovery
+    from skillgym_action.text.redaction import Redactor
+
+
+class JsonPart(BaseModel):
+    """A part of a document. Keys are in camelCase; what is not known is null."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+
+
+class JsonDocument(JsonPart):
+    """A document; ``exitCode`` is that of the command."""
+
+    version: Literal[1] = Field(default=1, alias="schema")
+    exit_code: int
+
+
+class ProblemPart(JsonPart):
+    """A mistake: what, where, and what to do about it. ``line`` and ``column`` count from 1."""
+
+    severity: Literal["error", "warning"] = "error"
+    message: str
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+    key_path: str | None = None
+    remedy: str | None = None
+
+
+class ErrorDocument(JsonDocument):
+    """Printed in place of the command's own document if the command could not be executed."""
+
+    errors: list[ProblemPart]
+
+
+class FoundSuitePart(JsonPart):
+    """A suite file. ``loaded``: whether any case of it can be used; ``unusable``: cases that cannot."""
+
+    path: str
+    format: str
+    loaded: bool
+    cases: int
+    unusable: int
+
+
+class SkippedFilePart(JsonPart):
+    """A file that is called or written like a suite and is not run."""
+
+    path: str
+    reason: str
+
+
+class CheckDocument(JsonDocument):
+    """``check``. ``runners``: configured ones and those of suites. ``notSearched``: files left out of the search."""
+
+    suites: list[FoundSuitePart]
+    skipped: list[SkippedFilePart]
+    not_searched: int
+    runners: int
+    problems: list[ProblemPart]
+
+
+class CaseFindingPart(JsonPart):
+    """A case that is not as it should be.
+
+    ``measures-nothing``: it passes although the agent did nothing. ``fails-its-solution``: it fails with its reference
+    solution. ``crashed``: its check raised an error of its own. ``not-judged``: something else kept it from being
+    judged. ``undecided``: only the judge could decide. ``left-out``: it was not tried.
+    """
+
+    suite: str
+    case: str
+    finding: Literal["measures-nothing", "fails-its-solution", "crashed", "not-judged", "undecided", "left-out"]
+    message: str
+
+
+class CaseCheckDocument(JsonDocument):
+    """``check --nop`` and ``check --oracle``. ``correct``: the number of cases that are as they should be."""
+
+    stand_in: Literal["nop", "oracle"]
+    correct: int
+    cases: list[CaseFindingPart]
+    problems: list[ProblemPart]
+
+
+class DoctorCheckPart(JsonPart):
+    """One thing that ``doctor`` looked at."""
+
+    subject: str
+    state: Literal["fine", "note", "warning", "problem"]
+    text: str
+    remedy: str | None = None
+
+
+class DoctorDocument(JsonDocument):
+    """``doctor``."""
+
+    checks: list[DoctorCheckPart]
+
+
+class ExecutionPart(JsonPart):
+    """A case on a runner; ``runner`` is null for a suite or a case that is invalid."""
+
+    suite: str
+    case: str
+    runner: str | None
+
+
+class SampledPart(JsonPart):
+    """``passed`` of ``judged`` sessions."""
+
+    passed: int
+    judged: int
+
+
+class ChangedPart(ExecutionPart):
+    """An execution that was judged in both runs."""
+
+    before: SampledPart
+    after: SampledPart
+
+
+class IntervalPart(JsonPart):
+    """A 95 % interval, from 0 to 1."""
+
+    low: float
+    high: float
+
+
+class SidePart(JsonPart):
+    """One of two runs, or one runner of it.
+
+    ``passRate`` is the mean over cases; ``sameCases`` its interval if these cases were run again, ``casesLikeThese``
+    for other cases. ``costUsd`` is the known part of the cost, all of it if ``costComplete``.
+    """
+
+    executions: int
+    judged: int
+    pass_rate: float | None
+    same_cases: IntervalPart | None
+    cases_like_these: IntervalPart | None
+    cost_usd: float | None
+    cost_complete: bool
+    tokens: int | None
+    duration_ms: int
+
+
+class RunSidePart(SidePart):
+    """One of the two runs."""
+
+    id: str
+    commit: str | None
+    started_at: str
+    flaky: list[ExecutionPart]
+
+
+class RunnerSidesPart(JsonPart):
+    """A runner in both runs."""
+
+    id: str
+    base: SidePart
+    head: SidePart
+
+
+class RateChangePart(JsonPart):
+    """Rates over the ``pairs`` that were judged both times; ``p`` and ``dropAtMost`` as in results files."""
+
+    pairs: int
+    before: float
+    after: float
+    p: float
+    drop_at_most: float
+
+
+class DecisionPart(JsonPart):
+    """What ``--fail-on`` and the like decided."""
+
+    verdict: Verdict
+    reasons: list[str]
+
+
+class ComparisonDocument(JsonDocument):
+    """``compare``. ``rate`` is null if nothing was judged in both runs. ``coverage``: the judged share of the baseline.
+
+    ``newlyFailing`` and ``fixed`` are those that the tests name, ``changed`` those that may be chance.
+    """
+
+    verdict: Literal["regression", "inconclusive", "no-regression-shown"]
+    reason: str
+    decision: DecisionPart
+    base: RunSidePart
+    head: RunSidePart
+    runners: list[RunnerSidesPart]
+    rate: RateChangePart | None
+    coverage: float
+    differences: list[str]
+    newly_failing: list[ChangedPart]
+    fixed: list[ChangedPart]
+    changed: list[ChangedPart]
+    no_longer_judged: list[ExecutionPart]
+    redefined: list[ExecutionPart]
+    added: list[ExecutionPart]
+    removed: list[ExecutionPart]
+
+
+DOCUMENTS: dict[str, type[JsonDocument]] = {
+    "check": CheckDocument,
+    "check-cases": CaseCheckDocument,
+    "doctor": DoctorDocument,
+    "compare": ComparisonDocument,
+    "error": ErrorDocument,
+}
+
+
+def print_document(document: JsonDocument, redactor: Redactor) -> None:
+    """Print a document on standard output, redacted."""
+    print(printed_json(redactor.text(document.model_dump_json(by_alias=True, indent=2))))  # noqa: T201
+
+
+def problem_parts(problems: Iterable[Problem], severity: Literal["error", "warning"] = "error") -> list[ProblemPart]:
+    """Problems as parts of a document."""
+    parts = []
+    for problem in problems:
+        place = problem.location
+        where: dict[str, Any] = {"path": place.path, "line": place.line, "column": place.column} if place else {}
+        parts.append(
+            ProblemPart(
+                severity=severity,
+                message=problem.message,
+                key_path=problem.key_path,
+                remedy=problem.remedy,
+                **where,
+            )
+        )
+    return parts
+
+
+def suite_parts(suites: Iterable[BenchmarkSuite]) -> list[FoundSuitePart]:
+    """Suite files as parts of a document."""
+    return [
+        FoundSuitePart(
+            path=suite.path,
+            format=suite.format,
+            loaded=bool(suite.cases) or not any(invalid.case_id is None for invalid in suite.invalid),
+            cases=len(suite.cases),
+            unusable=len(suite.invalid),
+        )
+        for suite in suites
+    ]
+
+
+def skipped_parts(found: Discovery) -> list[SkippedFilePart]:
+    """All files that are skipped, as parts of a document."""
+    return [SkippedFilePart(path=path, reason=why.reason) for path, why in found.skipped]

@@ -1,0 +1,67 @@
+"""The command ``view``: the HTML report of a stored run, opened in the browser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from skillgym_action import pipeline, wiring
+from skillgym_action.cli.terminal import terminal_for
+from skillgym_action.model.errors import UsageError
+from skillgym_action.processes.browser import open_in_browser
+from skillgym_action.settings import resolve
+from skillgym_action.storage.session_artifacts import artifact_root
+from skillgym_action.storage.stored_runs import RESULTS, stored_reports
+from skillgym_action.text.escaping import terminal_line
+
+if TYPE_CHECKING:
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Options, Settings
+
+REPORT = "report.html"
+
+
+def view_run(named: Path | None, settings: Settings, context: LaunchContext, *, opened: bool) -> int:
+    """Write ``report.html`` of a run, print its path and open it; 0. Raises UsageError, ConfigError, OutputError.
+
+    The report is always written anew: one that is there may come from an untrusted run.
+    """
+    config = wiring.configuration(settings, context)
+    directory = named or _last_run(resolve.run_directory(settings, config, context).parent, context.cwd)
+    if not (context.cwd / directory).is_dir():
+        raise UsageError(f"{directory} is no run directory", remedy="name the folder that contains results.json")
+    stored = stored_reports([str(directory)], context.cwd)
+    options = _without_missing_baseline(resolve.options(settings, config, context, runners=0))
+    file = context.cwd / directory / REPORT
+    context.checkout.refuse(file, "the HTML report")
+    terminal = terminal_for(settings, context)
+    with (
+        TemporaryDirectory(prefix="skillgym-") as folder,
+        wiring.open_services(context, Path(folder) / "run", terminal, options) as services,
+    ):
+        roots = [artifact_root(results, context.cwd, confined=False) for results, _ in stored]
+        pipeline.write_html(services, stored, options, file, roots)
+    shown = file.relative_to(context.cwd) if file.is_relative_to(context.cwd) else file
+    print(context.redactor.text(terminal_line(str(shown))))  # noqa: T201
+    if opened and not open_in_browser(file.resolve(), context.environment):
+        terminal.progress("no browser was found: open the file yourself")
+    return 0
+
+
+def _last_run(parent: Path, cwd: Path) -> Path:
+    """The run in a folder that was written last. Raises UsageError."""
+    found = [file for file in parent.glob(f"*/{RESULTS}") if file.is_file()]
+    if not found:
+        shown = parent.relative_to(cwd) if parent.is_relative_to(cwd) else parent
+        raise UsageError(f"there is no run in {shown}", remedy="name a run directory")
+    return max(found, key=lambda file: file.stat().st_mtime).parent
+
+
+def _without_missing_baseline(options: Options) -> Options:
+    """A report can be looked at without the baseline that decides about a run."""
+    gate = options.gate
+    if options.report.baseline is None:
+        gate = replace(gate, fail_on=gate.fail_on - {"regression"})
+    return replace(options, gate=gate, report=replace(options.report, baseline_optional=True))

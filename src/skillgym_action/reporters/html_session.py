@@ -1,0 +1,291 @@
+"""The data of executions and sessions in the HTML report, as JSON that fits into the space there is for it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from skillgym_action.limits import MAX_HTML_STEPS, MAX_HTML_TEXT_CHARACTERS
+from skillgym_action.reporters.html_timeline import Json, LongText, first_difference, long_text, steps_of, text_of
+from skillgym_action.text.escaping import html_data, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from skillgym_action.model.errors import Location
+    from skillgym_action.model.links import Links
+    from skillgym_action.model.result import Attempt, Outcome, Result
+    from skillgym_action.model.session_artifacts import SessionArtifacts, StoredText
+
+# Characters of a text and steps of a timeline: the first pair with which a session fits is used.
+_CUTS = (
+    (MAX_HTML_TEXT_CHARACTERS, MAX_HTML_STEPS),
+    (50_000, MAX_HTML_STEPS),
+    (16_000, 1_000),
+    (6_000, 500),
+    (3_000, 250),
+    (1_500, 120),
+    (800, 60),
+    (400, 30),
+    (200, 12),
+    (80, 6),
+)
+_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_NUMBERS = {
+    "usage": ("inputTokens", "outputTokens", "reasoningTokens", "cacheTokens", "totalTokens"),
+    "session": ("durationMs", "turns", "exitCode"),
+}
+
+
+def session_id(index: int, attempt: Attempt) -> str:
+    """The id of the element with the data of a session; ``index``: of its execution."""
+    return f"session-{index}-{attempt.repetition}-{attempt.session}"
+
+
+def address(result: Result) -> str:
+    """The fragment that leads to the page of an execution; the same in all runs."""
+    return "#" + urlencode(
+        {"suite": result.suite.path, "case": result.case_id, "runner": result.runner.id if result.runner else ""},
+        errors="replace",
+    )
+
+
+def fitted(data: Json, most: int) -> tuple[str, bool]:
+    """The data as JSON for a script element in at most ``most`` bytes, texts cut where need be; whether it fits.
+
+    A cut text is a list: its beginning, the number of characters left out, its end.
+    """
+    text = ""
+    for characters, steps in _CUTS:
+        text = html_data(_encoded(_cut(_with_steps(data, steps), characters)))
+        if len(text) <= most and (text.isascii() or len(text.encode()) <= most):
+            return text, True
+    return text, False
+
+
+def _with_steps(data: Json, most: int) -> Json:
+    steps = data.get("steps")
+    if not steps or len(steps) <= most:
+        return data
+    first = most * 2 // 3
+    gap = {"kind": "gap", "steps": len(steps) - most}
+    return data | {"steps": [*steps[:first], gap, *steps[len(steps) - (most - first) :]]}
+
+
+def _cut(value: Any, most: int) -> Any:
+    if isinstance(value, LongText):
+        if len(value) <= most:
+            return value
+        first = most * 2 // 3
+        return [value[:first], len(value) - most, value[len(value) - (most - first) :]]
+    if isinstance(value, dict):
+        return {key: _cut(item, most) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cut(item, most) for item in value]
+    return value
+
+
+# --- an execution -----------------------------------------------------------------------------------
+
+
+def execution_data(result: Result, links: Links | None) -> Json:
+    """What the results have about an execution, with the ids of its sessions."""
+    judgement = result.judgement
+    failure = judgement.failure
+    location = (failure.location if failure else None) or result.location
+    return {
+        "address": address(result),
+        "suite": visible(result.suite.path),
+        "case": visible(result.case_id),
+        "runner": visible(result.runner.id) if result.runner else "",
+        "status": str(result.status),
+        "expectedFail": result.expected_fail,
+        "tags": [visible(tag) for tag in result.tags],
+        "score": judgement.score,
+        "threshold": judgement.threshold,
+        "class": visible(judgement.failure_class.label) if judgement.failure_class else "",
+        "origin": visible(judgement.origin or ""),
+        "failure": {"name": visible(failure.name), "message": long_text(failure.message)} if failure else None,
+        "reason": long_text(judgement.reason),
+        "place": _place(location, links),
+        "outcomes": [_outcome(outcome, links) for outcome in judgement.outcomes],
+        "findings": [
+            {"id": finding.id, "kind": visible(finding.kind), "where": visible(finding.where)}
+            for finding in result.findings
+        ],
+        "usage": _usage(result),
+        "costUsd": result.cost.usd,
+        "costSource": result.cost.source,
+        "durationMs": result.duration_ms,
+        "agent": visible(result.runner.agent.type) if result.runner else "",
+        "model": visible(result.model or ""),
+        "version": visible(result.version or ""),
+        "prompt": long_text(result.prompt),
+        "finalOutput": long_text(result.final_output),
+        "sessions": [_attempt(result.index, attempt) for attempt in result.attempts],
+    }
+
+
+def _place(location: Location | None, links: Links | None) -> Json | None:
+    if location is None:
+        return None
+    address = links.line_address(location) if links else None
+    return {"text": visible(str(location)), "address": address}
+
+
+def _outcome(outcome: Outcome, links: Links | None) -> Json:
+    return {
+        "assertion": long_text(outcome.assertion),
+        "type": visible(outcome.type),
+        "passed": outcome.passed,
+        "score": outcome.score,
+        "weight": outcome.weight,
+        "explanation": long_text(outcome.explanation),
+        "evidence": long_text(outcome.evidence),
+        "place": _place(outcome.location, links),
+        "class": visible(outcome.failure_class.label) if outcome.failure_class else "",
+        "vacuous": outcome.vacuous,
+        "judge": visible(f"{outcome.judge.model} ({outcome.judge.api})") if outcome.judge else "",
+        "votes": list(outcome.votes),
+    }
+
+
+def _usage(result: Result) -> Json:
+    usage = result.usage
+    return {
+        "input": usage.input_tokens,
+        "output": usage.output_tokens,
+        "reasoning": usage.reasoning_tokens,
+        "cache": usage.cache_tokens,
+        "total": usage.total_tokens,
+    }
+
+
+def _attempt(index: int, attempt: Attempt) -> Json:
+    return {
+        "id": session_id(index, attempt),
+        "repetition": attempt.repetition,
+        "session": attempt.session,
+        "status": str(attempt.status),
+        "durationMs": attempt.duration_ms,
+        "class": visible(attempt.failure_class.label) if attempt.failure_class else "",
+        "message": long_text(attempt.message),
+        "directory": visible(attempt.directory),
+    }
+
+
+# --- a session --------------------------------------------------------------------------------------
+
+
+def session_data(artifacts: SessionArtifacts, baseline: SessionArtifacts | None) -> Json:
+    """What the artifacts of a session show. ``baseline``: those of the session it is compared with."""
+    if not artifacts.found:
+        return {"found": False}
+    report = artifacts.report or {}
+    data: Json = {
+        "found": True,
+        "report": artifacts.report is not None,
+        "problems": list(artifacts.problems),
+        "steps": steps_of(report),
+        "cwd": text_of(report.get("cwd")),
+        "prompt": long_text(report.get("prompt")),
+        "finalOutput": long_text(report.get("finalOutput")),
+        "startedAt": text_of(report.get("startedAt")),
+        "sessionId": text_of(report.get("sessionId")),
+        "model": text_of(report.get("model")),
+        "version": text_of(report.get("version")),
+        "skills": _skills(report),
+        "trouble": _trouble(report),
+        "changes": _changes(artifacts.workspace or {}),
+        "diff": _stored(artifacts.diff) if artifacts.diff else None,
+        "files": [_stored(file) for file in artifacts.changed],
+        "questions": [_question(question) for question in artifacts.questions],
+        "logs": [_stored(log) for log in artifacts.logs],
+        **_numbers(report, "session"),
+        "usage": _numbers(_object(report, "usage"), "usage"),
+        "costUsd": _number(_object(report, "cost").get("usd")),
+    }
+    if baseline and baseline.report:
+        data["baseline"] = {"difference": first_difference(baseline.report, report)}
+    return data
+
+
+def _stored(text: StoredText) -> Json:
+    left_out = {"leftOut": text.left_out, "tail": long_text(text.tail)} if text.left_out else {}
+    return {"name": visible(text.name), "text": long_text(text.head), **left_out}
+
+
+def _skills(report: Mapping[str, Any]) -> list[Json]:
+    return [
+        {
+            "skill": text_of(skill.get("skill")),
+            "confidence": text_of(skill.get("confidence")),
+            "evidence": _texts(skill, "evidence"),
+        }
+        for skill in _list(report, "detectedSkills")
+        if isinstance(skill, dict)
+    ]
+
+
+def _trouble(report: Mapping[str, Any]) -> Json | None:
+    trouble = _object(report, "trouble")
+    if not trouble:
+        return None
+    return {"kind": text_of(trouble.get("kind")), "message": long_text(trouble.get("message"))}
+
+
+def _changes(workspace: Mapping[str, Any]) -> Json:
+    kinds: Json = {kind: _texts(workspace, kind) for kind in ("created", "modified", "deleted")}
+    complete = workspace.get("complete")
+    return kinds | {"complete": complete if isinstance(complete, bool) else None}
+
+
+def _question(question: Mapping[str, Any]) -> Json:
+    judge = _object(question, "judge")
+    return {
+        "judge": " ".join(filter(None, (text_of(judge.get("model")), text_of(judge.get("api"))))),
+        "instructions": long_text(question.get("instructions")),
+        "prompt": long_text("".join(map(_part, _list(question, "prompt")))),
+        "votes": [_vote(vote) for vote in _list(question, "votes") if isinstance(vote, dict)],
+        "costUsd": _number(question.get("costUsd")),
+    }
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    values = part.values() if isinstance(part, dict) else ()
+    return "\n".join(value for value in values if isinstance(value, str)) + "\n"
+
+
+def _vote(vote: Mapping[str, Any]) -> Json:
+    answer, trouble = vote.get("answer"), _object(vote, "trouble")
+    shown = "" if answer is None else json.dumps(answer, indent=1, ensure_ascii=False)
+    return {
+        "answer": long_text(shown),
+        "trouble": long_text(trouble.get("message")),
+        "version": text_of(vote.get("version")),
+    }
+
+
+def _numbers(value: Mapping[str, Any], kind: str) -> Json:
+    return {key: number for key in _NUMBERS[kind] if (number := _number(value.get(key))) is not None}
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 else None  # noqa: PLR2004
+
+
+def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _list(value: Mapping[str, Any], key: str) -> Sequence[Any]:
+    found = value.get(key)
+    return found if isinstance(found, list) else ()
+
+
+def _texts(value: Mapping[str, Any], key: str) -> list[str]:
+    return [visible(item) for item in _list(value, key) if isinstance(item, str)][:500]

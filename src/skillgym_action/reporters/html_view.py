@@ -1,0 +1,297 @@
+"""The view of a run that the template of the HTML report gets: escaped for HTML and formatted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillgym_action.limits import MAX_HTML_LISTED
+from skillgym_action.model.samples import samples_of
+from skillgym_action.model.totals import totals as totals_of
+from skillgym_action.model.verdicts import TROUBLES, Status
+from skillgym_action.reporters.html_charts import charts_of
+from skillgym_action.reporters.html_matrix import CaseRows
+from skillgym_action.reporters.html_parts import (
+    MESSAGE,
+    NOTHING,
+    WORDS,
+    BaselineView,
+    CaseRow,
+    Figure,
+    Filter,
+    Group,
+    Named,
+    inline,
+    left_out,
+    markup,
+    named,
+    runner_of,
+    tone_of,
+)
+from skillgym_action.reporters.rate_wording import (
+    VERDICTS,
+    comparison_fact,
+    comparison_verdict,
+    difference,
+    mixed_results,
+    pair_change,
+    rate_cell,
+    rate_sentences,
+    rates_compared,
+)
+from skillgym_action.reporters.wording import (
+    RED,
+    amount,
+    cause,
+    changed_suites,
+    cost,
+    counted,
+    duration,
+    finding_problems,
+    headline,
+    judge_name,
+    money,
+    suites_from,
+    tally,
+    verdict,
+)
+from skillgym_action.text.escaping import clipped, html_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from markupsafe import Markup
+
+    from skillgym_action.model.comparison import Comparison
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.totals import Totals
+    from skillgym_action.reporters.html_charts import Chart
+
+_DETAIL, _COMMIT = 4_000, 12  # characters
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HtmlView:
+    """Everything that the template shows. ``policy`` and ``sessions`` are replaced after rendering.
+
+    ``tone``: good, bad or odd, of the verdict. ``baseline`` has at most one member, ``warnings`` sentences.
+    """
+
+    title: Markup
+    verdict: Markup
+    tone: Markup
+    tally: Markup
+    run: Markup
+    policy: Markup
+    style: Markup
+    script: Markup
+    sessions: Markup
+    reasons: tuple[Markup, ...]
+    figures: tuple[Figure, ...]
+    rates: tuple[Markup, ...]
+    baseline: tuple[BaselineView, ...]
+    failures: tuple[Group, ...]
+    failures_left_out: Markup
+    flaky: tuple[Named, ...]
+    filters: tuple[Filter, ...]
+    runners: tuple[Markup, ...]
+    cases: tuple[CaseRow, ...]
+    cases_left_out: Markup
+    charts: tuple[Chart, ...]
+    warnings: tuple[Markup, ...]
+    provenance: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FixedParts:
+    """What the view has that is not of the run: the sources of script and style, and two marks."""
+
+    policy: str
+    style: str
+    script: str
+    sessions: str
+
+
+def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
+    """The view of a run."""
+    totals = report.totals()
+    rows = CaseRows(report)
+    by_runner = {
+        runner: totals_of(results, report.sampled_repetitions)
+        for runner, results in _by_runner(report).items()
+        if runner
+    }
+    failures = list(_failures(report))
+    word = verdict(report)
+    return HtmlView(
+        title=inline(f"{headline(report)[:1].upper()}{headline(report)[1:]}: {report.id}"),
+        verdict=inline(headline(report)),
+        tone=markup({"passed": "good", "failed": "bad"}.get(word, "odd")),
+        tally=inline(tally(totals)),
+        run=markup(html_text(report.links.run)) if report.links and report.links.run else NOTHING,
+        policy=markup(parts.policy),
+        style=markup(parts.style),
+        script=markup(parts.script),
+        sessions=markup(parts.sessions),
+        reasons=tuple(map(inline, _reasons(report))),
+        figures=tuple(_figures(report, totals)),
+        rates=tuple(map(inline, rate_sentences(totals, report))),
+        baseline=tuple(_baselines(report.comparison)),
+        failures=tuple(failures[:MAX_HTML_LISTED]),
+        failures_left_out=left_out(len(failures) - MAX_HTML_LISTED, "cause"),
+        flaky=tuple(named(result, words) for result, words in mixed_results(report)[:MAX_HTML_LISTED]),
+        filters=tuple(rows.filters()),
+        runners=tuple(map(inline, rows.runners)),
+        cases=tuple(rows.shown()),
+        cases_left_out=left_out(rows.left_out, "green execution", "green executions"),
+        charts=charts_of(report.results, by_runner),
+        warnings=tuple(_warnings(report)),
+        provenance=tuple(_provenance(report)),
+    )
+
+
+def _by_runner(report: RunReport) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {runner.id: [] for runner in report.runners}
+    for result in report.results:
+        found.setdefault(runner_of(result), []).append(result)
+    return found
+
+
+def _reasons(report: RunReport) -> Iterator[str]:
+    yield from report.decision.reasons if report.decision else ()
+    yield from report.incomplete
+    if changed := changed_suites(report):
+        yield changed
+    if report.suites_from:
+        for sentence, paths in suites_from(report.suites_from):
+            yield f"Suites of {report.suites_from.folder}: {sentence}{': ' if paths else ''}{', '.join(paths[:20])}"
+
+
+def _figures(report: RunReport, totals: Totals) -> Iterator[Figure]:
+    def figure(label: str, value: str, note: str = "") -> Figure:
+        return Figure(label=inline(label), value=inline(value), note=inline(note))
+
+    yield figure("Pass rate", rate_cell(totals), "of sessions, 95 % interval" if totals.cases else "nothing was judged")
+    yield figure("Executions", f"{totals.green:,} of {totals.executions:,} green", tally(totals))
+    sessions = sum(len(result.attempts) for result in report.results)
+    retries = f", {counted(totals.retries, 'retry', 'retries')}" if totals.retries else ""
+    flaky = f"{totals.flaky:,} flaky" if totals.flaky else "none flaky"
+    yield figure("Sessions", f"{sessions:,}", flaky + retries)
+    yield figure("Cost", money(totals.cost_usd, complete=totals.cost_complete), "all sessions together")
+    yield figure("Tokens", amount(totals.tokens.total_tokens), "mean of each execution, added up")
+    yield figure("Time", duration(report.duration_ms), report.started_at)
+    if report.comparison:
+        yield figure("Baseline", VERDICTS[report.comparison.verdict], comparison_fact(report.comparison))
+
+
+def _warnings(report: RunReport) -> Iterator[Markup]:
+    problems = [*finding_problems(report), *report.warnings]
+    for problem in problems[:MAX_HTML_LISTED]:
+        yield inline(str(problem))
+    if more := left_out(len(problems) - MAX_HTML_LISTED, "warning"):
+        yield more
+
+
+def _provenance(report: RunReport) -> Iterator[Figure]:
+    found = {
+        "Run": report.id,
+        "Command": report.command,
+        "Started": report.started_at,
+        "Ended": f"{report.ended_at}{' (cancelled)' if report.cancelled else ''}",
+        "Commit": report.commit or "",
+        "Shard": report.shard or "",
+        "Judge": judge_name(report.judge) if report.judge else "",
+        "skillgym-action": report.version,
+    }
+    for runner in report.runners:
+        versions = sorted({result.version for result in report.results if result.version and result.runner is runner})
+        models = sorted({result.model for result in report.results if result.model and result.runner is runner})
+        words = [runner.agent.type, " ".join(versions), ", ".join(models) or runner.agent.model or ""]
+        found[f"Runner {runner.id}"] = " · ".join(filter(None, words))
+    for label, value in found.items():
+        if value:
+            yield Figure(label=inline(label), value=inline(clipped(value, MESSAGE)))
+
+
+# --- lists of executions ----------------------------------------------------------------------------
+
+
+def _failures(report: RunReport) -> Iterator[Group]:
+    """Executions that are not green by their cause, the most frequent causes first."""
+    found: dict[tuple[Status, str, str], list[Result]] = {}
+    for result in report.results:
+        if result.status in RED:
+            reason = cause(result)
+            found.setdefault((result.status, reason.label, reason.message), []).append(result)
+    order = sorted(found.items(), key=lambda entry: (RED.index(entry[0][0]), -len(entry[1])))
+    for (status, label, message), results in order:
+        failure_class = results[0].judgement.failure_class
+        kind = TROUBLES.get(failure_class.id) if failure_class else None
+        yield Group(
+            label=inline(label if status is not Status.UNEXPECTED_PASSED else WORDS[status]),
+            title=inline(clipped(message, MESSAGE)),
+            members=tuple(named(result, _sessions(result, report)) for result in results[:MAX_HTML_LISTED]),
+            remedy=inline(kind.remedy) if kind and status is Status.ERRORED else NOTHING,
+            detail=_assertions(results[0]),
+            tone=tone_of(status),
+            left_out=left_out(len(results) - MAX_HTML_LISTED, "execution"),
+        )
+
+
+def _sessions(result: Result, report: RunReport) -> str:
+    samples = samples_of(result, report.sampled_repetitions)
+    share = f"{samples} passed, " if samples.judged > 1 else ""
+    return f"{share}{cost(result)}, {duration(result.duration_ms)}"
+
+
+def _assertions(result: Result) -> Markup:
+    """All assertions of an execution that do not hold, with their evidence; each begins on a line of its own."""
+    lines = []
+    for outcome in result.judgement.outcomes:
+        if outcome.passed is not True:
+            lines.append(f"{'✗' if outcome.passed is False else '?'} {outcome.assertion}: {outcome.explanation}")
+            lines += [outcome.evidence] if outcome.evidence else []
+    return markup(html_text(clipped("\n".join(lines), _DETAIL)))
+
+
+def _baselines(comparison: Comparison | None) -> Iterator[BaselineView]:
+    if comparison is None:
+        return
+    before, after = rates_compared(comparison)
+    base = comparison.base_commit[:_COMMIT] if comparison.base_commit else comparison.base_id
+    words = comparison_verdict(comparison)
+    yield BaselineView(
+        verdict=inline(f"{VERDICTS[comparison.verdict]}{': ' if words else ''}{words}"),
+        rate=inline(f"{before}{base}{after}"),
+        differences=tuple(inline(difference(found)) for found in comparison.differences[:MAX_HTML_LISTED]),
+        groups=tuple(_changes(comparison)),
+    )
+
+
+def _changes(comparison: Comparison) -> Iterator[Group]:
+    pairs = (
+        ("Newly failing", "bad", comparison.newly_failing),
+        ("Fixed", "good", comparison.fixed),
+        ("Changed, may be chance", "odd", comparison.changed),
+    )
+    for words, tone, found in pairs:
+        yield from _change(
+            words, tone, len(found), [named(pair.after, pair_change(pair)) for pair in found[:MAX_HTML_LISTED]]
+        )
+    several = (
+        ("Judged in the baseline, not now", comparison.no_longer_judged),
+        ("With a different prompt, assertion or expectation: not compared", comparison.redefined),
+        ("Added", comparison.added),
+        ("Not in this run", comparison.removed),
+    )
+    for words, results in several:
+        yield from _change(words, "none", len(results), [named(result) for result in results[:MAX_HTML_LISTED]])
+
+
+def _change(words: str, tone: str, number: int, members: Sequence[Named]) -> Iterator[Group]:
+    if number:
+        more = left_out(number - len(members), "execution")
+        yield Group(
+            label=inline(words), title=inline(f"{number:,}"), members=tuple(members), tone=markup(tone), left_out=more
+        )

@@ -1,0 +1,57 @@
+"""Types of the values of settings that only this tool has: words, reports and their paths."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator
+
+from skillgym_action.documents.option_values import Words, all_known
+from skillgym_action.model.errors import did_you_mean
+from skillgym_action.reporters import REPORTERS
+from skillgym_action.reporters.wording import listed
+
+Schedule = Literal["serial", "parallel", "isolated-by-runner"]
+Keep = Literal["changed", "all", "none"]
+OnLimit = Literal["failed", "errored"]
+Stop = Literal["futility"]
+FAIL_ON = (
+    "failed",
+    "unexpected-passed",
+    "errored",
+    "skipped",
+    "no-cases",
+    "regression",
+    "budget",
+    "leaks",
+    "addresses-judge",
+    "warnings",
+)
+PRINTED = "-"  # the path of a report on standard output
+
+
+def _reports(value: object) -> object:
+    """``KIND=PATH`` items as (kind, path) pairs."""
+    pairs = []
+    for item in value if isinstance(value, list | tuple) else str(value).splitlines():
+        kind, separator, path = str(item).partition("=")
+        if kind.lower() not in REPORTERS:
+            raise ValueError(f"unknown report kind {kind!r}; {did_you_mean(kind.lower(), REPORTERS)}")
+        if not separator or not path:
+            raise ValueError(f"{item!r} is not KIND=PATH")
+        pairs.append((kind.lower(), path))
+    printed = [kind for kind, path in pairs if path == PRINTED]
+    if len(printed) > 1:
+        raise ValueError(f"standard output takes one report, not {listed(printed)}")
+    return tuple(pairs)
+
+
+def _alone(words: tuple[str, ...]) -> tuple[str, ...]:
+    if "none" in words and len(words) > 1:
+        raise ValueError("'none' cannot be combined with other values")
+    return words
+
+
+FailOn = Annotated[Words, all_known((*FAIL_ON, "none")), AfterValidator(_alone)]
+ReportPaths = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_reports)]
+"""Reports as (kind, path); ``PRINTED`` is the path of the only one that goes to standard output."""

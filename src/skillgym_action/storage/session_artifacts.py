@@ -1,0 +1,181 @@
+"""Artifacts of sessions for reports. They may come from untrusted runs: sizes are limited, and no link is followed."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action.documents.json_text import Extent, refuse_large
+from skillgym_action.documents.located_values import NotationError
+from skillgym_action.limits import (
+    MAX_ARTIFACT_CONTAINERS,
+    MAX_ARTIFACT_JSON_BYTES,
+    MAX_ARTIFACT_MEMBERS,
+    MAX_ARTIFACT_VALUES,
+    MAX_SHOWN_CHANGED_FILES,
+    MAX_SHOWN_LOGS,
+    MAX_SHOWN_QUESTIONS,
+)
+from skillgym_action.model.session_artifacts import NOT_STORED, SessionArtifacts, StoredText
+from skillgym_action.storage.run_files import entries_of, is_folder, read_ends, read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+DIFF = "changes.diff"
+CHANGES = "changes"
+_EXTENT = Extent(containers=MAX_ARTIFACT_CONTAINERS, values=MAX_ARTIFACT_VALUES, members=MAX_ARTIFACT_MEMBERS)
+_LOG = re.compile(r"(?:stdout|stderr)\.log|(?:bootstrap|command-\d{1,6})\.(?:stdout|stderr)\.log|session\.jsonl")
+_QUESTION = re.compile(r"judge-(\d{1,6})\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactRoot:
+    """A run directory: ``parts`` below ``folder``, which is trusted. No link is followed from there on."""
+
+    folder: Path
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunArtifacts:
+    """Fulfils ``model.session_artifacts.ArtifactSource``.
+
+    ``roots``: the run directories in which sessions are searched, in this order. ``redact``: takes out secrets.
+    """
+
+    roots: Sequence[ArtifactRoot]
+    redact: Callable[[str], str]
+    baseline: ArtifactRoot | None = None
+
+    def session(self, directory: str, most: int) -> SessionArtifacts:
+        """The artifacts of a session of the run."""
+        return self._read(self.roots, directory, most)
+
+    def baseline_session(self, directory: str, most: int) -> SessionArtifacts:
+        """The artifacts of a session of the baseline."""
+        return self._read([self.baseline] if self.baseline else [], directory, most)
+
+    def _read(self, roots: Iterable[ArtifactRoot], directory: str, most: int) -> SessionArtifacts:
+        for root in roots:
+            parts = (*root.parts, *directory.split("/"))
+            if any(part in ("", ".", "..") for part in parts):
+                continue
+            with suppress(OSError):
+                if is_folder(root.folder, parts):
+                    return _SessionFolder(root.folder, parts, most, self.redact).artifacts()
+        return NOT_STORED
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionFolder:
+    folder: Path
+    parts: tuple[str, ...]
+    most: int
+    redact: Callable[[str], str]
+    problems: list[str] = field(default_factory=list)
+
+    def artifacts(self) -> SessionArtifacts:
+        """Read all that is there. Raises OSError if the folder cannot be listed."""
+        names = entries_of(self.folder, self.parts)
+        workspace = self._object("workspace.json", names)
+        diff = next(self._texts([DIFF] if DIFF in names else []), None)
+        changed = () if diff or CHANGES not in names else tuple(self._texts(self._changed(workspace)))
+        questions = sorted((name for name in names if _QUESTION.fullmatch(name)), key=_number)
+        return SessionArtifacts(
+            report=self._object("report.json", names),
+            workspace=workspace,
+            questions=tuple(filter(None, (self._object(name, names) for name in questions[:MAX_SHOWN_QUESTIONS]))),
+            diff=diff,
+            changed=changed,
+            logs=tuple(self._texts(sorted(filter(_LOG.fullmatch, names), key=_log_order)[:MAX_SHOWN_LOGS])),
+            problems=tuple(self.problems),
+        )
+
+    def _object(self, name: str, names: Sequence[str]) -> Mapping[str, Any] | None:
+        """The JSON object in a file; None if there is no such file, or it cannot be used."""
+        if name not in names:
+            return None
+        try:
+            content = read_file(self.folder, (*self.parts, name), MAX_ARTIFACT_JSON_BYTES).data
+            refuse_large(content, _EXTENT)
+            text = content.decode()
+            value = json.loads(text)
+        except (OSError, NotationError, ValueError, RecursionError) as error:
+            self.problems.append(f"{name} cannot be read: {_reason(error)}")
+            return None
+        if self.redact(text) != text:
+            value = _redacted(value, self.redact)
+        if not isinstance(value, dict):
+            self.problems.append(f"{name} is not a JSON object")
+            return None
+        return value
+
+    def _texts(self, names: Iterable[str]) -> Iterator[StoredText]:
+        for name in names:
+            try:
+                head, tail, size = read_ends(self.folder, (*self.parts, *name.split("/")), self.most)
+            except OSError as error:
+                self.problems.append(f"{name} cannot be read: {_reason(error)}")
+                continue
+            texts = [self.redact(part.decode("utf-8", "replace")) for part in (head, tail)]
+            left_out = size - len(head) - len(tail)
+            yield StoredText(name=name, head=texts[0], tail=texts[1], left_out=left_out or None)
+
+    def _changed(self, workspace: Mapping[str, Any] | None) -> list[str]:
+        """Paths of changed files that are stored."""
+        listed = [*_strings(workspace, "created"), *_strings(workspace, "modified")]
+        paths = (path for path in listed if not {"", ".", ".."} & set(path.split("/")))
+        return [f"{CHANGES}/{path}" for path in paths][:MAX_SHOWN_CHANGED_FILES]
+
+
+def run_directory_of(path: Path) -> Path:
+    """The run directory that is named by itself, or by its results file."""
+    return path if path.is_dir() else path.parent
+
+
+def artifact_root(results: Path, cwd: Path, *, confined: bool) -> ArtifactRoot:
+    """The run directory of a results file. ``confined``: below ``cwd`` no component may be a link."""
+    folder = (cwd / results).parent
+    if confined and folder.is_relative_to(cwd) and ".." not in folder.parts:
+        return ArtifactRoot(cwd, folder.relative_to(cwd).parts)
+    return ArtifactRoot(folder)
+
+
+def _strings(value: Mapping[str, Any] | None, key: str) -> list[str]:
+    found = value.get(key) if value else None
+    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
+
+
+def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list):
+        return [_redacted(item, redact) for item in value]
+    if isinstance(value, dict):
+        return {redact(key): _redacted(item, redact) for key, item in value.items()}
+    return value
+
+
+def _number(name: str) -> int:
+    return int(re.sub(r"\D", "", name))
+
+
+def _log_order(name: str) -> tuple[int, int, str]:
+    """The agent's own output first, then its record, then commands by number."""
+    own = ("stdout.log", "stderr.log", "session.jsonl")
+    if name in own:
+        return own.index(name), 0, name
+    return len(own), int(re.sub(r"\D", "", name) or 0), name
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, RecursionError):
+        return "its values are nested too deep"
+    return error.message if isinstance(error, NotationError) else "it is not JSON"

@@ -1,0 +1,139 @@
+"""``--maxfail``: after so many failures no session starts, and the run is not green."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bench_runs import Bench, attempts, statuses
+from scratch import PASSING, case, repository, runner, skillgym, suite, written
+from scratch import config as configuration
+from skillgym_action.model.errors import UsageError
+
+CASES = tuple(map(case, "abcdef"))
+ALTERNATELY = "echo x >> $LOG/sessions; [ $(( $(wc -l < $LOG/sessions) % 2 )) = 1 ] || echo > out.txt"
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param({"maxfail": 1}, ["failed"] + ["skipped"] * 5, id="one"),
+        pytest.param({"exitfirst": True}, ["failed"] + ["skipped"] * 5, id="-x"),
+        pytest.param({"maxfail": 2}, ["failed", "passed", "failed"] + ["skipped"] * 3, id="two"),
+        pytest.param({"maxfail": 4}, ["failed", "passed"] * 3, id="more than there are"),
+    ],
+)
+def test_no_session_starts_after_so_many_failures(bench, given, expected):
+    report = bench.run(ALTERNATELY, *CASES, **given)
+    assert statuses(report) == expected
+    assert bench.sessions == len([status for status in expected if status != "skipped"])
+
+
+def test_what_was_skipped_has_the_reason_and_the_run_is_incomplete(bench):
+    report = bench.run(ALTERNATELY, *CASES, maxfail=2)
+    skipped = report.results[-1].judgement
+    assert (skipped.origin, skipped.reason) == ("maxfail", "the run ended before, with 2 failures (--maxfail 2)")
+    assert report.incomplete == ("3 executions were not started or not finished, since the run ended with 2 failures",)
+    assert (report.decision.verdict, report.decision.exit_code) == ("failed", 1)
+
+
+def test_what_could_not_be_judged_counts_too(bench):
+    report = bench.run("exit 1", *CASES, maxfail=1)
+    assert statuses(report) == ["errored"] + ["skipped"] * 5
+    assert (report.decision.verdict, report.decision.exit_code) == ("inconclusive", 3)
+
+
+def test_a_run_that_ended_before_is_never_green(bench):
+    """Even if the failures themselves do not count: the rest may have failed as well."""
+    report = bench.run("true", *CASES, maxfail=1, fail_on="errored")
+    assert (report.decision.verdict, report.decision.exit_code) == ("inconclusive", 3)
+    assert "5 executions were not started or not finished" in report.decision.reasons[0]
+
+
+def test_expected_failures_do_not_count(bench):
+    report = bench.run("true", case("a", expectedFail=True), case("b"), case("c"), maxfail=1)
+    assert statuses(report) == ["expected-failed", "failed", "skipped"]
+
+
+def test_missing_repetitions_are_not_run_either(bench):
+    """The second execution has begun when the first one fails: it ends without its other repetitions."""
+    script = "case {prompt} in *a) ;; *) sleep 2; echo > out.txt;; esac"
+    report = bench.run(script, *CASES, maxfail=1, repeat=2, jobs=2)
+    assert statuses(report) == ["failed"] + ["skipped"] * 5
+    assert [attempts(result) for result in report.results[:3]] == [["1.1 failed", "2.1 failed"], ["1.1 passed"], []]
+
+
+def test_it_cannot_be_combined_with_another_rule_that_ends_the_run(tmp_path):
+    repository(tmp_path)
+    skillgym("run", "--output", "base", cwd=tmp_path)
+    ran = skillgym(
+        *("run", "--baseline", "base", "--fail-on", "regression", "--stop", "futility", "--maxfail", "1"), cwd=tmp_path
+    )
+    assert (ran.code, "--stop futility with --maxfail: only one of them can end the run" in ran.err) == (2, True)
+
+
+def test_a_resumed_run_counts_the_failures_of_before(tmp_path):
+    repository(tmp_path, {"bench/core.json": suite(*CASES), "skillgym.config.yaml": configuration(runner("true"))})
+    first = skillgym("run", "-x", "--output", "out", cwd=tmp_path)
+    again = skillgym("run", "-x", "--resume", "out", cwd=tmp_path)
+    for ran in (first, again):
+        assert (ran.code, "1 failed, 5 skipped of 6" in ran.err) == (1, True), ran.err
+    assert skillgym("run", "--resume", "out", cwd=tmp_path).err.count("6 failed of 6") == 1
+
+
+# --- --last-failed ------------------------------------------------------------------------------------
+
+
+def ran_cases(folder, output) -> list[str]:
+    document = json.loads((folder / output / "results.json").read_text(encoding="utf-8"))
+    return [row["caseId"] for row in document["suites"][0]["results"]]
+
+
+def test_only_what_was_not_green_is_run_again(tmp_path):
+    some = "case $(cat prompt.txt 2>/dev/null || echo {prompt}) in *[ace]*) ;; *) echo > out.txt;; esac"
+    files = {"bench/core.json": suite(*CASES), "skillgym.config.yaml": configuration(runner("{ " + some + "; }"))}
+    repository(tmp_path, files)
+    first = skillgym("run", cwd=tmp_path)
+    failed = [line.split()[1] for line in first.err.splitlines() if line.startswith("✗")]
+    assert failed
+    written(tmp_path, {"skillgym.config.yaml": configuration(runner(PASSING))})
+    again = skillgym("run", "--last-failed", "--output", "again", cwd=tmp_path)
+    assert f"last-failed: {len(failed)} of 6 executions in .skillgym-results/" in again.err
+    assert (again.code, ran_cases(tmp_path, "again")) == (0, failed)
+
+
+def test_with_nothing_failed_or_nothing_known_everything_runs(tmp_path):
+    repository(tmp_path, {"bench/core.json": suite(*CASES)})
+    first = skillgym("run", "--last-failed", cwd=tmp_path)
+    assert "last-failed: no run in .skillgym-results: all run\n" in first.err
+    again = skillgym("run", "--last-failed", "--output", "again", cwd=tmp_path)
+    assert "last-failed: all was green in .skillgym-results/" in again.err
+    assert (again.code, ran_cases(tmp_path, "again")) == (0, list("abcdef"))
+
+
+def test_a_named_run_directory_is_the_last_run(tmp_path):
+    files = {"bench/core.json": suite(*CASES), "skillgym.config.yaml": configuration(runner("true"))}
+    repository(tmp_path, files)
+    skillgym("run", "--case", "b", "--output", "out", cwd=tmp_path)
+    skillgym("run", "--case", "c", cwd=tmp_path)
+    assert "1 of 1 execution in out\n" in skillgym("run", "--last-failed", "--output", "out", cwd=tmp_path).err
+    assert ran_cases(tmp_path, "out") == ["b"]
+
+
+def test_a_resumed_run_has_its_own_executions(tmp_path):
+    repository(tmp_path)
+    skillgym("run", "--output", "out", cwd=tmp_path)
+    ran = skillgym("run", "--last-failed", "--resume", "out", cwd=tmp_path)
+    assert (ran.code, "--last-failed with --resume" in ran.err) == (2, True)
+
+
+def test_the_rule_is_checked_before_a_session_starts(bench):
+    with pytest.raises(UsageError):
+        bench.run("true", *CASES, maxfail=1, stop="futility", fail_on="regression", baseline_optional=True)
+    assert bench.sessions == 0
