@@ -270,9 +270,7 @@ class Settings(BaseModel):
         Input("max-error-rate"),
     ] = None
     baseline: Annotated[
-        str | None,
-        Option(SHOW, "PATH", "Run directory or results file to compare with."),
-        Input("baseline"),
+        str | None, Option(SHOW, "PATH", "Run directory or results file to compare with."), Input("baseline")
     ] = None
     baseline_optional: Annotated[
         bool,
