@@ -144,7 +144,8 @@ def print_problems(
     ``annotations``: in a job on GitHub, also print them as annotations on stdout.
     """
     redacted = context.redactor.text
-    warned, wrong = [*warnings], []
+    warned = [*warnings]
+    wrong: list[Problem] = []
     for suite in suites:
         warned += suite.warnings
         wrong += suite_errors([suite])
