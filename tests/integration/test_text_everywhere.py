@@ -44,6 +44,7 @@ from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.model.session_report import Cost
 from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.reporters import REPORTERS
+from skillgym_action.reporters.job_log import JobLog
 from skillgym_action.reporters.markdown import comment
 from skillgym_action.reporters.markdown_early_end import early_end_comment, early_end_summary
 from skillgym_action.reporters.terminal import finished_line, render
@@ -124,7 +125,7 @@ def delivered(report: RunReport) -> dict[str, str]:
             annotations=True,
             step_summary=folder / "summary",
             step_outputs=folder / "outputs",
-            cwd=folder,
+            workspace=folder,
         )
         with RunDirectory(folder / "run", Redactor()) as directory:
             publish(directory, report, options, watched)
@@ -137,6 +138,10 @@ def printed(report: RunReport) -> Iterator[tuple[str, str]]:
     """What is for people, who may read it in the log of a job."""
     yield "the end of a run", "".join(render(report))
     yield "lines while it runs", "\n".join(finished_line(one, 1, 9) for one in report.results)
+    log = JobLog(verbose=True)
+    groups = (log.finished(one, 1, 9).split("\n")[1:-2] for one in report.results)  # without their own commands
+    yield "the groups of a job's log", "\n".join(line for group in groups for line in group)
+    yield "the end of a job's log", "".join(render(report, red=log.unfolded))
     said = io.StringIO()
     with redirect_stderr(said):
         terminal = Terminal(redactor=Redactor(), color=False, quiet=False, live=False)
