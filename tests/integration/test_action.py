@@ -116,7 +116,9 @@ def test_an_artifact_cannot_name_the_pull_request_or_reach_out_of_itself(tmp_pat
     with github_with() as github:
         found = step(root, github, {"mode": "report", "results": "results"}, event=("workflow_run", workflow_run()))
         assert found.code == 2
-        assert texts(github) == []
+        (text,) = texts(github)
+        assert "❌ Error" in text
+        assert "Passed" not in text
     assert "artifactDir" in found.said
     assert "Traceback" not in found.said
 
