@@ -117,7 +117,9 @@ def test_an_artifact_cannot_name_the_pull_request_or_reach_out_of_itself(tmp_pat
     with github_with() as github:
         found = step(root, github, {"mode": "report", "results": "results"}, event=("workflow_run", workflow_run()))
         assert found.code == 2
-        assert texts(github) == []
+        (text,) = texts(github)
+        assert "❌ Error" in text
+        assert "Passed" not in text
     assert "artifactDir" in found.said
     assert "Traceback" not in found.said
 
@@ -137,7 +139,8 @@ def test_an_artifact_cannot_name_the_pull_request_or_reach_out_of_itself(tmp_pat
     ],
 )
 def test_a_mistake_in_an_input_is_told_in_words(tmp_path, inputs, words):
-    found = step(repository(tmp_path / "r"), None, inputs)
+    with github_with() as github:
+        found = step(repository(tmp_path / "r"), github, inputs)
     assert found.code == 2
     assert words in found.said
 

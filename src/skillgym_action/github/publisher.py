@@ -123,7 +123,8 @@ class Publisher:
     def publish_early_end(self, end: EarlyEnd, *, creates: bool) -> PublishLog:
         """Write that the run ended without a report. ``creates``: write a comment also where there is none yet."""
         self._ended = True
-        self._find_targets()
+        if publishes_anything(self._options, self._event):
+            self._find_targets()
         if comment := self._comment:
             links, hidden = replace(self._links, commit=self._sha), self._hidden
 

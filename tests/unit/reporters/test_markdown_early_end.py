@@ -72,6 +72,7 @@ def test_the_report_of_an_earlier_commit_is_folded_once_however_often_runs_end_e
     second = early(first, run_key="3/1")
     for text in (first, second):
         assert text.count(FOLDED) == text.count("## ✅ Passed: 1 of 1 green") == 1
+        assert text.count("<details>") == text.count("</details>")
         assert text.count("<!-- skillgym-action-report: ") == text.count("<!-- run: ") == 1
     assert second.startswith("<!-- skillgym-action:default -->\n<!-- run: 3/1 -->\n## ❌")
 
