@@ -224,6 +224,13 @@ def test_a_configured_runner_without_a_key(root, path, agent, sign):
     assert ran.code == (1 if sign == "✗" else 0)
 
 
+def test_in_a_job_it_names_the_secret_also_of_an_agent_that_is_not_installed(root, path):
+    written(root, {"skillgym.config.yaml": config(one={"agent": {"type": "claude-code", "version": "9.9.9"}})})
+    ran = doctor(root, path, GITHUB_ACTIONS="true")
+    assert "claude-code needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN, and none is set: " in line(ran, "one")
+    assert "`env: {ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}}`" in line(ran, "one")
+
+
 def test_runners_can_be_selected(root, path):
     written(root, {"skillgym.config.yaml": config(one=CLAUDE, two={"agent": {"type": "command", "command": "true"}})})
     ran = doctor(root, path, "--runner", "two", "--runner", "three")

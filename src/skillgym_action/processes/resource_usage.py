@@ -64,8 +64,11 @@ class SessionProcesses:
 def proportional_memory(pids: Sequence[int]) -> int:
     """Resident bytes of these processes; memory that several share counts once (Pss).
 
-    Of a process that may not be looked into, all resident memory. Several times slower than ``usage``.
+    Of a process that may not be looked into, and on other systems than Linux, all resident memory. Several times
+    slower than ``usage``.
     """
+    if sys.platform != "linux":
+        return memory_by_psutil(pids)
     total = 0
     for pid in pids:
         with _proc_folder() as folder:
@@ -116,10 +119,8 @@ class ResourceMonitor:
         used = self._processes.usage()
         if processes is not None and used.processes > processes:
             return too_many_processes(used.processes, processes)
-        if memory is not None and used.memory > memory:
-            shared = proportional_memory(used.pids) if sys.platform == "linux" else used.memory
-            if shared > memory:
-                return too_much_memory(shared, memory)
+        if memory is not None and used.memory > memory and (shared := proportional_memory(used.pids)) > memory:
+            return too_much_memory(shared, memory)
         return None
 
     def _by_disk(self) -> Trouble | None:
@@ -231,3 +232,14 @@ def usage_by_psutil(uid: int | None, pid: int | None) -> ResourceUsage:
                 processes += process.num_threads()
                 pids.append(process.pid)
     return ResourceUsage(memory, processes, tuple(pids))
+
+
+def memory_by_psutil(pids: Sequence[int]) -> int:
+    """Resident bytes of these processes; memory that several share counts in each."""
+    import psutil
+
+    total = 0
+    for pid in pids:
+        with suppress(psutil.Error):
+            total += psutil.Process(pid).memory_info().rss
+    return total

@@ -24,6 +24,7 @@ from skillgym_action.processes.launcher import rlimits
 from skillgym_action.processes.resource_usage import (
     ResourceMonitor,
     SessionProcesses,
+    memory_by_psutil,
     memory_size,
     proportional_memory,
     usage_by_psutil,
@@ -101,6 +102,7 @@ def test_other_systems_are_asked_through_psutil():
         assert (ours.processes, ours.pids) == (theirs.processes, theirs.pids)
         assert abs(ours.memory - theirs.memory) < MIB
         assert pid in usage_by_psutil(os.geteuid(), None).pids
+        assert abs(memory_by_psutil([pid]) - theirs.memory) < MIB
 
 
 def test_memory_that_processes_share_counts_once():
