@@ -65,7 +65,8 @@ class Workflow:
 class Place:
     """Where workflows run: a git repository, actions by what ``uses:`` calls them, a folder for artifacts.
 
-    ``volumes`` are what jobs see beside it, by its place there, ``options`` further ones of act.
+    ``volumes`` are what jobs see beside it, by its place there, ``options`` further ones of act; after ``seconds`` it
+    has hung.
     """
 
     repository: Path
@@ -74,6 +75,7 @@ class Place:
     job_image: str = JOB_IMAGE
     volumes: Mapping[str, Path] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    seconds: float = 300
 
     def run(
         self, file: str, event: str, payload: Mapping[str, Any], github: GitHubServer, token: str = JOB_TOKEN
@@ -103,7 +105,7 @@ class Place:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 encoding="utf-8",
-                timeout=300,
+                timeout=self.seconds,
                 check=False,
             )
         entries = [_entry(line) for line in finished.stdout.splitlines()]
