@@ -21,7 +21,7 @@ RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir /wheel .
 # The package stays git's, in its version: scanners find it, and images made FROM this one can install Debian's own.
 FROM base AS tools
 WORKDIR /tools
-# hadolint ignore=DL3008
+# hadolint ignore=DL3008,DL3009
 RUN apt-get update -qq \
  && apt-get install -y -qq --no-install-recommends binutils \
  && apt-get download -qq git

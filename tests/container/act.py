@@ -68,7 +68,7 @@ class Place:
 
     ``job_image``: the image that jobs run in, ``THIS_MACHINE`` for none; ``volumes`` are what jobs see beside it, by
     its place there; ``variables`` are set in each job; ``cache``: act's own server of actions/cache runs, with its data
-    in that folder; ``options``: further ones of act.
+    in that folder; ``options``: further ones of act; after ``seconds`` it has hung.
     """
 
     repository: Path
@@ -79,6 +79,7 @@ class Place:
     variables: Mapping[str, str] = field(default_factory=dict)
     cache: Path | None = None
     options: tuple[str, ...] = ()
+    seconds: float = 300
 
     def run(
         self, file: str, event: str, payload: Mapping[str, Any], github: GitHubServer, token: str = JOB_TOKEN
@@ -111,7 +112,7 @@ class Place:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 encoding="utf-8",
-                timeout=300,
+                timeout=self.seconds,
                 check=False,
             )
         entries = [_entry(line) for line in finished.stdout.splitlines()]

@@ -202,6 +202,13 @@ def test_the_image_stays_thin(image):
     assert settings["Size"] <= LARGEST_IMAGE
 
 
+def test_images_made_of_it_can_add_packages(image):
+    """With pip, which the image has for that alone, and with apt, for which git's package is Debian's."""
+    assert inside(image, "sh", "-c", "python3 -m ensurepip >/dev/null 2>&1 && pip3 --version").startswith("pip ")
+    assert "0 upgraded, 0 newly installed" in inside(image, "apt-get", "install", "--simulate", "git")
+    assert inside(image, "sh", "-c", "dpkg --audit; apt-get check -qq") == ""
+
+
 def test_neither_the_history_nor_the_settings_of_the_image_hold_a_secret(image, proved: Proved):
     history = docker("history", "--no-trunc", "--format", "{{.CreatedBy}}", image)
     (settings,) = json.loads(docker("image", "inspect", image))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from container.act import Workflow
+
 pytestmark = pytest.mark.container
 
 BASE = re.compile(r"^FROM (\S+) AS base$", re.MULTILINE)
@@ -125,9 +127,7 @@ def stand_ins(workflow: str) -> Mapping[str, Path]:
     return found
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, host: str, job_image: str) -> Place:
-    folder = tmp_path_factory.mktemp("release")
+def place_in(folder: Path, host: str, job_image: str) -> Place:
     repository = sources(folder, host)
     (artifacts := folder / "artifacts").mkdir()
     socket = docker("context", "inspect", "--format", "{{.Endpoints.docker.Host}}").strip().removeprefix("unix://")
@@ -138,15 +138,25 @@ def place(tmp_path_factory: pytest.TempPathFactory, host: str, job_image: str) -
         job_image=job_image,
         volumes={"/var/run/docker.sock": socket, "/origin.git": folder / "origin.git"},
         options=("--var", f"RELEASE_REGISTRY={host}", "--env", "BUILD_OPTIONS=--quiet"),
+        seconds=1200,
     )
+
+
+def run_release(place: Place) -> Workflow:
+    with GitHubServer(repository="octo/skillgym-action") as github:
+        event = {"inputs": {"version": version()}, "ref": "refs/heads/main"}
+        return place.run("release.yml", "workflow_dispatch", event, github)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory, host: str, job_image: str) -> Place:
+    return place_in(tmp_path_factory.mktemp("release"), host, job_image)
 
 
 @pytest.fixture(scope="module")
 def published(place: Place, host: str) -> str:
     """The release workflow has been run: the image that the tag names."""
-    with GitHubServer(repository="octo/skillgym-action") as github:
-        event = {"inputs": {"version": version()}, "ref": "refs/heads/main"}
-        ran = place.run("release.yml", "workflow_dispatch", event, github)
+    ran = run_release(place)
     assert {name: job.result for name, job in ran.jobs.items() if job.result != "success"} == {}, ran.log
     tagged = git_in(place.artifacts.parent / "origin.git", "show", f"v{version()}:action.yml")
     return yaml.safe_load(tagged)["runs"]["image"].removeprefix("docker://")
@@ -174,16 +184,20 @@ def test_a_release_is_run_from_the_sources_to_tags_that_name_the_image(place, ho
     assert labels["org.opencontainers.image.version"] == version()
 
 
-def test_a_release_that_is_started_again_changes_nothing(place, published):
-    origin = place.artifacts.parent / "origin.git"
+def test_a_release_that_failed_after_its_tag_is_finished_with_the_same_image(tmp_path, host, job_image):
+    place, origin = place_in(tmp_path, host, job_image), tmp_path / "origin.git"
+    name = pushed(host, built(), "octo/skillgym-action:failed")
+    to_origin = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{origin}.insteadOf",
+                 "GIT_CONFIG_VALUE_0": "https://github.com/octo/skillgym-action.git"}  # fmt: skip
+    tagged = release(place.repository, "tag", name, version(), **to_origin)
+    assert tagged.code == 0, tagged.log
     before = git_in(origin, "show-ref")
-    shutil.rmtree(place.artifacts)
-    place.artifacts.mkdir()
-    with GitHubServer(repository="octo/skillgym-action") as github:
-        event = {"inputs": {"version": version()}, "ref": "refs/heads/main"}
-        ran = place.run("release.yml", "workflow_dispatch", event, github)
-    assert ran.jobs["tag"].result == "success", ran.log
-    assert "image" not in {name for name, job in ran.jobs.items() if job.result == "success"}
+    git_in(origin, "tag", "--delete", "v1")
+    ran = run_release(place)
+    assert {job: ran.jobs[job].result for job in ("plan", "tag", "github-release", "pypi")} == {
+        "plan": "success", "tag": "success", "github-release": "success", "pypi": "success",
+    }, ran.log  # fmt: skip
+    assert {ran.jobs[job].result for job in ("image", "index") if job in ran.jobs} <= {"skipped"}
     assert git_in(origin, "show-ref") == before
 
 

@@ -115,7 +115,7 @@ def run_report(text: str, **changes: Any) -> RunReport:
     return RunReport(
         **{
             "id": "run-1",
-            "version": "0.1.0",
+            "version": "1.0.0",
             "command": "skillgym-action run",
             "started_at": "2025-01-02T03:04:05Z",
             "ended_at": "2025-01-02T03:05:05Z",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
@@ -37,11 +38,12 @@ def locked(file: str) -> dict[str, str]:
 
 
 def test_every_base_is_named_by_its_digest():
-    stages: set[str] = set()
+    stages: set[str] = {"scratch"}
     for words in map(str.split, instructions("FROM")):
         assert words[0] in stages or re.fullmatch(r"[\w./:-]+:[\w.-]+@sha256:[0-9a-f]{64}", words[0]), words
         stages.update(words[2:])
-    assert [one.split()[0] for one in instructions("COPY") if "--from" in one] == ["--from=wheel"]
+    copied = [one.split()[0].removeprefix("--from=") for one in instructions("COPY") if "--from" in one]
+    assert set(copied) <= stages - {"scratch"}
 
 
 def test_pip_takes_nothing_but_what_the_locks_name_by_hash():
@@ -49,7 +51,8 @@ def test_pip_takes_nothing_but_what_the_locks_name_by_hash():
     from_index = [command for command in taking if "--no-index" not in command]
     assert [command.split("/tmp/")[1] for command in from_index] == ["build-requirements.txt", "requirements.txt"]
     for command in from_index:
-        assert command.startswith("pip install --require-hashes --no-deps --only-binary :all: -r /tmp/"), command
+        assert command.startswith("pip install --require-hashes --no-deps "), command
+        assert " --only-binary :all: -r /tmp/" in command, command
 
 
 def test_nothing_comes_from_anywhere_but_the_registries_of_packages():
@@ -67,8 +70,14 @@ def test_nothing_comes_from_anywhere_but_the_registries_of_packages():
         "pip",
         "python",
         "rm",
+        "sh",
         "useradd",
     }
+    scripts = [command.split()[1] for command in commands() if command.startswith("sh ")]
+    assert [Path(one).name for one in scripts] == ["repackage-git.sh", "trim.sh"]
+    for name in map(Path, scripts):
+        text = (REPOSITORY / "docker" / name.name).read_text(encoding="utf-8")
+        assert not re.search(r"https?:|\b(curl|wget|git clone|apt|pip install|npm) ", text)
 
 
 def test_the_locks_hold_every_dependency_in_a_version_that_it_allows(proved: Proved):

@@ -64,7 +64,7 @@ def test_the_schema_refuses_what_it_does_not_know():
 
 def test_the_head_and_the_summary():
     results = written(run_report(EVERY_STATUS, commit="abc"))
-    assert results["tool"] == {"name": "skillgym-action", "version": "0.1.0"}
+    assert results["tool"] == {"name": "skillgym-action", "version": "1.0.0"}
     assert results["environment"] == {"commit": "abc"}
     assert results["summary"] == {
         "tests": 8, "passed": 4, "failed": 2, "skipped": 1, "pending": 0, "other": 1, "flaky": 0, "suites": 2,

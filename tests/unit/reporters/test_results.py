@@ -52,7 +52,7 @@ def test_the_head():
     head = written(run_report("edit passed\nfix failed", commit="abc"))
     assert list(head) == ["schema", "tool", "run", "totals", "runners", "suites", "warnings"]
     assert head["schema"] == 1
-    assert head["tool"] == {"name": "skillgym-action", "version": "0.1.0"}
+    assert head["tool"] == {"name": "skillgym-action", "version": "1.0.0"}
     assert head["run"] == {
         "id": "run-1",
         "status": "finished",
@@ -237,7 +237,7 @@ def test_the_comparison_is_in_the_file_and_not_read_again():
         "baseId": "run-1", "verdict": "regression", "pairs": 1, "before": 1.0, "after": 0.0,
         "p": pytest.approx(1 / 252), "dropAtMost": 1.0, "coverage": 1.0, "newlyFailing": 1, "fixed": 0, "changed": 0,
         "noLongerJudged": 0, "redefined": 0, "added": 0, "removed": 0,
-        "differences": ["skillgym-action: 0.0.9 then, 0.1.0 now"],
+        "differences": ["skillgym-action: 0.0.9 then, 1.0.0 now"],
     }  # fmt: skip
     assert restored(Results.model_validate(file), Path("results.json")).comparison is None
 

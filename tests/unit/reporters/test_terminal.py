@@ -93,7 +93,7 @@ def test_flaky_executions_and_the_comparison_stand_before_the_verdict():
         "rate 53 % of sessions pass; the same 3 cases again: [38, 68]; too few cases to speak of others",
         "rate at least one of 5 sessions passes in 67 % of cases (pass@5), all 5 pass in 33 % (pass^5)",
         "flaky b [claude] 3 of 5 sessions passed [23, 88]",
-        "baseline differs: skillgym-action: 0.0.9 then, 0.1.0 now",
+        "baseline differs: skillgym-action: 0.0.9 then, 1.0.0 now",
         f"baseline of 3 cases judged both in run-1 and now, 67 % of sessions passed then and 53 % now. {BAD_DAY}",
         "baseline newly failing: a [claude] 5 of 5 → 0 of 5",
         "baseline fixed: c [claude] 0 of 5 → 5 of 5",
