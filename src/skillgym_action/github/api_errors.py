@@ -56,7 +56,7 @@ class GitHubError(SkillgymError):
             case 403:
                 return bool(_READ_ONLY.search(self.message))
             case 404:
-                return self.operation.startswith(("POST", "PATCH"))
+                return self.operation.startswith(("POST", "PATCH", "PUT"))
         return False
 
     @property

@@ -69,7 +69,9 @@ class StickyComment:
         Of comments of this run the oldest stays, such as of the jobs of a matrix. Otherwise the oldest of all stays,
         or with ``recreate`` that of the latest run.
         """
-        found = self._own(known=written)
+        found: list[Comment] = []
+        with suppress(GitHubError):  # the comment is there; the next run deletes a second one
+            found = self._own(known=written)
         if len(found) < 2:  # noqa: PLR2004
             return
         latest = max(map(_run_of, found))

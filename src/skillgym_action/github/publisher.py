@@ -78,11 +78,11 @@ class Publisher:
 
     def planned(self, total: int) -> None:
         """Write the first comment; a token without permissions is reported before agents cost money."""
-        self._began = True
+        is_first, self._began = not self._began, True
         self._api.retry_budget.waits = False  # neither agents nor the end of the run should wait for GitHub
         self._api.retry_budget.reserve(GITHUB_SHARE_OF_THE_END)
         self._find_targets()
-        if status := self._status:
+        if is_first and (status := self._status):
             self._attempt("status", status.pending)
         if self._comment:
             self._progress.planned(total)
@@ -212,7 +212,8 @@ class Publisher:
     def _other_commit(self, report: RunReport) -> Problem | None:
         """The warning that another commit was judged than the one that comment and status stand for."""
         head = self._sha
-        if head is None or not (self._comment or self._status) or is_judged(report, self._event, head):
+        is_shown = self._comment or self._status or (self._pull and self._options.review_comments)
+        if head is None or not is_shown or is_judged(report, self._event, head):
             return None
         return other_commit(report, self._event, head, stored=not self._began)
 

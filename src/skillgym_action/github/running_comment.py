@@ -30,9 +30,15 @@ class ProgressCounter:
         self._is_cost_complete = True
 
     def planned(self, total: int) -> None:
-        """Write ``0 of total`` before anything runs, then start the thread that writes the counts."""
-        self._total = total
+        """Write ``0 of total`` before anything runs, then start the thread that writes the counts.
+
+        Called again before a further stage of the run, which is counted on its own.
+        """
+        with self._lock:
+            self._done, self._total = 0, total
         self._write(self._progress())
+        if self._thread:
+            return
         self._thread = threading.Thread(target=self._keep_writing, name="progress", daemon=True)
         self._thread.start()
 

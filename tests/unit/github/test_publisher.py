@@ -167,6 +167,18 @@ def test_a_cancelled_run_replaces_what_was_said_while_it_ran():
         assert "Running" not in text
 
 
+def test_a_further_stage_is_counted_on_its_own():
+    with github_with() as github, publisher(github, status="on", period=0.01) as (publishing, _):
+        publishing.planned(2)
+        publishing.finished(RED.results[0])
+        publishing.finished(RED.results[1])
+        publishing.planned(1)
+        wait_until(lambda: "0 of 1" in texts(github)[0])
+        assert [thread.name for thread in threading.enumerate()].count("progress") == 1
+        assert [one.state for one in github.statuses(SHA)] == ["pending"]
+        publishing.publish(RED)
+
+
 def test_after_the_end_nothing_is_edited_any_more():
     with github_with() as github, publisher(github, period=0.01) as (publishing, _):
         publishing.planned(2)
