@@ -190,7 +190,7 @@ def _why(result: Result) -> Iterator[str]:
     for number, one in found.numbered():
         yield f"    {number}{terminal_line(one.title)}\n"
         indent = " " * (4 + len(number))
-        yield terminal_text(f"{indent}{one.explanation}") + "\n"
+        yield f"{indent}{terminal_line(one.explanation)}\n"
         for line in visible(one.body).split("\n") if one.body else ():
             yield terminal_text(f"{indent}{' '.join(line.splitlines())}").rstrip() + "\n"
     if found.more:

@@ -185,6 +185,25 @@ class SessionAssertionContext(SuiteClassifier):
         return self._services.hosts.judge(self._execution.suite.file, case_id, self.report)
 
 
+def without_place(judgement: Judgement, workspace: Path) -> Judgement:
+    """The judgement with ``<workspace>`` in place of the directory, whose name is another one each time."""
+    place = str(workspace)
+
+    def told(text: str) -> str:
+        return text.replace(place, "<workspace>")
+
+    outcomes = tuple(
+        replace(
+            outcome, explanation=told(outcome.explanation), evidence=told(outcome.evidence or "") or outcome.evidence
+        )
+        if place in outcome.explanation or place in (outcome.evidence or "")
+        else outcome
+        for outcome in judgement.outcomes
+    )
+    failure = judgement.failure and replace(judgement.failure, message=told(judgement.failure.message))
+    return replace(judgement, outcomes=outcomes, failure=failure)
+
+
 def runner_ref(execution: Execution) -> RunnerRef:
     """The runner of an execution, for session reports."""
     runner = execution.runner

@@ -25,7 +25,12 @@ from skillgym_action.model.verdicts import GREEN
 from skillgym_action.processes.outputs import OutputFile
 from skillgym_action.reporters.wording import duration
 from skillgym_action.sessions import hooks
-from skillgym_action.sessions.assertion_context import SessionAssertionContext, SuiteClassifier, runner_ref
+from skillgym_action.sessions.assertion_context import (
+    SessionAssertionContext,
+    SuiteClassifier,
+    runner_ref,
+    without_place,
+)
 from skillgym_action.sessions.follow_up import FollowUpRecord, follow_ups, store_follow_up
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_judgement, with_suite_failure_class
 from skillgym_action.sessions.normalise import normalise
@@ -273,6 +278,7 @@ class _SessionRun:
         except OSError as error:
             judgement = trouble_judgement(Trouble(kind="workspace", message=f"the session cannot be judged: {error}"))
         self._secrets.add(context.findings)
+        judgement = without_place(judgement, workspace.path) if workspace.is_own else judgement
         judgement = CANCELLED_JUDGEMENT if self._services.cancelled else judgement
         return judgement if judgement.cost_usd == context.cost_usd else replace(judgement, cost_usd=context.cost_usd)
 

@@ -53,7 +53,7 @@ class SessionWorkspace:
         self._template, self._without = template, without
         self._before: dict[str, SnapshotEntry] = {}
         self._after: dict[str, SnapshotEntry] = {}
-        self._changes: Changes | None = None
+        self._left: tuple[Changes, tuple[str, ...]] | None = None
         self._digests: dict[str, str | None] = {}
         self._grader_home = ""
 
@@ -139,6 +139,7 @@ class SessionWorkspace:
 
     def record_state(self) -> None:
         """Take a snapshot of the state that the agent starts from. Raises OSError."""
+        self._left = None
         self._before = self.inside.begin(self._without) if self.is_own else self._snapshot()
 
     def _snapshot(self) -> dict[str, SnapshotEntry]:
@@ -197,17 +198,17 @@ class SessionWorkspace:
     def changes(self) -> Changes:
         """The differences to the state before the agent. Raises OSError."""
         self._after = after = self._snapshot()
-        self._changes = changes_between(self._before, after, self._differs)
-        return self._changes
+        changes = changes_between(self._before, after, self._differs)
+        if self._left is None:
+            files = (path for path, entry in after.items() if entry[0] != "directory")
+            self._left = (changes, tuple(sorted(files)))
+        return changes
 
-    def agents_changes(self) -> Changes:
-        """The differences when ``changes`` was called last, which is when the agent had ended. Raises OSError."""
-        return self._changes or self.changes()
-
-    def files_after(self) -> list[str]:
-        """The files that were there then."""
-        self.agents_changes()
-        return [path for path, entry in self._after.items() if entry[0] != "directory"]
+    def left_by_agent(self) -> tuple[Changes, tuple[str, ...]]:
+        """The differences and all files, sorted, when the agent had ended, as ``changes`` said then. Raises OSError."""
+        if self._left is None:
+            self.changes()
+        return self._left or (Changes(), ())
 
     def text_before(self, path: str, limit: int) -> str | None:
         """A file's text before the agent; None if it is too large, or was written by the bootstrap."""
@@ -258,19 +259,19 @@ class WorkspaceFiles:
     def names(self) -> tuple[str, ...]:
         """The files that the agent left; empty if they cannot be listed."""
         with suppress(OSError):
-            return tuple(sorted(self._workspace.files_after()))
+            return self._workspace.left_by_agent()[1]
         return ()
 
     def created(self) -> tuple[str, ...]:
         """The files that the agent created; empty if they cannot be listed."""
         with suppress(OSError):
-            return self._workspace.agents_changes().created
+            return self._workspace.left_by_agent()[0].created
         return ()
 
     def changed_names(self) -> tuple[str, ...]:
         """The files that the agent created, modified or deleted; empty if they cannot be listed."""
         with suppress(OSError):
-            changes = self._workspace.agents_changes()
+            changes = self._workspace.left_by_agent()[0]
             return tuple(sorted({*changes.created, *changes.modified, *changes.deleted}))
         return ()
 

@@ -59,7 +59,7 @@ def test_the_evidence_is_the_end_of_the_output_and_where_the_rest_is(tmp_path):
     assert evidence.endswith("é\nthe end\n(all of it: command-1.stdout.log)")
     assert 4000 < len(evidence.encode()) <= 4150
     evidence = judged("test:seq 100; exit 1", context).evidence
-    assert evidence == "…\n" + "\n".join(map(str, range(71, 101))) + "\n(all of it: command-1.stdout.log)"
+    assert evidence == "…\n" + "\n".join(map(str, range(81, 101))) + "\n(all of it: command-1.stdout.log)"
     assert judged("test:seq 3; exit 1", context).evidence == "1\n2\n3"
     assert judged("test:true", context).evidence is None
 

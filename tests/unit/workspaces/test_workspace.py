@@ -287,6 +287,7 @@ def test_evidence_is_about_what_the_agent_left(workspaces, tmp_path):
     (workspace.path / "link").symlink_to("d/new.txt")
     workspace.changes()
     written(workspace.path, {"b.txt": "changed by a grader", "build/out.o": ""})
+    assert "b.txt" in workspace.changes().modified
     files = workspace.files
     assert files.names() == ("a.txt", "b.txt", "d/new.txt", "link")
     assert files.created() == ("d/new.txt", "link")
