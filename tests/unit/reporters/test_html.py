@@ -29,11 +29,11 @@ class Stored:
     artifacts: SessionArtifacts
     read: list[str] = field(default_factory=list)
 
-    def session(self, directory: str, most: int) -> SessionArtifacts:
+    def session(self, directory: str, _most: int) -> SessionArtifacts:
         self.read.append(directory)
         return self.artifacts
 
-    def baseline_session(self, directory: str, most: int) -> SessionArtifacts:
+    def baseline_session(self, directory: str, _most: int) -> SessionArtifacts:
         self.read.append(f"baseline {directory}")
         return self.artifacts
 
@@ -48,7 +48,7 @@ class Templates:
     def replaces(self, name: str) -> bool:
         return name == "report.html.j2"
 
-    def rendered(self, name: str, view: Any) -> str:
+    def rendered(self, _name: str, view: Any) -> str:
         self.views.append(view)
         return self.page.format(policy=view.policy, sessions=view.sessions)
 
@@ -73,8 +73,8 @@ def test_the_policy_allows_the_script_and_the_style_by_their_hashes_and_nothing_
     page = page_of(showcase())
     (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]+)">', page)
     (style,), (script,) = (
-        re.findall(r"<style>(.*?)</style>", page, re.S),
-        re.findall(r"<script>(.*?)</script>", page, re.S),
+        re.findall(r"<style>(.*?)</style>", page, re.DOTALL),
+        re.findall(r"<script>(.*?)</script>", page, re.DOTALL),
     )
     hashes = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (script, style)]
     assert policy.split("; ") == [
@@ -109,7 +109,7 @@ def test_the_matrix_has_what_filters_and_people_look_for():
     named = {one.get("data-changed") for one in root.iter("td")}
     assert named >= {"newly failing", "changed"}
     filters = [one.get("name") for one in root.iter("select")]
-    assert filters == ["status", "in", "on", "class", "flaky", "changed", "sort"]
+    assert filters == ["status", "in", "on", "tag", "class", "flaky", "changed", "sort"]
 
 
 def test_causes_that_several_executions_share_are_one_entry():
