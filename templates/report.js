@@ -618,7 +618,7 @@
       if (cell instanceof HTMLElement) cell.hidden = wanted.has("on") && cell.dataset.runner !== wanted.get("on");
     }
     sort(wanted.get("sort") ?? "");
-    const output = byId("matches");
+    const output = byId("shown-count");
     if (output) output.textContent = `${count(cells, "execution")} of ${count(cases, "case")}`;
   }
 

@@ -84,7 +84,7 @@ def test_filters_search_and_order_are_in_the_address(page, report):
     assert "q=write-out" in address
     page.open(report, address)
     assert len(page.texts("#matrix tbody tr")) == 1
-    assert page.texts("#matches") == ["1 execution of 1 case"]
+    assert page.texts("#shown-count") == ["1 execution of 1 case"]
     page.click("button[type=reset]")
     page.evaluate("new Promise(done => setTimeout(done, 100))")
     assert len(page.texts("#matrix a.cell")) == every
