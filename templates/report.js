@@ -372,7 +372,7 @@
       step ? make("ol", { class: "steps" }, stepItem(step, step.step ?? 0, "")) : make("p", {}, "The session ended here."));
     return make("div", { class: "cause odd" },
       make("h3", {}, "Where this session and the baseline's part"),
-      make("p", {}, difference.same ? `The first ${count(difference.same, "action")} are the same; then:` : "From the first action on:"),
+      make("p", {}, difference.same ? `The first ${difference.same === 1 ? "action is" : `${difference.same} actions are`} the same; then:` : "From the first action on:"),
       make("div", { class: "columns" }, side("Baseline", difference.before), side("This run", difference.after)));
   }
 
@@ -618,7 +618,7 @@
       if (cell instanceof HTMLElement) cell.hidden = wanted.has("on") && cell.dataset.runner !== wanted.get("on");
     }
     sort(wanted.get("sort") ?? "");
-    const output = byId("matches");
+    const output = byId("shown-count");
     if (output) output.textContent = `${count(cells, "execution")} of ${count(cases, "case")}`;
   }
 

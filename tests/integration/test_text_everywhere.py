@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from lxml import etree
+from lxml import etree, html
 from markdown_it import MarkdownIt
 
 from builders import run_report
@@ -205,6 +205,26 @@ def elements(text: str) -> Counter[str]:
     return Counter(part for element in root.iter() for part in (element.tag, *element.attrib))
 
 
+def html_elements(text: str) -> Counter[str]:
+    """An HTML document's elements, each with its attributes, and the sources of scripts and styles."""
+    root = html.document_fromstring(text)
+    found = Counter(" ".join([str(one.tag), *sorted(one.attrib)]) for one in root.iter())
+    run = [one.text for one in root.iter("script", "style") if one.get("type") != "application/json"]
+    return found + Counter(str(source) for source in run)
+
+
+def html_data(text: str) -> list[Any]:
+    """The keys of the data in an HTML document."""
+    found = html.document_fromstring(text).iter("script")
+    return [names(json.loads(one.text)) for one in found if one.get("type") == "application/json"]
+
+
+def names(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: names(item) for key, item in value.items() if key not in ("place", "address")}
+    return [names(item) for item in value] if isinstance(value, list) else None
+
+
 def shape(value: Any) -> Any:
     """A JSON value without its texts."""
     if isinstance(value, dict):
@@ -234,6 +254,9 @@ def same_kind(name: str, text: str, harmless: str) -> None:
         assert commands(text) == [one[0] for one in found if one for _ in range(2)]
     elif kind == "junit":
         assert elements(text) == elements(harmless)
+    elif kind in ("report", "html"):
+        assert html_elements(text) == html_elements(harmless)
+        assert html_data(text) == html_data(harmless)
     elif kind == "outputs":
         assert [name for name, _ in entries(text)] == [name for name, _ in entries(harmless)]
     else:

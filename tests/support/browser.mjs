@@ -14,7 +14,7 @@ const methods = {
   async open(url, options) {
     await context?.close();
     context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-    seen = { requests: [], errors: [], dialogs: [] };
+    seen = { requests: [], blocked: [], errors: [], dialogs: [] };
     await context.route("**/*", route => {
       const address = route.request().url();
       if (address.startsWith("file:")) return route.continue();
@@ -23,6 +23,11 @@ const methods = {
     });
     page = await context.newPage();
     page.on("request", request => { if (!request.url().startsWith("file:")) seen.requests.push(request.url()); });
+    page.on("requestfailed", request => {
+      if (!/csp/i.test(request.failure()?.errorText ?? "")) return;
+      seen.blocked.push(request.url());
+      seen.requests = seen.requests.filter(address => address !== request.url());
+    });
     page.on("pageerror", error => seen.errors.push(String(error)));
     page.on("console", message => { if (message.type() === "error") seen.errors.push(message.text()); });
     page.on("dialog", dialog => { seen.dialogs.push(dialog.message()); dialog.dismiss(); });
@@ -35,7 +40,7 @@ const methods = {
     await page.waitForTimeout(50);
   },
   evaluate: script => page.evaluate(script),
-  texts: selector => page.locator(selector).evaluateAll(found => found.filter(one => one.checkVisibility()).map(one => one.innerText)),
+  texts: selector => page.locator(selector).evaluateAll(found => found.filter(one => one.checkVisibility({ visibilityProperty: true })).map(one => one.innerText)),
   click: selector => page.locator(selector).first().click(),
   fill: (selector, text) => page.locator(selector).fill(text),
   select: (selector, value) => page.locator(selector).selectOption(value),

@@ -1,4 +1,4 @@
-"""Chromium, driven by Playwright in a Node process: what a person sees, does and presses; axe-core; what is requested."""
+"""Chromium, driven by Playwright in a Node process: what people see, do and press; axe-core; what is requested."""
 
 from __future__ import annotations
 

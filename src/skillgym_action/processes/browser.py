@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_started: list[subprocess.Popen[bytes]] = []  # else Python warns that nobody waits for them
+
+
 def open_in_browser(path: Path, environment: Mapping[str, str]) -> bool:
     """Open a file; whether a program for that was started. ``BROWSER`` names one, or several separated by colons.
 
@@ -26,7 +29,7 @@ def open_in_browser(path: Path, environment: Mapping[str, str]) -> bool:
         arguments = [part.replace("%s", os.fspath(path)) for part in command[1:]]
         arguments += [] if any("%s" in part for part in command) else [os.fspath(path)]
         try:
-            subprocess.Popen(
+            browser = subprocess.Popen(
                 (program, *arguments),
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
@@ -36,6 +39,7 @@ def open_in_browser(path: Path, environment: Mapping[str, str]) -> bool:
             )
         except OSError:
             continue
+        _started.append(browser)
         return True
     return False
 

@@ -47,7 +47,7 @@ def steps_of(report: Mapping[str, Any]) -> list[Json]:
             if at and began:
                 step["after"], step["called"] = _milliseconds(began, at), at
             steps.append(step)
-            if step["kind"] == "tool":
+            if "effects" in step:  # a call, not a result without one
                 waiting.append(step)
     for step in steps:
         step.pop("called", None)
@@ -91,7 +91,7 @@ def _call_of(event: Mapping[str, Any], waiting: list[Json]) -> Json | None:
     tool = event.get("tool")
     call = next((call for call in waiting if tool is None or call["tool"] == text_of(tool)), None)
     if call:
-        waiting.remove(call)
+        waiting[:] = [other for other in waiting if other is not call]
     return call
 
 
@@ -104,7 +104,7 @@ def _step(event: Mapping[str, Any]) -> Json | None:
         args = event.get("args")
         step = {"kind": "tool", "tool": text_of(event.get("tool")), "args": _arguments(args), "effects": []}
         ms = event.get("durationMs")
-        return step | ({"ms": ms} if isinstance(ms, int) else {})
+        return step | ({"ms": ms} if _is_int(ms) else {})
     if kind == "toolResult":
         return {"kind": "tool", "tool": text_of(event.get("tool")), "result": long_text(event.get("output"))}
     if kind in _EFFECTS:
