@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint lock bench simulate mutants test-agents test-container compare-agentv clean
+.PHONY: help demo test lint lock bench simulate mutants test-agents test-container test-browser compare-agentv clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -62,6 +62,9 @@ test-agents: $(VENV)/development ## run the real CLIs of all agents against a sc
 
 test-container: $(VENV)/development ## build the image and run it as GitHub's runner does; starts a Docker engine if none answers
 	eval "$$(tests/container/engine.sh)" && $(BIN)/pytest tests/container
+
+test-browser: $(VENV)/development ## open the HTML report in Chromium, with axe-core; installs what is missing once
+	eval "$$(tests/browser/chromium.sh)" && $(BIN)/pytest tests/browser
 
 compare-agentv: $(VENV)/development ## compare scores with AgentV's own; installs it once (800 MB)
 	$(BIN)/python tests/support/compare_agentv.py

@@ -45,6 +45,7 @@ def test_it_has_the_outputs_that_workflows_read():
         "report-dir",
         "junit-path",
         "results-path",
+        "html-path",
         "summary-path",
         "comment-url",
         "comment-id",

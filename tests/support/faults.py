@@ -12,7 +12,7 @@ from skillgym_action.storage.results_schema import Results
 if TYPE_CHECKING:
     from pathlib import Path
 
-REPORTS = frozenset({"results.json", "junit.xml", "summary.md", "comment.md"})
+REPORTS = frozenset({"results.json", "junit.xml", "summary.md", "comment.md", "report.html"})
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE = 24, 1, 2, 19
 
 

@@ -113,7 +113,7 @@ class Named:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Group:
+class ExecutionGroup:
     """Executions with something in common. ``label``: such as the failure class; ``detail`` is preformatted."""
 
     label: Markup
@@ -132,7 +132,7 @@ class BaselineView:
     verdict: Markup
     rate: Markup
     differences: tuple[Markup, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[ExecutionGroup, ...]
 
 
 def markup(text: str) -> Markup:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from skillgym_action.limits import MAX_HTML_STEPS, MAX_HTML_TEXT_CHARACTERS
+from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.reporters.html_timeline import Json, LongText, first_difference, long_text, steps_of, text_of
 from skillgym_action.text.escaping import html_data, visible
 
@@ -31,6 +34,7 @@ _CUTS = (
     (200, 12),
     (80, 6),
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _NUMBERS = {
     "usage": ("inputTokens", "outputTokens", "reasoningTokens", "cacheTokens", "totalTokens"),
@@ -45,10 +49,8 @@ def session_id(index: int, attempt: Attempt) -> str:
 
 def address(result: Result) -> str:
     """The fragment that leads to the page of an execution; the same in all runs."""
-    return "#" + urlencode(
-        {"suite": result.suite.path, "case": result.case_id, "runner": result.runner.id if result.runner else ""},
-        errors="replace",
-    )
+    parts = {"suite": result.suite.path, "case": result.case_id, "runner": result.runner.id if result.runner else ""}
+    return "#" + urlencode({name: _SURROGATE.sub("\ufffd", text) for name, text in parts.items()})
 
 
 def fitted(data: Json, most: int) -> tuple[str, bool]:
@@ -102,7 +104,7 @@ def execution_data(result: Result, links: Links | None) -> Json:
         "status": str(result.status),
         "expectedFail": result.expected_fail,
         "tags": [visible(tag) for tag in result.tags],
-        "score": judgement.score,
+        "score": _score(judgement.score),
         "threshold": judgement.threshold,
         "class": visible(judgement.failure_class.label) if judgement.failure_class else "",
         "origin": visible(judgement.origin or ""),
@@ -139,7 +141,7 @@ def _outcome(outcome: Outcome, links: Links | None) -> Json:
         "assertion": long_text(outcome.assertion),
         "type": visible(outcome.type),
         "passed": outcome.passed,
-        "score": outcome.score,
+        "score": _score(outcome.score),
         "weight": outcome.weight,
         "explanation": long_text(outcome.explanation),
         "evidence": long_text(outcome.evidence),
@@ -149,6 +151,11 @@ def _outcome(outcome: Outcome, links: Links | None) -> Json:
         "judge": visible(f"{outcome.judge.model} ({outcome.judge.api})") if outcome.judge else "",
         "votes": list(outcome.votes),
     }
+
+
+def _score(score: float | None) -> float | None:
+    """As the results file has it; None for one that is no number."""
+    return round(score, SCORE_DIGITS) if score is not None and isfinite(score) else None
 
 
 def _usage(result: Result) -> Json:

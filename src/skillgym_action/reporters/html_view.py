@@ -17,9 +17,9 @@ from skillgym_action.reporters.html_parts import (
     WORDS,
     BaselineView,
     CaseRow,
+    ExecutionGroup,
     Figure,
     Filter,
-    Group,
     Named,
     inline,
     left_out,
@@ -91,7 +91,7 @@ class HtmlView:
     figures: tuple[Figure, ...]
     rates: tuple[Markup, ...]
     baseline: tuple[BaselineView, ...]
-    failures: tuple[Group, ...]
+    failures: tuple[ExecutionGroup, ...]
     failures_left_out: Markup
     flaky: tuple[Named, ...]
     filters: tuple[Filter, ...]
@@ -205,8 +205,10 @@ def _provenance(report: RunReport) -> Iterator[Figure]:
         "skillgym-action": report.version,
     }
     for runner in report.runners:
-        versions = sorted({result.version for result in report.results if result.version and result.runner is runner})
-        models = sorted({result.model for result in report.results if result.model and result.runner is runner})
+        versions = sorted(
+            {result.version for result in report.results if result.version and runner_of(result) == runner.id}
+        )
+        models = sorted({result.model for result in report.results if result.model and runner_of(result) == runner.id})
         words = [runner.agent.type, " ".join(versions), ", ".join(models) or runner.agent.model or ""]
         found[f"Runner {runner.id}"] = " · ".join(filter(None, words))
     for label, value in found.items():
@@ -217,7 +219,7 @@ def _provenance(report: RunReport) -> Iterator[Figure]:
 # --- lists of executions ----------------------------------------------------------------------------
 
 
-def _failures(report: RunReport) -> Iterator[Group]:
+def _failures(report: RunReport) -> Iterator[ExecutionGroup]:
     """Executions that are not green by their cause, the most frequent causes first."""
     found: dict[tuple[Status, str, str], list[Result]] = {}
     for result in report.results:
@@ -228,7 +230,7 @@ def _failures(report: RunReport) -> Iterator[Group]:
     for (status, label, message), results in order:
         failure_class = results[0].judgement.failure_class
         kind = TROUBLES.get(failure_class.id) if failure_class else None
-        yield Group(
+        yield ExecutionGroup(
             label=inline(label if status is not Status.UNEXPECTED_PASSED else WORDS[status]),
             title=inline(clipped(message, MESSAGE)),
             members=tuple(named(result, _sessions(result, report)) for result in results[:MAX_HTML_LISTED]),
@@ -269,7 +271,7 @@ def _baselines(comparison: Comparison | None) -> Iterator[BaselineView]:
     )
 
 
-def _changes(comparison: Comparison) -> Iterator[Group]:
+def _changes(comparison: Comparison) -> Iterator[ExecutionGroup]:
     pairs = (
         ("Newly failing", "bad", comparison.newly_failing),
         ("Fixed", "good", comparison.fixed),
@@ -289,9 +291,9 @@ def _changes(comparison: Comparison) -> Iterator[Group]:
         yield from _change(words, "none", len(results), [named(result) for result in results[:MAX_HTML_LISTED]])
 
 
-def _change(words: str, tone: str, number: int, members: Sequence[Named]) -> Iterator[Group]:
+def _change(words: str, tone: str, number: int, members: Sequence[Named]) -> Iterator[ExecutionGroup]:
     if number:
         more = left_out(number - len(members), "execution")
-        yield Group(
+        yield ExecutionGroup(
             label=inline(words), title=inline(f"{number:,}"), members=tuple(members), tone=markup(tone), left_out=more
         )

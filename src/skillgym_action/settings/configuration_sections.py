@@ -202,7 +202,7 @@ class ReportSection(_Model):
     comment_id: str | None = None
     review_comments: bool | None = None
     status: StatusMode | None = None
-    html: bool = True
+    html: bool | None = None
     templates: str | None = None
 
 

@@ -265,7 +265,7 @@ def _publish_options(settings: Settings, config: Config, context: LaunchContext)
         step_outputs=job.outputs if job else None,
         workspace=job.workspace if job else context.cwd,
         comment_id=settings.comment_id or config.file.report.comment_id or "default",
-        html=config.file.report.html and not settings.no_html,
+        html=config.file.report.html is not False and not settings.no_html,
     )
 
 

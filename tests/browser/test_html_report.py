@@ -1,0 +1,232 @@
+"""The HTML report as people see it, in Chromium: nothing in it runs, nothing is requested, and axe-core finds nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import pytest
+
+from browser import Browser, chromium, typescript
+from html_runs import ATTACK, large_run, mixed_runs
+from measured import measured
+from paths import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ODD = f"odd {ATTACK}"
+RED = "#" + urlencode({"suite": "examples/plain/core.bench.json", "case": "write-out", "runner": "hostile"})
+SCRIPT = ("--noEmit", "--checkJs", "--allowJs", "--strict", "--target", "es2022", "--lib", "es2023,dom,dom.iterable")
+
+
+@pytest.fixture(scope="session")
+def page() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory) -> Path:
+    return mixed_runs(tmp_path_factory.mktemp("mixed"))[0]
+
+
+@pytest.fixture
+def report(run: Path) -> Path:
+    return run / "report.html"
+
+
+def nothing_happened(page: Browser) -> None:
+    assert page.evaluate("window.hurt") is None
+    assert page.seen() == {"requests": [], "errors": [], "dialogs": []}
+
+
+def links(page: Browser) -> list[str]:
+    found: list[str] = page.evaluate("[...document.querySelectorAll('#matrix a.cell')].map(one => one.hash)")
+    return found
+
+
+def test_the_run_has_sixty_sessions_of_four_formats_and_every_kind_of_result(run):
+    results = json.loads((run / "results.json").read_text())
+    rows = [row for suite in results["suites"] for row in suite["results"]]
+    assert {suite["format"] for suite in results["suites"]} == {"x-bench", "python", "typescript", "agentv"}
+    assert sum(len(row["attempts"]) for row in rows) >= 60
+    assert {row["status"] for row in rows} >= {"passed", "failed", "expected-failed", "errored"}
+    assert any(row.get("flaky") for row in rows)
+    assert results["run"]["comparison"]["newlyFailing"]
+
+
+def test_the_overview_shows_the_verdict_causes_the_matrix_and_charts(page, report):
+    page.open(report)
+    text = page.text()
+    assert page.texts(".topbar .verdict") == ["Failed"]
+    for part in ("Since the baseline", "Newly failing", "Why", "Sessions that differ", "Cases", "Charts", "This run"):
+        assert part in text
+    assert page.evaluate("document.querySelectorAll('figure svg').length") >= 4
+    assert ODD.split("\u2028", maxsplit=1)[0] in text
+    nothing_happened(page)
+
+
+def test_filters_search_and_order_are_in_the_address(page, report):
+    page.open(report)
+    every = len(page.texts("#matrix a.cell"))
+    page.call("select", "select[name=status]", "failed")
+    failed = page.texts("#matrix a.cell .status")
+    assert 0 < len(failed) < every
+    assert all("Failed" in one for one in failed)
+    page.call("fill", "#search", "write-out")
+    assert len(page.texts("#matrix tbody tr")) == 1
+    address = page.evaluate("location.hash")
+    assert "status=failed" in address
+    assert "q=write-out" in address
+    page.open(report, address)
+    assert len(page.texts("#matrix tbody tr")) == 1
+    assert page.texts("#matches") == ["1 execution of 1 case"]
+    page.click("button[type=reset]")
+    page.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert len(page.texts("#matrix a.cell")) == every
+    for name, value in (("flaky", "flaky"), ("changed", "newly failing"), ("on", "recorded"), ("tag", "plain")):
+        page.go(f"#{urlencode({name: value})}")
+        assert 0 < len(page.texts("#matrix td:not(.off) a.cell")) < every, name
+    page.go("#sort=red")
+    assert "Failed" in page.texts("#matrix tbody tr")[0]
+    page.go("#sort=case")
+    names = page.texts("#matrix .case")
+    assert names == sorted(names, key=str.lower)
+    nothing_happened(page)
+
+
+def test_the_page_of_an_execution_has_its_assertions_timeline_diff_environment_and_logs(page, report):
+    page.open(report, RED)
+    text = page.text()
+    assert page.texts("h1") == ["write-out"]
+    for part in (
+        "Assertions: 0 of 1 hold", "file:out.txt contains 'done'", "Sessions: 5", "Timeline:", "exit code 0",
+        "echo done > other.txt", "reads in.txt", "Changes: 3 files", "Environment", "Prompt", "Logs:",
+    ):  # fmt: skip
+        assert part in text, part
+    assert "-as it was" in page.texts(".diff .del")
+    assert "+changed by the agent" in page.texts(".diff .add")
+    assert "Where this session and the baseline's part" in text
+    assert "The first 1 action are the same" not in text
+    assert page.texts(".columns h3")[:1] == ["Baseline"]
+    assert "echo done > out.txt" in page.text(".columns > div:first-child")
+    nothing_happened(page)
+
+
+def test_two_sessions_are_shown_side_by_side(page, report):
+    flaky = RED.replace("write-out", "flaky-out")
+    page.open(report, flaky)
+    page.click("text=compare with the one shown")
+    page.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert "Two sessions side by side" in page.text()
+    assert len(page.texts(".columns > div")) == 2
+    nothing_happened(page)
+
+
+def test_a_session_can_be_linked_to(page, report):
+    page.open(report, f"{RED}&session=3.1&view=changes")
+    assert page.texts("tr[aria-current] th") == ["Repetition 3"]
+    assert page.evaluate("document.activeElement.id") == "changes"
+    page.go("#case=gone&suite=x&runner=y")
+    assert "not in the report" in page.text()
+
+
+def test_everything_can_be_done_with_keys(page, report):
+    page.open(report)
+    page.press("/")
+    page.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.press("w", "r", "i", "t", "e", "Escape", "j", "Enter")
+    page.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert page.texts("h1") == ["write-out"]
+    page.press("j")
+    page.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert "hostile" not in page.evaluate("location.hash")
+    page.press("u")
+    page.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert len(page.texts("#matrix tbody tr")) == 1
+    page.press("t")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.press("?")
+    assert "Single keys are shortcuts" in page.text("dialog")
+    page.click("#single-keys")
+    page.press("Escape", "t")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 380])
+def test_axe_finds_nothing(page, report, scheme, width):
+    options = {"colorScheme": scheme, "viewport": {"width": width, "height": 900}}
+    page.open(report, **options)
+    assert page.axe() == []
+    for fragment in (RED, RED.replace("write-out", "flaky-out"), f"{RED}&session=1.1&with=2.1"):
+        page.open(report, fragment, **options)
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        assert page.axe() == []
+    page.press("?")
+    assert page.axe() == []
+
+
+def test_nothing_runs_and_nothing_is_requested_on_any_page(page, report):
+    page.open(report)
+    pages = links(page)
+    assert len(pages) >= 20
+    for fragment in pages:
+        page.go(fragment)
+        assert page.texts("h1") != []
+    assert ATTACK.replace("\u2028", "\n").replace("\u2029", "\n").split("\n", maxsplit=1)[0] in page.text() or ODD
+    nothing_happened(page)
+    hosts = "[...document.querySelectorAll('a[href]')].filter(one => !/^(#|https?:)/.test(one.getAttribute('href')))"
+    assert page.evaluate(f"{hosts}.length") == 0
+
+
+def test_the_policy_stops_what_gets_into_the_page_nevertheless(page, report):
+    page.open(report)
+    page.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<img src=http://e.example/x><svg onload=window.hurt=1></svg>')"
+    )
+    page.evaluate("fetch('http://e.example/y').catch(() => null)")
+    page.evaluate("new Promise(done => setTimeout(done, 200))")
+    assert page.evaluate("window.hurt") is None
+    assert page.seen()["requests"] == []
+    assert any("Content Security Policy" in error for error in page.seen()["errors"])
+
+
+def test_it_can_be_printed_and_read_without_a_script(page, report):
+    page.open(report, javaScriptEnabled=False)
+    assert "Since the baseline" in page.text()
+    assert len(page.texts("#matrix tbody tr")) >= 15
+    page.open(report, RED)
+    page.call("media", {"media": "print"})
+    assert page.texts(".tools button") == []
+    assert "Assertions" in page.text()
+
+
+def test_a_thousand_sessions_are_small_open_quickly_and_take_little_memory(page, tmp_path, capsys):
+    few, many = (large_run(tmp_path / str(number), number) for number in (200, 1000))
+    before, after = (measured("view", run, "--no-open", cwd=tmp_path, limit=240) for run in (few, many))
+    assert (before.code, after.code) == (0, 0), after.err
+    size = (many / "report.html").stat().st_size
+    took = min(page.open(many / "report.html") for _ in range(3))
+    session = "#" + urlencode({"suite": "bench/core.json", "case": "case-9", "runner": "claude"})
+    page.open(many / "report.html", session)
+    assert "Timeline: 120 steps" in page.text() or "Timeline: 80 steps" in page.text()
+    with capsys.disabled():
+        words = f"{size / 1e6:.1f} MB, opened in {took / 1000:.2f} s, written with {after.megabytes:.0f} MB of memory"
+        print(f"\n1,000 sessions: {words} in {after.seconds:.1f} s; 200 sessions: {before.megabytes:.0f} MB")
+    assert size <= 20_000_000
+    assert took < 2000
+    assert after.megabytes - before.megabytes < 40
+
+
+def test_the_types_of_the_script_are_right():
+    checked = subprocess.run(
+        ("node", typescript(), *SCRIPT, REPOSITORY / "templates/report.js"), capture_output=True, text=True, check=False
+    )
+    assert checked.stdout == ""
+    assert checked.returncode == 0
