@@ -15,6 +15,7 @@ from github_state import ChangedFile
 from on_github import NUMBER, SHA, github_with
 from scratch import case, config, repository, runner, suite
 from skillgym_action.cli.action_inputs import settings_of
+from skillgym_action.model.errors import UsageError
 
 PASSES = {"bench/core.json": suite(case())}
 FAILS = {"bench/core.json": suite(case("good"), case("bad", ("file:nothing exists",)))}
@@ -232,3 +233,10 @@ def test_runners_are_words_or_what_the_configuration_would_say(text, setting):
     told = settings_of({"runners": text})
     assert {"runner": told.runner} == setting
     assert told.runners == (None if told.runner else text)
+
+
+def test_a_report_of_the_action_is_a_file_and_times_may_have_units():
+    with pytest.raises(UsageError, match="a report on standard output, -, would be in the job's log alone"):
+        settings_of({"reports": "results=-"})
+    chosen = settings_of({"maxfail": "3", "timeout": "5m"})
+    assert (chosen.maxfail, chosen.timeout) == (3, 300)

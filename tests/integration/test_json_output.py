@@ -132,3 +132,20 @@ def test_the_reader_may_have_enough(repo):
     )
     assert (ran.returncode, "cannot write" in ran.stderr) == (141, False), ran.stderr
     assert (repo / "piped/results.json").exists()
+
+
+def test_sessions_are_exported_as_traces_from_their_artifacts(tmp_path):
+    """Also of a stored run; prompts only if they are asked for."""
+    agent = runner("""printf '%s\\n' '{"type":"toolCall","tool":"Bash","args":{"x":"ARGUMENT"}}'""", output="events")
+    repository(tmp_path, {"skillgym.config.yaml": config(agent)})
+    ran = skillgym("run", "--output", "out", "--report", "otlp=-", cwd=tmp_path)
+    stored = skillgym("report", "out", "--report", "otlp=-", "--otlp-content", cwd=tmp_path)
+    for text, has_content in ((ran.out, False), (stored.out, True)):
+        spans = json.loads(text)["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        assert [span["name"] for span in spans] == ["invoke_agent command", "execute_tool Bash"]
+        assert [found in text for found in ("ARGUMENT", "Do one")] == [has_content] * 2
+    ids = [
+        [span["spanId"] for span in json.loads(text)["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+        for text in (ran.out, stored.out)
+    ]
+    assert ids[0] == ids[1]

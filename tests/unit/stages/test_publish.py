@@ -54,10 +54,10 @@ def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
         "tokens": "1000",
         "duration-seconds": "60.000",
         "report-dir": "out",
+        "html-path": "out/report.html",
         "junit-path": "out/junit.xml",
         "results-path": "out/results.json",
         "summary-path": "out/summary.md",
-        "html-path": "out/report.html",
     }
 
 
