@@ -84,11 +84,17 @@ def test_what_is_red_is_shown_at_the_end_in_no_group():
     assert commands(end) == []
     first = end.split("\n\n")[0].splitlines()
     assert first[0] == "✗ fix [claude] failed: Assertion failure"
-    assert [line for line in first if line.startswith(("    ✗", "    ?"))] == [
-        "    ✗ file:b exists: b does not exist",
-        "    ? graded: no judge",
+    assert first[1:10] == [
+        "    expected a file",
+        "    1. test:make",
+        "       exited 2",
+        "       first",
+        "       no rule",
+        "    2. file:b exists",
+        "       b does not exist",
+        "    3. graded",
+        "       could not be judged: no judge",
     ]
-    assert first[1:3] == ["    test:make", "    expected a file"]
     assert first[-2:] == ["      line 30", "    bench/core.json:20, artifacts: core/fix/claude"]
     assert "✓ edit" not in end
 
