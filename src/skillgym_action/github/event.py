@@ -69,10 +69,11 @@ class GitHubEvent:
     def untrusted(self) -> bool:
         """Whether an untrusted commit may run with the repository's secrets.
 
-        The payload of a comment on a pull request does not say which commit it is about.
+        The payload of a comment on a pull request does not say which commit it is about; without its usual payload, no
+        event with secrets does.
         """
         if self.name == "issue_comment":
-            return self.pull is not None
+            return self.head is None
         return self.name in EVENTS_WITH_SECRETS and (self.head is None or self.from_fork)
 
     @property
@@ -227,7 +228,7 @@ def _head_and_pull(
     if (issue := payload.issue) and issue.pull_request is not None:
         return None, issue.number
     sha, ref = environment.get("GITHUB_SHA", ""), environment.get("GITHUB_REF", "")
-    if name in EVENTS_WITH_SECRETS:
+    if name in EVENTS_WITH_SECRETS or (name == "issue_comment" and not payload.issue):
         sha = ""  # without its usual payload, the event does not say whose commit this is
     if not _SHA.fullmatch(sha):
         return None, None

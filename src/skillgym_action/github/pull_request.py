@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.github.api_objects import Pull, parse_object, parse_pages
+from skillgym_action.github.event import PULL_REQUEST_EVENTS
 
 if TYPE_CHECKING:
     from skillgym_action.github.api import GitHubApi
@@ -36,6 +37,8 @@ def find_pull_request(api: GitHubApi, event: GitHubEvent) -> PullRequest:
         found = parse_object(Pull, api.get(f"/repos/{event.repository}/pulls/{event.pull}"))
         return PullRequest(number=found.number, head_sha=found.head.sha)
     if event.head is None or event.head.branch is None or event.head.repository is None:
+        if event.name in PULL_REQUEST_EVENTS:
+            raise NoPullRequestError(f"the payload of the event {event.name} names none", unexpected=True)
         raise NoPullRequestError(f"the event {event.name} belongs to no pull request", unexpected=False)
     matching = _open_pulls(api, event.repository, event.head)
     if len(matching) != 1:

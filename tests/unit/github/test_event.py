@@ -101,6 +101,7 @@ def test_githubs_test_merge_is_known_where_it_is_checked_out(seen, name, merge):
         pytest.param("workflow_run", workflow_run(None), "ada", True, False, id="after the run of a fork that is gone"),
         pytest.param("pull_request_target", {}, "ada", True, False, id="of an unknown head"),
         pytest.param("workflow_run", {}, "ada", True, False, id="after the run of an unknown head"),
+        pytest.param("issue_comment", {}, "ada", True, False, id="a comment on what is unknown"),
         pytest.param("pull_request_review", pull(FORK), "ada", False, True, id="a review of a fork's: no secrets"),
         pytest.param("pull_request_review_comment", pull(FORK), "ada", False, True, id="a comment in such a review"),
         pytest.param("issue_comment", {"issue": {"number": 9}}, "ada", False, False, id="a comment on an issue"),
