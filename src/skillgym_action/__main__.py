@@ -87,27 +87,28 @@ def exit_code(
     """What ``program`` returns for the environment; an error becomes its message on stderr and its exit code.
 
     ``publish`` gets every such end, to write it where it is read besides the log. ``complete`` is applied to the
-    environment first.
+    environment first, and again if it is interrupted.
 
     This process is executed again first: ``os.environ`` has no secret from then on, and only ``program`` gets any.
     """
     if sys.platform == "win32":
         print(NOT_ON_WINDOWS, file=sys.stderr)  # noqa: T201
         return ExitCode.INVALID_INPUT
-    environment: dict[str, str] = {}  # filled as soon as it is read, so that its secrets are redacted in messages
+    environment: dict[str, str] = {}  # set as soon as it is read, so that its secrets are redacted in messages
     gc.disable()  # imports create many objects and hardly any garbage; `wiring.open_services` enables it
     try:
         read_environment = hardening.begin()
         try:
             signal.signal(signal.SIGTERM, signal.default_int_handler)  # until `wiring.open_services` sets its own
-            hardening.heed_signals()
             _open_standard_streams()
-            environment.update(complete(read_environment()))
+            environment = read_environment()  # it can be read once, so no signal is heeded before
+            hardening.heed_signals()
+            environment = dict(complete(environment))
             return program(MappingProxyType(environment))
         except KeyboardInterrupt:
             _ignore_signals()
-            with suppress(Exception):  # cancelled before it was read; a second time it cannot be read
-                environment.update(environment or complete(read_environment()))
+            with suppress(Exception):  # cancelled while it was completed
+                environment = dict(complete(environment))
             raise
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001 -- whatever ends the tool has a message
         _ignore_signals()

@@ -256,6 +256,33 @@ def test_a_run_that_is_cancelled_during_its_start_says_so_everywhere(tmp_path):
         assert [(one.state, one.description) for one in github.statuses(SHA)] == [("error", "cancelled")]
 
 
+@pytest.mark.parametrize("module", ["cli.action_inputs", "wiring", "settings.options"])
+def test_a_signal_while_modules_are_imported_loses_neither_inputs_nor_event(tmp_path, module):
+    root = repository(tmp_path / "r")
+    files = tmp_path / "files"
+    written(files, {"event.json": json.dumps(pull_request()), "outputs": "", "summary": ""})
+    program = f"""import os, signal, sys
+class Cancels:
+    def find_spec(name, path=None, target=None):
+        if name == "skillgym_action.{module}":
+            sys.meta_path.remove(Cancels)
+            os.kill(os.getpid(), signal.SIGTERM)
+sys.meta_path.insert(0, Cancels)
+from skillgym_action.__main__ import action
+action()"""
+    with github_with() as github:
+        github.add_comment(NUMBER, BOT, GREEN)
+        env = variables(github, "pull_request", files, {"status": "on"})
+        pipe = subprocess.PIPE
+        argv = (sys.executable, "-c", program)
+        found = finished(subprocess.Popen(argv, cwd=root, env=env, stdout=pipe, stderr=pipe, text=True), files)
+        (comment,) = github.comments(NUMBER)
+        assert (found.code, found.outputs["exit-code"], found.outputs["verdict"]) == (130, "130", "error")
+        assert "## ⚠️ Cancelled" in found.summary
+        assert "## ⚠️ Cancelled" in head(comment.body)
+        assert [one.state for one in github.statuses(SHA)] == ["error"]
+
+
 def test_a_second_signal_only_shortens_what_is_published(tmp_path):
     root = waiting(tmp_path)
     with github_with() as github:
@@ -423,6 +450,15 @@ def test_trouble_with_github_is_a_note_and_changes_no_exit_code(tmp_path, token,
         assert words in found.summary
         assert "note: " in found.said
         assert "::notice title=skillgym-action::" in found.log
+
+
+def test_a_pull_request_that_the_payload_does_not_name_is_a_note(tmp_path):
+    with github_with() as github:
+        found = step(repository(tmp_path / "r"), github, event=("pull_request", {}))
+        assert found.code == 0
+        for text in (found.said, found.log, found.summary):
+            assert "nothing is written on a pull request" in text.replace("\u2060", "")
+        assert github.comments(NUMBER) == ()
 
 
 def test_an_empty_token_is_reported_before_and_after_a_good_run(tmp_path):
