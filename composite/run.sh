@@ -6,9 +6,11 @@
 # working directory is used before the tool starts: it is a checkout that anybody may have written.
 set -euo pipefail
 
-fail() { # fail MESSAGE: an annotation, and the exit code for configuration errors
+fail() { # fail MESSAGE: an annotation, outputs, the job summary, and the exit code for configuration errors
   echo "::error title=skillgym-action::$1"
   echo "error: $1" >&2
+  printf 'verdict=error\nexit-code=2\n' >>"${GITHUB_OUTPUT:-/dev/null}" || true
+  printf '## ❌ Error: nothing was judged\n\nexit code 2\n\n- %s\n' "$1" >>"${GITHUB_STEP_SUMMARY:-/dev/null}" || true
   exit 2
 }
 

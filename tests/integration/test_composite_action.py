@@ -18,6 +18,7 @@ import yaml
 from action_step import step
 from composite_action import COMPOSITE, composite_action
 from paths import REPOSITORY
+from runner_env_files import entries
 from scratch import config, repository, runner
 
 if TYPE_CHECKING:
@@ -125,6 +126,18 @@ def test_an_installation_that_fails_leaves_nothing_and_says_what_may_be_missing(
     assert ran.returncode == 2
     assert "the dependencies of skillgym-action could not be installed" in ran.stdout
     assert list((tmp_path / "temp").iterdir()) == []
+
+
+def test_what_ends_it_before_the_tool_starts_is_in_outputs_and_summary(workspace, tmp_path):
+    path = tools(tmp_path / "bin")
+    files = {"GITHUB_OUTPUT": str(tmp_path / "outputs"), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+    assert script(workspace, path, **files).returncode == 2
+    assert entries((tmp_path / "outputs").read_text()) == [("verdict", "error"), ("exit-code", "2")]
+    summary = (tmp_path / "summary").read_text()
+    assert "## ❌ Error: nothing was judged\n" in summary
+    assert "skillgym-action needs Python 3.11 or newer" in summary
+    nowhere = dict.fromkeys(files, str(tmp_path / "nowhere" / "file"))
+    assert script(workspace, path, **nowhere).returncode == 2
 
 
 def test_inputs_come_as_json_and_absolute_paths_of_the_machine_are_valid(tmp_path):
