@@ -84,7 +84,7 @@ def test_every_run_leaves_its_reports(tmp_path):
     run(repository(tmp_path))
     files = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     assert files >= {
-        *("results.json", "journal.jsonl", "junit.xml", "summary.md", "comment.md"),
+        *("results.json", "journal.jsonl", "junit.xml", "summary.md", "comment.md", "report.html"),
         *(f"core/one/sh/repeat-1/{name}" for name in ("stdout.log", "stderr.log", "report.json", "workspace.json")),
     }
 
