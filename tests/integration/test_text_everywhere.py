@@ -121,7 +121,7 @@ def delivered(report: RunReport) -> dict[str, str]:
             annotations=True,
             step_summary=folder / "summary",
             step_outputs=folder / "outputs",
-            cwd=folder,
+            workspace=folder,
         )
         with RunDirectory(folder / "run", Redactor()) as directory:
             publish(directory, report, options, watched)
