@@ -32,6 +32,7 @@ def test_paths_in_outputs_are_relative_to_the_workspace(root):
         "report-dir": "sub/run",
         "junit-path": "sub/reports/j.xml",
         "results-path": "sub/run/results.json",
+        "html-path": "sub/run/report.html",
         "summary-path": "sub/run/summary.md",
     }
     assert [name for name, path in paths.items() if not (root / path).exists()] == []
