@@ -95,7 +95,7 @@ def test_paths_of_the_runners_machine_are_those_of_the_workspace(root):
 def test_a_path_of_the_machine_outside_of_the_workspace_is_told(root):
     found = step(root, None, {"report-dir": "/home/runner/work/x"}, event=PUSH)
     assert found.code == 2
-    assert "/home/runner/work/x does not exist inside the action's container" in found.said
+    assert "input report-dir: /home/runner/work/x does not exist inside the action's container" in found.said
     assert "relative to the workspace" in found.said
 
 
@@ -132,7 +132,7 @@ def test_formats_and_recordings(root):
         pytest.param({"reports": "ctfr=x"}, "input reports: unknown report kind 'ctfr'", id="no such report"),
         pytest.param({"formats": "xbench"}, "input formats: ", id="no such format"),
         pytest.param({"verbose": "maybe"}, "input verbose: ", id="no boolean"),
-        pytest.param({"resume": "nothing"}, "there is no journal.jsonl in nothing", id="nothing to resume"),
+        pytest.param({"resume": "nothing"}, "cannot resume nothing: there is no journal", id="nothing to resume"),
         pytest.param({"mode": "report", "results": "x", "resume": "y"}, "does not use the input resume", id="report"),
         pytest.param({"agent-user": "nobody-like-that"}, "there is no user 'nobody-like-that'", id="no such user"),
         pytest.param({"agent-user": "root"}, "agent-user: root ", id="root"),
