@@ -56,6 +56,7 @@ def test_the_default_run_directory_can_be_uploaded(root, inputs):
         pytest.param({"working-directory": "sub", "report-dir": "../../x"}, "the run directory ../../x", id="twice"),
         pytest.param({"junit-path": "../x/j.xml"}, "the junit report ../x/j.xml", id="junit-path"),
         pytest.param({"results-path": "a/../../x"}, "the results report a/../../x", id="results-path"),
+        pytest.param({"html-path": "../x/r.html"}, "the html report ../x/r.html", id="html-path"),
         pytest.param({"reports": "ctrf=../x"}, "the ctrf report ../x", id="reports"),
         pytest.param({"record": "../x"}, "--record ../x", id="record"),
         pytest.param({"report-dir": "/github/runner_temp/x"}, "the run directory /github/runner_temp/x", id="absolute"),

@@ -167,7 +167,8 @@ def test_a_picture_beside_templates_is_no_error_unless_it_is_rendered(tmp_path):
     ("files", "named", "message"),
     [
         pytest.param(
-            {}, "typo", "typo: there is no such folder of report templates; create it, or leave out template-dir (report.templates in the configuration)",
+            {}, "typo", "typo: there is no such folder of report templates; "
+            "create it, or leave out template-dir (report.templates in the configuration)",
             id="no folder",
         ),
         pytest.param(
