@@ -324,7 +324,7 @@ def test_a_run_directory_that_cannot_be_made_is_told_before_anything_starts(tmp_
     repository(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
     ran = skillgym("run", "--output", "skillgym.config.yaml", cwd=tmp_path)
     message = f"cannot write {tmp_path}/skillgym.config.yaml: Not a directory"
-    remedy = "free space there, or choose another folder with --output"
+    remedy = "free space there, or name another path"
     assert (ran.code, ran.err) == (3, f"error: {message}; {remedy}\n")
     assert not (tmp_path / "started").exists()
 

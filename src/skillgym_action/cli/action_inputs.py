@@ -107,8 +107,10 @@ def settings_of(inputs: Mapping[str, str], *, container: bool = True) -> Setting
     fields["report"] = tuple(
         f"{kind}{equals}{check_path(path)}" for kind, equals, path in (r.partition("=") for r in reports)
     )
-    fields |= {name: check_path(str(fields[name])) for name in ("output", "record", "resume") if name in fields}
     written = {field: name for name, field in declared.items()} | {"runner": "runners", "report": "reports"}
+    if container:
+        folders = [name for name in ("output", "record", "resume") if name in fields]
+        fields |= {name: _inside(str(fields[name]), f"input {written[name]}: ") for name in folders}
     fields.setdefault("install_agents", True)
     fields["no_html"] = not _boolean(inputs, "html")
     return validated_settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
@@ -131,7 +133,7 @@ def run_action(environment: Mapping[str, str], learn: Callable[[ReportSection], 
     folder = working_directory(Path(inputs.get("working-directory", ".")))
     context = current_context(folder, environment, job)
     if mode == "report" and settings.resume:
-        raise UsageError("mode report does not use the input resume", remedy="results are what mode report reads")
+        raise UsageError("mode report does not use the input resume", remedy="leave it out: nothing is run")
     user = job_user(settings.agent_user, context.root)
     verbose = settings.verbose or environment.get("RUNNER_DEBUG") == "1"
     settings = settings.model_copy(update={"agent_user": user, "verbose": verbose})
@@ -172,7 +174,7 @@ def _with_agents_cache(
     named, temp = inputs["agents-cache"], Path(environment.get("RUNNER_TEMP") or ".")
     if container and not temp.is_dir():
         temp = MOUNTED_TEMP  # the runner passed the path on its machine
-    return {**environment, CACHE_VARIABLE: str(temp / (_inside(named) if container else named))}
+    return {**environment, CACHE_VARIABLE: str(temp / (_inside(named, "input agents-cache: ") if container else named))}
 
 
 def _refuse_committed_agents(context: LaunchContext) -> None:
@@ -192,7 +194,7 @@ def _note_isolation() -> None:
     text = "note: no container: agents run as this user and can read what it can read"
     if sys.platform != "linux":
         text += f"; on {sys.platform} a process that leaves its process group outlives its session"
-    print(f"{text}. See docs/how-to/runners-without-docker.md", file=sys.stderr)  # noqa: T201
+    print(f"{text}. See docs/how-to/runners-without-docker.md of skillgym-action", file=sys.stderr)  # noqa: T201
 
 
 def _mode(inputs: Mapping[str, str]) -> str:
@@ -200,8 +202,9 @@ def _mode(inputs: Mapping[str, str]) -> str:
     if mode not in MODES:
         raise UsageError(f"input mode: unknown word {mode!r}", remedy=did_you_mean(mode, MODES))
     if (mode == "report") != ("results" in inputs):
-        word = "needs" if mode == "report" else "does not use"
-        raise UsageError(f"mode {mode} {word} the input results", remedy="results are what mode report reads")
+        if mode == "report":
+            raise UsageError("mode report needs the input results", remedy="name the run directories to report")
+        raise UsageError(f"mode {mode} does not use the input results", remedy="set mode: report, or leave results out")
     return mode
 
 
@@ -217,6 +220,7 @@ def _job(inputs: Mapping[str, str], environment: Mapping[str, str], mode: str) -
         summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,
         outputs=_file(environment, "GITHUB_OUTPUT"),
         workspace=Path(os.path.realpath(Path.cwd())),
+        confined=COMPOSITE not in environment,
     )
 
 
@@ -255,13 +259,13 @@ def _file(environment: Mapping[str, str], name: str) -> Path | None:
     return Path(environment[name]) if environment.get(name) else None
 
 
-def _inside(path: str) -> str:
+def _inside(path: str, place: str = "") -> str:
     """``path``. Raises UsageError for one on the machine around the container, or for standard output."""
     if path == PRINTED:
         raise UsageError("a report on standard output, -, would be in the job's log alone", remedy="name a file")
     if path.startswith("/") and not path.startswith("/github/") and not Path(path).is_relative_to(Path.cwd()):
         raise UsageError(
-            f"{path} does not exist inside the action's container, which has the workspace alone",
+            f"{place}{path} does not exist inside the action's container, which has the workspace alone",
             remedy="give a path relative to the workspace",
         )
     return path

@@ -23,6 +23,7 @@ PATH_INPUTS = (
     "reports",
     "junit-path",
     "results-path",
+    "html-path",
     "working-directory",
 )
 
