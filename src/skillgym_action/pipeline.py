@@ -205,7 +205,7 @@ def _session_limits(options: Options) -> LimitSettings:
 
 
 class _StageTimes:
-    """Tells how long the parts of a run took."""
+    """Logs how long the parts of a run took."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
