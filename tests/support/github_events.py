@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 FORK = "stranger/skills"
 OTHER = "d" * 40
 Payload = dict[str, Any]
-PASSED, OTHER_COMMIT = "✅ Passed", "⚠️ Inconclusive"
+PASSED, OTHER_COMMIT, ERROR = "✅ Passed", "⚠️ Inconclusive", "❌ Error"
 DEPENDABOT = {"GITHUB_ACTOR": "dependabot[bot]"}
 
 
@@ -60,6 +60,7 @@ REFUSED: dict[str, Any] = {
     "checkout": "any",
     "agents": "refused, exit code 2",
     "code": 2,
+    "comment": ERROR,
     "said": "agents would follow untrusted text",
 }
 ALLOWED = {"allow-untrusted": "true"}
@@ -102,7 +103,7 @@ EVENTS = {
         said="which this run reports on; check out the head",
     ),
     "`workflow_run`, `mode: all`, after a fork's run": Row(
-        event="workflow_run", payload=lambda sha: _after(sha, FORK), repository=FORK, **REFUSED
+        event="workflow_run", payload=lambda sha: _after(sha, FORK), repository=FORK, status="error", **REFUSED
     ),
     "`workflow_run`, `mode: report`, results of that run's commit": Row(
         event="workflow_run", payload=lambda sha: _after(sha, FORK), inputs={"mode": "report", "results": "first"},

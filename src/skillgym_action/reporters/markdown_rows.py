@@ -32,7 +32,7 @@ from skillgym_action.reporters.wording import (
     runner_id,
     suites_from,
 )
-from skillgym_action.text.escaping import clipped, markdown_code_block, markdown_code_span, markdown_inline
+from skillgym_action.text.escaping import clipped, markdown_code_block, markdown_code_span, markdown_inline, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -188,7 +188,12 @@ def _detail(result: Result, *, evidence: bool) -> Markup:
 
 
 def _block(text: str) -> Markup:
-    return markup(markdown_code_block(_HIDDEN.sub("<\u2060", clipped(text, DETAIL)))) if text.strip() else NOTHING
+    return markup(markdown_code_block(_without_hidden(clipped(text, DETAIL)))) if text.strip() else NOTHING
+
+
+def _without_hidden(text: str) -> str:
+    """``text`` as it is shown, without the begin of a hidden line, which removed characters would make otherwise."""
+    return _HIDDEN.sub("<\u2060", visible(text))
 
 
 def _retries(result: Result) -> Markup:
@@ -203,7 +208,7 @@ def inline(text: str, limit: int = MESSAGE) -> Markup:
 
 def code(text: str) -> Markup:
     """A name, as code."""
-    return markup(markdown_code_span(_HIDDEN.sub("<\u2060", clipped(text, NAME))))
+    return markup(markdown_code_span(_without_hidden(clipped(text, NAME))))
 
 
 def linked(text: Markup, address: str | None) -> Markup:

@@ -499,9 +499,11 @@ def test_a_template_forges_no_marker(written_by_a_user, name, write, template):
         write(written_by_a_user(**{name: template}))
 
 
-def test_a_marker_that_an_agent_wrote_is_text():
+@pytest.mark.parametrize("removed", ["", "\x00", "\x1b[0m", "\u202a", "\U000e0041"], ids=ascii)
+def test_a_marker_that_an_agent_wrote_is_text(removed):
+    forged = FORGED.replace("<", f"<{removed}")  # what is not shown may stand inside
     report = run_report("fix failed")
-    report = spoken_by(report, FORGED, f"x\n{FORGED}")
+    report = spoken_by(report, forged, f"x\n{forged}")
     assert shown(comment, report).count("<!--") == 1
 
 
