@@ -64,11 +64,11 @@ def plan(version: str) -> None:
     branch = os.environ["GITHUB_REF"]
     if not re.fullmatch(r"refs/heads/(main|release/.+)", branch):
         raise ReleaseError(f"releases are made of main or of release/*, not of {branch}")
-    told = re.search(
+    found = re.search(
         r'^__version__ = "(.*)"$', Path("src/skillgym_action/__init__.py").read_text("utf-8"), re.MULTILINE
     )
-    if not told or told[1] != version:
-        raise ReleaseError(f"the sources are of version {told and told[1]}, not {version}")
+    if not found or found[1] != version:
+        raise ReleaseError(f"the sources are of version {found and found[1]}, not {version}")
     section = re.compile(rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$", re.MULTILINE)
     if not section.search(Path("CHANGELOG.md").read_text("utf-8")):
         raise ReleaseError(f"CHANGELOG.md has no section `## {version} (YYYY-MM-DD)`")
@@ -115,17 +115,17 @@ def build(image: str, version: str, platform: str, folder: Path) -> None:
     # What is attested is signed in a step of its own; here it would make an index of each platform's image.
     print(run(*command, ".", env={"BUILDX_NO_DEFAULT_ATTESTATIONS": "1"}))
     print(run("docker", "push", "--quiet", candidate))
-    told = json.loads(run("docker", "image", "inspect", candidate))[0]
-    if (found := f"{told['Os']}/{told['Architecture']}") != platform:
+    inspected = json.loads(run("docker", "image", "inspect", candidate))[0]
+    if (found := f"{inspected['Os']}/{inspected['Architecture']}") != platform:
         raise ReleaseError(f"this machine builds for {found}, not for {platform}")
-    named = [one.partition("@")[2] for one in told["RepoDigests"] if one.startswith(f"{image}@")]
+    named = [one.partition("@")[2] for one in inspected["RepoDigests"] if one.startswith(f"{image}@")]
     if len(named) != 1:
         raise ReleaseError(f"the pushed image has {len(named)} digests: {named}")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{architecture}.json").write_text(json.dumps({"platform": platform, "digest": named[0]}), "utf-8")
     sbom = run("docker", "run", "--rm", "--entrypoint", "cat", f"{image}@{named[0]}", SBOM)
     (folder / "skillgym-action.cdx.json").write_text(sbom, "utf-8")
-    output(digest=named[0], size=str(told["Size"]))
+    output(digest=named[0], size=str(inspected["Size"]))
 
 
 def index(image: str, version: str, folder: Path, platforms: list[str]) -> None:

@@ -769,6 +769,10 @@
     form.addEventListener("reset", () => setTimeout(remember));
   }
   window.addEventListener("hashchange", route);
-  document.addEventListener("DOMContentLoaded", () => { if (query().has("case")) route(); });
+  document.addEventListener("DOMContentLoaded", () => {
+    if (query().has("case")) route();
+    const left = data("left-out");
+    if (left) byId("provenance")?.after(make("p", {}, `There was no space for the details of ${count(left, "session")}.`));
+  });
   route();
 })();

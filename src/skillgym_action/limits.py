@@ -279,6 +279,7 @@ MAX_STORED_DIFF_CHARACTERS = 1024 * 1024  # of the diff of a session's workspace
 
 # --- reporters --------------------------------------------------------------------------------------
 
+COMMIT_CHARACTERS = 12  # of a commit, where people read it
 MAX_ANNOTATIONS = 10  # of a kind: GitHub shows no more for a step
 MAX_EARLY_END_PROBLEMS = 50  # of a run that ended without a report, in the job summary and the comment
 MAX_ANNOTATION_CHARACTERS = 4_096

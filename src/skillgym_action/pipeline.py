@@ -205,7 +205,7 @@ def _session_limits(options: Options) -> LimitSettings:
 
 
 class _StageTimes:
-    """Tells how long the parts of a run took."""
+    """Logs how long the parts of a run took."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -418,7 +418,7 @@ def read_baseline(services: Services, options: Options) -> RunReport | None:
         if "regression" in options.gate.fail_on and not wanted.baseline_optional:
             raise UsageError(
                 "regression in fail-on without a baseline: there is nothing to compare with",
-                remedy="name one with --baseline, or leave the word regression out",
+                remedy="name a baseline, or leave the word regression out",
             )
         return None
     from skillgym_action.storage.stored_runs import baseline
@@ -427,7 +427,7 @@ def read_baseline(services: Services, options: Options) -> RunReport | None:
     if base is None and not wanted.baseline_optional:
         raise UsageError(
             f"no baseline at {wanted.named}",
-            remedy="name the results of an earlier run; for a first run add --baseline-optional",
+            remedy="name the results of an earlier run; for a first run set baseline-optional",
         )
     return base
 

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
-from skillgym_action.limits import EARLY_END_SECONDS, GITHUB_RETRY_SECONDS, SECONDS_AFTER_CANCELLATION
+from skillgym_action.limits import (
+    COMMIT_CHARACTERS,
+    EARLY_END_SECONDS,
+    GITHUB_RETRY_SECONDS,
+    SECONDS_AFTER_CANCELLATION,
+)
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.network.proxies import network_from
 from skillgym_action.processes.agent_installs import AgentInstalls
@@ -90,7 +95,7 @@ def _suite_source(named: str, context: LaunchContext, processes: ProcessLauncher
         refuse_committed(source, head)
         source = replace(source, commit=Repository(source.root, processes, source.checkout).commit())
     if source.commit and event and event.base and source.commit == head.commit():
-        message = f"{SUITES_FROM}: {named} is the commit that is judged, {source.commit[:12]}"
+        message = f"{SUITES_FROM}: {named} is the commit that is judged, {source.commit[:COMMIT_CHARACTERS]}"
         raise UsageError(message, remedy="check out the pull request to judge it, and its base commit beside it")
     return source
 
@@ -111,11 +116,13 @@ def _base_commit(
     try:
         CommittedTree(context.root, processes, event.base).write(folder / BASE)
     except MissingObjectError as error:
-        message = f"{SUITES_FROM}: the base commit {event.base[:12]} is not in the checkout: {error.strerror}"
+        message = (
+            f"{SUITES_FROM}: the base commit {event.base[:COMMIT_CHARACTERS]} is not in the checkout: {error.strerror}"
+        )
         raise UsageError(message, remedy=remedy) from error
     except OSError as error:
         raise UsageError(
-            f"{SUITES_FROM}: the base commit {event.base[:12]} cannot be read: {error}", remedy=remedy
+            f"{SUITES_FROM}: the base commit {event.base[:COMMIT_CHARACTERS]} cannot be read: {error}", remedy=remedy
         ) from error
     return folder_as_source(folder / BASE, context.cwd, context.root, named=BASE, commit=event.base)
 
@@ -201,7 +208,9 @@ def open_services(
         templates = _templates(options, processes, context)
         publisher = None
         if options and event and context.job and context.job.token is not None:
-            api = stack.enter_context(closing(_github_api(event, context, clock, cancelled)))
+            api = stack.enter_context(
+                closing(_github_api(event, context.job.token, context.environment, clock, cancelled))
+            )
             publisher = _publisher(api, event, options, context, observer, templates)
             stack.callback(publisher.close)
         yield Services(
@@ -309,7 +318,7 @@ def early_end_publisher(
 
     with (
         _cancellation() as signalled,
-        closing(_github_api_with(event, token, environment, (Clock(), signalled), EARLY_END_SECONDS)) as api,
+        closing(_github_api(event, token, environment, Clock(), signalled, EARLY_END_SECONDS)) as api,
     ):
         if cancelled:
             api.retry_budget.end_within(SECONDS_AFTER_CANCELLATION)
@@ -317,21 +326,16 @@ def early_end_publisher(
         yield Publisher(api, event, options, redactor, log=lambda _: None)
 
 
-def _github_api(event: GitHubEvent, context: LaunchContext, clock: Clock, cancelled: Cancellation) -> GitHubApi:
-    token = (context.job and context.job.token) or ""
-    return _github_api_with(event, token, context.environment, (clock, cancelled), GITHUB_RETRY_SECONDS)
-
-
-def _github_api_with(
+def _github_api(
     event: GitHubEvent,
     token: str,
     environment: Mapping[str, str],
-    time: tuple[Clock, Cancellation],
-    deadline: float,
+    clock: Clock,
+    cancelled: Cancellation,
+    deadline: float = GITHUB_RETRY_SECONDS,
 ) -> GitHubApi:
     from skillgym_action.github.api import GitHubApi
 
-    clock, cancelled = time
     api = GitHubApi(
         url=event.api_url,
         token=token,

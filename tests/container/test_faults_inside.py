@@ -78,7 +78,7 @@ def test_a_full_disk_is_told_and_never_green(image, tmp_path, size, proved):
         step = run_step(image, root, inputs={"report-dir": "results"}, options=("--volume", f"{name}:{RESULTS}"))
         left = contents(name, tmp_path / "left")
     assert step.exit_code == 3, step.log
-    assert "No space left on device; free space there, or choose another folder with --output" in step.log
+    assert "No space left on device; free space there, or name another path" in step.log
     assert "Traceback" not in step.log
     assert step.outputs.get("verdict", "inconclusive") != "passed"
     assert whole(left) < REPORTS

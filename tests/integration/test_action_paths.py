@@ -32,6 +32,7 @@ def test_paths_in_outputs_are_relative_to_the_workspace(root):
         "report-dir": "sub/run",
         "junit-path": "sub/reports/j.xml",
         "results-path": "sub/run/results.json",
+        "html-path": "sub/run/report.html",
         "summary-path": "sub/run/summary.md",
     }
     assert [name for name, path in paths.items() if not (root / path).exists()] == []
@@ -55,6 +56,7 @@ def test_the_default_run_directory_can_be_uploaded(root, inputs):
         pytest.param({"working-directory": "sub", "report-dir": "../../x"}, "the run directory ../../x", id="twice"),
         pytest.param({"junit-path": "../x/j.xml"}, "the junit report ../x/j.xml", id="junit-path"),
         pytest.param({"results-path": "a/../../x"}, "the results report a/../../x", id="results-path"),
+        pytest.param({"html-path": "../x/r.html"}, "the html report ../x/r.html", id="html-path"),
         pytest.param({"reports": "ctrf=../x"}, "the ctrf report ../x", id="reports"),
         pytest.param({"record": "../x"}, "--record ../x", id="record"),
         pytest.param({"report-dir": "/github/runner_temp/x"}, "the run directory /github/runner_temp/x", id="absolute"),
@@ -94,7 +96,7 @@ def test_paths_of_the_runners_machine_are_those_of_the_workspace(root):
 def test_a_path_of_the_machine_outside_of_the_workspace_is_told(root):
     found = step(root, None, {"report-dir": "/home/runner/work/x"}, event=PUSH)
     assert found.code == 2
-    assert "/home/runner/work/x does not exist inside the action's container" in found.said
+    assert "input report-dir: /home/runner/work/x does not exist inside the action's container" in found.said
     assert "relative to the workspace" in found.said
 
 
@@ -131,7 +133,7 @@ def test_formats_and_recordings(root):
         pytest.param({"reports": "ctfr=x"}, "input reports: unknown report kind 'ctfr'", id="no such report"),
         pytest.param({"formats": "xbench"}, "input formats: ", id="no such format"),
         pytest.param({"verbose": "maybe"}, "input verbose: ", id="no boolean"),
-        pytest.param({"resume": "nothing"}, "there is no journal.jsonl in nothing", id="nothing to resume"),
+        pytest.param({"resume": "nothing"}, "cannot resume nothing: there is no journal", id="nothing to resume"),
         pytest.param({"mode": "report", "results": "x", "resume": "y"}, "does not use the input resume", id="report"),
         pytest.param({"agent-user": "nobody-like-that"}, "there is no user 'nobody-like-that'", id="no such user"),
         pytest.param({"agent-user": "root"}, "agent-user: root ", id="root"),

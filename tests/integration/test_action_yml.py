@@ -14,6 +14,7 @@ from paths import REPOSITORY
 from skillgym_action.cli.action_inputs import ACTION_ONLY, MODES
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.model.exit_codes import ExitCode
+from skillgym_action.reporters import REPORTERS
 from skillgym_action.settings.options import FAIL_ON, Schedule, inputs_of_settings
 
 ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
@@ -65,6 +66,7 @@ def test_its_inputs_are_those_that_the_action_knows():
         pytest.param("comment", get_args(CommentMode), id="which comment is written"),
         pytest.param("comment-when", get_args(CommentWhen), id="when a comment is begun"),
         pytest.param("status", get_args(StatusMode), id="when a status is set"),
+        pytest.param("reports", REPORTERS, id="kinds of reports"),
     ],
 )
 def test_an_input_that_takes_words_names_them_all(name, words):

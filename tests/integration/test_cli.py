@@ -84,7 +84,7 @@ def test_every_run_leaves_its_reports(tmp_path):
     run(repository(tmp_path))
     files = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     assert files >= {
-        *("results.json", "journal.jsonl", "junit.xml", "summary.md", "comment.md"),
+        *("results.json", "journal.jsonl", "junit.xml", "summary.md", "comment.md", "report.html"),
         *(f"core/one/sh/repeat-1/{name}" for name in ("stdout.log", "stderr.log", "report.json", "workspace.json")),
     }
 
@@ -324,7 +324,7 @@ def test_a_run_directory_that_cannot_be_made_is_told_before_anything_starts(tmp_
     repository(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
     ran = skillgym("run", "--output", "skillgym.config.yaml", cwd=tmp_path)
     message = f"cannot write {tmp_path}/skillgym.config.yaml: Not a directory"
-    remedy = "free space there, or choose another folder with --output"
+    remedy = "free space there, or name another path"
     assert (ran.code, ran.err) == (3, f"error: {message}; {remedy}\n")
     assert not (tmp_path / "started").exists()
 

@@ -393,7 +393,7 @@ def test_the_usual_place_of_runs_is_no_link(scene):
 
 def test_links_in_a_committed_run_directory_are_not_written_through(scene):
     """Whatever a run writes, it puts a file of its own there."""
-    for name in ("results.json", "junit.xml", "summary.md", "comment.md"):
+    for name in ("results.json", "junit.xml", "summary.md", "comment.md", "report.html"):
         scene.link(f"out/{name}", "../../outside/results.json")
     assert silent(scene.run()).code == 0
     assert not any(path.is_symlink() for path in (scene.root / "out").rglob("*"))

@@ -202,7 +202,7 @@ def test_reports_that_are_folders_cost_themselves_only(tmp_path, proved):
     done = run(root, "run", "--output", "out", "--report", "junit=a.xml", "--report", "x-bench=b.json")
     assert done.returncode == 3
     assert done.stderr.splitlines()[-2:] == [
-        f"error: cannot write {root}/{name}: Is a directory; free space there, or choose another folder with --output"
+        f"error: cannot write {root}/{name}: Is a directory; free space there, or name another path"
         for name in ("a.xml", "b.json")
     ]
     assert whole(root / "out") == REPORTS

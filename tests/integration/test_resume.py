@@ -426,11 +426,16 @@ def test_a_resumed_run_lasts_from_its_first_start(scene):
         pytest.param(
             ["--resume", "bench"],
             {},
-            "--resume: there is no journal.jsonl in bench; name the run directory of a run that was not finished; "
-            "--output begins a new one",
+            "cannot resume bench: there is no journal.jsonl in it; name the run directory of a run that was not "
+            "finished, or leave resume out to begin a new run",
             id="no run directory",
         ),
-        pytest.param([], {"SKILLGYM_RESUME": "nowhere"}, "there is no journal.jsonl in nowhere", id="by its twin"),
+        pytest.param(
+            [],
+            {"SKILLGYM_RESUME": "nowhere"},
+            "cannot resume nowhere: there is no journal",
+            id="by its twin",
+        ),
         pytest.param(
             ["--resume", "results", "--output", "other"],
             {},

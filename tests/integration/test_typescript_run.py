@@ -103,7 +103,7 @@ def test_every_execution_has_its_artifacts_and_ids_that_look_alike_do_not_share_
     folders = [result["artifactDir"] for result in results.values()]
     assert len({Path(folder).parts[1] for folder in folders}) == 2
     kept = [sorted(path.name for path in (root / "out" / folder).iterdir()) for folder in folders]
-    always = ["changes", "report.json", "stderr.log", "stdout.log", "workspace.json"]
+    always = ["changes", "changes.diff", "report.json", "stderr.log", "stdout.log", "workspace.json"]
     assert kept == [always, sorted([*always, "error.json"])]
 
 

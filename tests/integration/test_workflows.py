@@ -27,8 +27,9 @@ WRITES = {
     ("dogfood.yml", "examples"): {"pull-requests"},
     ("release.yml", "pypi"): {"id-token", "attestations"},
     ("release.yml", "image"): {"packages", "id-token", "attestations"},
+    ("release.yml", "index"): {"packages", "id-token", "attestations"},
+    ("release.yml", "tag"): {"contents"},
     ("release.yml", "github-release"): {"contents"},
-    ("release.yml", "major-tag"): {"contents"},
 }
 
 each_of_ours = pytest.mark.parametrize("workflow", OWN, ids=lambda workflow: workflow.file)

@@ -73,10 +73,10 @@ def _changes(files: Files, path: str, content: str) -> _Changes:
     changes = changed_lines(before, content, MAX_CHANGED_TEXT_CHARACTERS)
     if changes is None:
         return _Changes(f"{path} was changed by the agent, in more lines than are compared")
-    told = [line for line in changes if line.text.strip()]  # an empty line explains nothing
-    if not told:
+    shown = [line for line in changes if line.text.strip()]  # an empty line explains nothing
+    if not shown:
         return _Changes(f"the agent changed only the order of lines, or white space, in {path}")
-    return _Changes("changed by the agent", _sampled(told), len(told))
+    return _Changes("changed by the agent", _sampled(shown), len(shown))
 
 
 def _new_lines(content: str) -> tuple[list[Line], int]:

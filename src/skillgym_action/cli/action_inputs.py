@@ -61,20 +61,27 @@ MOUNTED_TEMP = Path("/github/runner_temp")  # the runner's temporary folder, in 
 ALLOW_UNTRUSTED = ("false", "true", "with-configuration")
 
 
-def known_inputs() -> frozenset[str]:
+def known_inputs() -> tuple[str, ...]:
     """All inputs, by their names in action.yml."""
-    return frozenset((*inputs_of_settings(), *ACTION_ONLY))
+    return (*inputs_of_settings(), *ACTION_ONLY)
+
+
+def inputs_set(environment: Mapping[str, str]) -> dict[str, str]:
+    """The inputs that are set, by their names in action.yml, known or not."""
+    return {
+        name.removeprefix(PREFIX).lower(): value.strip()
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and value.strip()
+    }
 
 
 def inputs_in(environment: Mapping[str, str]) -> dict[str, str]:
-    """The inputs that are set, by their names in action.yml. Raises UsageError for an unknown input."""
-    names = {PREFIX + name.upper(): name for name in known_inputs()}
-    found = {key: value.strip() for key, value in environment.items() if key.startswith(PREFIX) and value.strip()}
-    for key in found:
-        if key not in names:
-            name = key.removeprefix(PREFIX).lower()
-            raise UsageError(f"unknown input {name!r}", remedy=did_you_mean(name, names.values()))
-    return {names[key]: value for key, value in found.items()}
+    """The inputs that are set, with paths as the container has them. Raises UsageError for an unknown input."""
+    found, known = inputs_set(environment), known_inputs()
+    for name in found:
+        if name not in known:
+            raise UsageError(f"unknown input {name!r}", remedy=did_you_mean(name, known))
+    return paths_in_workspace(found, environment)
 
 
 def with_inputs(environment: Mapping[str, str]) -> dict[str, str]:
@@ -97,18 +104,20 @@ def settings_of(inputs: Mapping[str, str], *, container: bool = True) -> Setting
     check_path = _inside if container else str
     declared = inputs_of_settings()
     fields: dict[str, object] = {declared[name]: value for name, value in inputs.items() if name in declared}
-    fields["paths"] = (*_lines(inputs, "suites"), *(f"!{line}" for line in _lines(inputs, "exclude")))
+    fields["paths"] = (*lines_of(inputs, "suites"), *(f"!{line}" for line in lines_of(inputs, "exclude")))
     runners = inputs.get("runners", "")
     if runners and not YAML_MAPPING.search(runners):
         fields["runner"] = tuple(re.sub(r"^\s*-\s+", "", line) for line in runners.splitlines())
         del fields["runners"]
     copies = (("junit", "junit-path"), ("results", "results-path"), ("html", "html-path"))
-    reports = (*_lines(inputs, "reports"), *(f"{kind}={inputs[name]}" for kind, name in copies if name in inputs))
+    reports = (*lines_of(inputs, "reports"), *(f"{kind}={inputs[name]}" for kind, name in copies if name in inputs))
     fields["report"] = tuple(
         f"{kind}{equals}{check_path(path)}" for kind, equals, path in (r.partition("=") for r in reports)
     )
-    fields |= {name: check_path(str(fields[name])) for name in ("output", "record", "resume") if name in fields}
     written = {field: name for name, field in declared.items()} | {"runner": "runners", "report": "reports"}
+    if container:
+        folders = [name for name in ("output", "record", "resume") if name in fields]
+        fields |= {name: _inside(str(fields[name]), f"input {written[name]}: ") for name in folders}
     fields.setdefault("install_agents", True)
     fields["no_html"] = not _boolean(inputs, "html")
     return validated_settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
@@ -119,7 +128,7 @@ def run_action(environment: Mapping[str, str], learn: Callable[[ReportSection], 
 
     ``learn`` gets the configuration's section ``report`` as soon as it is read.
     """
-    inputs = paths_in_workspace(inputs_in(environment), environment)
+    inputs = inputs_in(environment)
     container = COMPOSITE not in environment
     settings = settings_of(inputs, container=container)
     if not container:
@@ -131,7 +140,7 @@ def run_action(environment: Mapping[str, str], learn: Callable[[ReportSection], 
     folder = working_directory(Path(inputs.get("working-directory", ".")))
     context = current_context(folder, environment, job)
     if mode == "report" and settings.resume:
-        raise UsageError("mode report does not use the input resume", remedy="results are what mode report reads")
+        raise UsageError("mode report does not use the input resume", remedy="leave it out: nothing is run")
     user = job_user(settings.agent_user, context.root)
     verbose = settings.verbose or environment.get("RUNNER_DEBUG") == "1"
     settings = settings.model_copy(update={"agent_user": user, "verbose": verbose})
@@ -151,7 +160,7 @@ def _run_in(context: LaunchContext, settings: Settings, config: Config, inputs: 
     try:
         if _mode(inputs) == "report":
             settings = settings.model_copy(update={"compare_suites": True})
-            return report_runs(_lines(inputs, "results"), settings, context)
+            return report_runs(lines_of(inputs, "results"), settings, context)
         return run_suites(settings, context, command="action")
     finally:
         try:
@@ -172,7 +181,7 @@ def _with_agents_cache(
     named, temp = inputs["agents-cache"], Path(environment.get("RUNNER_TEMP") or ".")
     if container and not temp.is_dir():
         temp = MOUNTED_TEMP  # the runner passed the path on its machine
-    return {**environment, CACHE_VARIABLE: str(temp / (_inside(named) if container else named))}
+    return {**environment, CACHE_VARIABLE: str(temp / (_inside(named, "input agents-cache: ") if container else named))}
 
 
 def _refuse_committed_agents(context: LaunchContext) -> None:
@@ -192,7 +201,7 @@ def _note_isolation() -> None:
     text = "note: no container: agents run as this user and can read what it can read"
     if sys.platform != "linux":
         text += f"; on {sys.platform} a process that leaves its process group outlives its session"
-    print(f"{text}. See docs/how-to/runners-without-docker.md", file=sys.stderr)  # noqa: T201
+    print(f"{text}. See docs/how-to/runners-without-docker.md of skillgym-action", file=sys.stderr)  # noqa: T201
 
 
 def _mode(inputs: Mapping[str, str]) -> str:
@@ -200,8 +209,9 @@ def _mode(inputs: Mapping[str, str]) -> str:
     if mode not in MODES:
         raise UsageError(f"input mode: unknown word {mode!r}", remedy=did_you_mean(mode, MODES))
     if (mode == "report") != ("results" in inputs):
-        word = "needs" if mode == "report" else "does not use"
-        raise UsageError(f"mode {mode} {word} the input results", remedy="results are what mode report reads")
+        if mode == "report":
+            raise UsageError("mode report needs the input results", remedy="name the run directories to report")
+        raise UsageError(f"mode {mode} does not use the input results", remedy="set mode: report, or leave results out")
     return mode
 
 
@@ -214,9 +224,10 @@ def _job(inputs: Mapping[str, str], environment: Mapping[str, str], mode: str) -
         token=None if mode == "run" else inputs.get("github-token", ""),
         programs=mode != "report",
         annotations=_boolean(inputs, "annotations"),
-        summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,
-        outputs=_file(environment, "GITHUB_OUTPUT"),
+        summary=step_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,
+        outputs=step_file(environment, "GITHUB_OUTPUT"),
         workspace=Path(os.path.realpath(Path.cwd())),
+        confined=COMPOSITE not in environment,
     )
 
 
@@ -240,7 +251,8 @@ def _untrusted_repository(event: GitHubEvent, inputs: Mapping[str, str]) -> str 
     )
 
 
-def _lines(inputs: Mapping[str, str], name: str) -> tuple[str, ...]:
+def lines_of(inputs: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """The lines of an input, without empty ones."""
     return tuple(line.strip() for line in inputs.get(name, "").splitlines() if line.strip())
 
 
@@ -251,17 +263,18 @@ def _boolean(inputs: Mapping[str, str], name: str, default: str = "true") -> boo
     return BOOLEANS[value]
 
 
-def _file(environment: Mapping[str, str], name: str) -> Path | None:
+def step_file(environment: Mapping[str, str], name: str) -> Path | None:
+    """The file of the step that a variable names, such as GITHUB_OUTPUT; None if there is none."""
     return Path(environment[name]) if environment.get(name) else None
 
 
-def _inside(path: str) -> str:
+def _inside(path: str, place: str = "") -> str:
     """``path``. Raises UsageError for one on the machine around the container, or for standard output."""
     if path == PRINTED:
         raise UsageError("a report on standard output, -, would be in the job's log alone", remedy="name a file")
     if path.startswith("/") and not path.startswith("/github/") and not Path(path).is_relative_to(Path.cwd()):
         raise UsageError(
-            f"{path} does not exist inside the action's container, which has the workspace alone",
+            f"{place}{path} does not exist inside the action's container, which has the workspace alone",
             remedy="give a path relative to the workspace",
         )
     return path

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
-from skillgym_action.cli.job_annotations import annotate
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.limits import MAX_LISTED_SKIPPED_FILES
 from skillgym_action.model.errors import UsageError
@@ -153,5 +152,7 @@ def print_problems(
         for problem in problems:
             print(redacted(terminal_line(f"{kind}: {problem}")), file=sys.stderr)  # noqa: T201
     if annotations and context.in_job:
+        from skillgym_action.cli.job_annotations import annotate
+
         annotate(wrong, warned, context.redactor)
     return ExitCode.INVALID_INPUT if wrong else ExitCode.PASSED

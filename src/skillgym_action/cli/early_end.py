@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from skillgym_action import wiring
-from skillgym_action.cli.action_inputs import BOOLEANS, MODES, PREFIX, known_inputs
+from skillgym_action.cli.action_inputs import BOOLEANS, MODES, inputs_set, known_inputs, lines_of, step_file
 from skillgym_action.cli.job_annotations import annotate, placed
 from skillgym_action.github.event import github_event
 from skillgym_action.github.publish_log import PublishLog
@@ -117,11 +117,7 @@ def _noting(notes: list[Problem], what: str) -> Iterator[None]:
 
 def early_settings(environment: Mapping[str, str], sections: Sequence[ReportSection]) -> EarlySettings:
     """What can be known of the settings. Raises nothing."""
-    inputs = {
-        name.removeprefix(PREFIX).lower(): text.strip()
-        for name, text in environment.items()
-        if name.startswith(PREFIX) and text.strip()
-    }
+    inputs = inputs_set(environment)
     known = KnownReportSection(section=sections[0]) if sections else _section(inputs, environment)
     mode = _word(inputs, "mode", MODES)
     comment = _word(inputs, "comment", get_args(CommentMode))
@@ -131,11 +127,11 @@ def early_settings(environment: Mapping[str, str], sections: Sequence[ReportSect
     has_comment_id = "comment-id" in inputs or known.has_comment_id
     wanted: Any = comment or known.section.comment or "update"
     wanted_status: Any = status or known.section.status or "auto"
-    wrong = "" in (mode, comment, status, when) or not inputs.keys() <= known_inputs()
+    wrong = "" in (mode, comment, status, when) or not inputs.keys() <= {*known_inputs()}
     return EarlySettings(
         annotations=_boolean(inputs, "annotations"),
-        summary=_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,
-        outputs=_file(environment, "GITHUB_OUTPUT"),
+        summary=step_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,
+        outputs=step_file(environment, "GITHUB_OUTPUT"),
         token=inputs.get("github-token", ""),
         publishes=mode != "run",
         creates=not wrong and has_comment_id and (known.complete or comment is not None),
@@ -163,7 +159,7 @@ def _section(inputs: Mapping[str, str], environment: Mapping[str, str]) -> Known
 
     That is so with ``suites-from``, and if there is no such working directory: then the one of the workspace is read.
     """
-    paths = tuple(line.strip() for line in inputs.get("suites", "").splitlines() if line.strip())
+    paths = lines_of(inputs, "suites")
     for folder in (inputs.get("working-directory", "."), "."):
         with suppress(SkillgymError, OSError, ValueError):
             named = working_directory(Path(folder))
@@ -175,7 +171,3 @@ def _section(inputs: Mapping[str, str], environment: Mapping[str, str]) -> Known
             is_it = folder == inputs.get("working-directory", ".") and "suites-from" not in inputs
             return replace(known, complete=known.complete and is_it)
     return UNKNOWN
-
-
-def _file(environment: Mapping[str, str], name: str) -> Path | None:
-    return Path(environment[name]) if environment.get(name) else None

@@ -23,6 +23,7 @@ PATH_INPUTS = (
     "reports",
     "junit-path",
     "results-path",
+    "html-path",
     "working-directory",
 )
 
@@ -44,7 +45,7 @@ def paths_in_workspace(inputs: Mapping[str, str], environment: Mapping[str, str]
 
 
 def runner_workspace(environment: Mapping[str, str]) -> str | None:
-    """The workspace's path on the runner's machine; None if the runner does not tell."""
+    """The workspace's path on the runner's machine; None if the runner does not name it."""
     folder, repository = environment.get("RUNNER_WORKSPACE"), environment.get("GITHUB_REPOSITORY", "")
     name = repository.rpartition("/")[2]
     return f"{folder.rstrip('/')}/{name}" if folder and name else None

@@ -15,8 +15,6 @@ from skillgym_action.model.verdicts import GREEN
 from skillgym_action.reporters.terminal import render
 from skillgym_action.reporters.wording import counted, listed, money
 from skillgym_action.settings import resolve
-from skillgym_action.storage.last_run import failed_executions, last_run, results_time
-from skillgym_action.storage.stored_runs import stored_reports
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -49,10 +47,13 @@ def _run(settings: Settings, context: LaunchContext, command: str) -> int:
 
 
 def _with_last_failed(options: Options, settings: Settings, config: Config, context: LaunchContext) -> Options:
-    """The options of a run of what was not green in the last run; all of it if nothing is known to be. Says so.
+    """The options of a run of what was not green in the last run; all of it if nothing is known to be.
 
     The last run is the one in ``--output``, if there is one, else the latest of those without that option.
     """
+    from skillgym_action.storage.last_run import failed_executions, last_run, results_time
+    from skillgym_action.storage.stored_runs import stored_reports
+
     if settings.resume:
         raise UsageError("--last-failed with --resume: a resumed run has its own executions", remedy="leave one out")
     folder = resolve.run_directories(config, context)
@@ -169,9 +170,8 @@ def show_report(
                 terminal.progress(f"{terminal_line(result.case_id)}: final output")
                 terminal.untrusted(result.final_output)
     if not settings.quiet:
-        shown = (
-            os.path.relpath(directory) if terminal.log else str(directory)
-        )  # a container has other paths than the job
+        # A container has other paths than the job.
+        shown = os.path.relpath(directory) if terminal.log else str(directory)
         terminal.progress(f"reports: {terminal_line(shown)}")
 
 

@@ -11,7 +11,6 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from skillgym_action.reporters.job_log import JobLog
 from skillgym_action.reporters.terminal import finished_line
 from skillgym_action.text.escaping import terminal_text
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
+    from skillgym_action.reporters.job_log import JobLog
     from skillgym_action.reporters.live import LiveTable
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
@@ -120,5 +120,11 @@ def terminal_for(settings: Settings, context: LaunchContext) -> Terminal:
         color=not settings.no_color,
         quiet=settings.quiet,
         live=sys.stderr.isatty(),
-        log=JobLog(verbose=settings.verbose) if context.job else None,
+        log=_job_log(settings) if context.job else None,
     )
+
+
+def _job_log(settings: Settings) -> JobLog:
+    from skillgym_action.reporters.job_log import JobLog  # imported late: only jobs need it
+
+    return JobLog(verbose=settings.verbose)

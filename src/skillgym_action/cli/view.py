@@ -8,12 +8,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
+from skillgym_action.cli.run import relative_path
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.processes.browser import open_in_browser
 from skillgym_action.settings import resolve
+from skillgym_action.storage.last_run import last_run
 from skillgym_action.storage.session_artifacts import artifact_root
-from skillgym_action.storage.stored_runs import RESULTS, stored_reports
+from skillgym_action.storage.stored_runs import stored_reports
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def view_run(named: Path | None, settings: Settings, context: LaunchContext, *, 
     The report is always written anew: one that is there may come from an untrusted run.
     """
     config = wiring.configuration(settings, context)
-    directory = named or _last_run(resolve.run_directory(settings, config, context).parent, context.cwd)
+    directory = named or _last_run(resolve.run_directories(config, context), context.cwd)
     if not (context.cwd / directory).is_dir():
         raise UsageError(f"{directory} is no run directory", remedy="name the folder that contains results.json")
     stored = stored_reports([str(directory)], context.cwd)
@@ -43,8 +45,7 @@ def view_run(named: Path | None, settings: Settings, context: LaunchContext, *, 
     ):
         roots = [artifact_root(results, context.cwd, confined=False) for results, _ in stored]
         pipeline.write_html(services, stored, options, file, roots)
-    shown = file.relative_to(context.cwd) if file.is_relative_to(context.cwd) else file
-    print(context.redactor.text(terminal_line(str(shown))))  # noqa: T201
+    print(context.redactor.text(terminal_line(relative_path(file, context.cwd))))  # noqa: T201
     if opened and not open_in_browser(file.resolve(), context.environment):
         terminal.progress("no browser was found: open the file yourself")
     return 0
@@ -52,11 +53,10 @@ def view_run(named: Path | None, settings: Settings, context: LaunchContext, *, 
 
 def _last_run(parent: Path, cwd: Path) -> Path:
     """The run in a folder that was written last. Raises UsageError."""
-    found = [file for file in parent.glob(f"*/{RESULTS}") if file.is_file()]
-    if not found:
-        shown = parent.relative_to(cwd) if parent.is_relative_to(cwd) else parent
-        raise UsageError(f"there is no run in {shown}", remedy="name a run directory")
-    return max(found, key=lambda file: file.stat().st_mtime).parent
+    found = last_run(parent)
+    if found is None:
+        raise UsageError(f"there is no run in {relative_path(parent, cwd)}", remedy="name a run directory")
+    return found
 
 
 def _without_missing_baseline(options: Options) -> Options:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.run_report import Decision
@@ -19,7 +20,6 @@ REFS = {
     "workflow_run": "${{ github.event.workflow_run.head_sha }}",
     "issue_comment": "refs/pull/${{ github.event.issue.number }}/merge",
 }
-_SHORT = 12  # characters of a commit
 
 
 def is_judged(report: RunReport, event: GitHubEvent, head: str) -> bool:
@@ -34,14 +34,18 @@ def is_judged(report: RunReport, event: GitHubEvent, head: str) -> bool:
 
 def other_commit(report: RunReport, event: GitHubEvent, head: str, *, stored: bool) -> Problem:
     """What to say where another commit than ``head`` was judged. ``stored``: by an earlier job."""
-    judged = f"commit {report.commit[:_SHORT]} was judged" if report.commit else "it is unknown which commit was judged"
+    judged = (
+        f"commit {report.commit[:COMMIT_CHARACTERS]} was judged"
+        if report.commit
+        else "it is unknown which commit was judged"
+    )
     if stored:
         remedy = "let the workflow that runs the suites check out the commit of its event, with git: no ref"
     elif ref := REFS.get(event.name):
         remedy = f"check out the head (actions/checkout with ref: {ref}), or run on pull_request"
     else:
         remedy = "check out the commit of the event: actions/checkout without ref"
-    return Problem(message=f"{judged}, not {head[:_SHORT]}, which this run reports on", remedy=remedy)
+    return Problem(message=f"{judged}, not {head[:COMMIT_CHARACTERS]}, which this run reports on", remedy=remedy)
 
 
 def without_verdict(report: RunReport, reason: Problem) -> RunReport:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.github.api_objects import Pull, parse_object, parse_pages
 from skillgym_action.github.event import PULL_REQUEST_EVENTS
+from skillgym_action.limits import COMMIT_CHARACTERS
 
 if TYPE_CHECKING:
     from skillgym_action.github.api import GitHubApi
@@ -43,7 +44,7 @@ def find_pull_request(api: GitHubApi, event: GitHubEvent) -> PullRequest:
     matching = _open_pulls(api, event.repository, event.head)
     if len(matching) != 1:
         how_many = f"{len(matching)} open pull requests have" if matching else "no open pull request has"
-        message = f"{how_many} the commit {event.head.sha[:12]} of {event.head.repository} as its head"
+        message = f"{how_many} the commit {event.head.sha[:COMMIT_CHARACTERS]} of {event.head.repository} as its head"
         raise NoPullRequestError(message, unexpected=bool(matching) or event.detached)
     return PullRequest(number=matching[0].number, head_sha=matching[0].head.sha)
 

@@ -17,7 +17,7 @@ from skillgym_action.github.api_objects import (
     parse_pages,
 )
 from skillgym_action.github.comment import own_comments
-from skillgym_action.limits import MAX_REVIEW_COMMENTS
+from skillgym_action.limits import COMMIT_CHARACTERS, MAX_REVIEW_COMMENTS
 from skillgym_action.reporters.wording import RED, cause, runner_id
 from skillgym_action.text.escaping import clipped, markdown_code_span, markdown_inline
 
@@ -105,7 +105,8 @@ class Review:
     def _withdraw(self, reviews: set[int | None]) -> None:
         """Replace the text of reviews that have no comment of this tool any more; GitHub deletes none."""
         for review in sorted(id_ for id_ in reviews if id_ is not None):
-            text = f"Withdrawn: as of commit {self._pull.head_sha[:12]} none of its comments holds any more."
+            commit = self._pull.head_sha[:COMMIT_CHARACTERS]
+            text = f"Withdrawn: as of commit {commit} none of its comments holds any more."
             self._api.put(f"{self._path}/reviews/{review}", {"body": text})
 
     def _post(self, remarks: list[Remark]) -> None:

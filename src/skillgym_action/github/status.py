@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_STATUS_CHARACTERS
+from skillgym_action.limits import COMMIT_CHARACTERS, MAX_STATUS_CHARACTERS
 from skillgym_action.reporters.wording import headline, tally
 from skillgym_action.text.escaping import clipped, terminal_line
-
-SHORT = 12  # characters of a commit
 
 if TYPE_CHECKING:
     from skillgym_action.github.api import GitHubApi
@@ -42,7 +40,9 @@ class CommitStatus:
 
     def judged_other(self, commit: str | None) -> None:
         """Set the status where another commit, or an unknown one, was judged: nothing is known about this one."""
-        self._set("error", f"{commit[:SHORT] if commit else 'an unknown commit'} was judged, not this commit")
+        self._set(
+            "error", f"{commit[:COMMIT_CHARACTERS] if commit else 'an unknown commit'} was judged, not this commit"
+        )
 
     def unfinished(self) -> None:
         """Set the status of a run that ended without a verdict."""

@@ -23,7 +23,6 @@ from skillgym_action.filesystem.bundle import BundleError
 from skillgym_action.limits import INSTALL_SECONDS, VERSION_SECONDS
 from skillgym_action.model.errors import InstallError
 from skillgym_action.model.session import Ending, Invocation
-from skillgym_action.processes.agent_cache import AgentCache
 from skillgym_action.processes.agent_keys import AgentKeys
 from skillgym_action.text.escaping import clipped
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from skillgym_action.model.session import Capture, Identity
+    from skillgym_action.processes.agent_cache import AgentCache
     from skillgym_action.processes.launcher import ProcessLauncher
 
 CACHE_VARIABLE, FOLDER_VARIABLE = "SKILLGYM_AGENTS_CACHE", "SKILLGYM_AGENTS_DIR"
@@ -84,7 +84,7 @@ class AgentInstalls:
         if os.geteuid() == 0:
             default = SHARED_FOLDER
         kept = environment.get(CACHE_VARIABLE)
-        self._cache = AgentCache(Path(os.path.abspath(kept))) if kept else None
+        self._cache = _agent_cache(kept) if kept else None
         self.folder = Path(os.path.abspath(environment.get(FOLDER_VARIABLE) or default))
         self.keys = AgentKeys(environment)
         self._processes = processes
@@ -239,6 +239,12 @@ class AgentInstalls:
         outputs = logs or scratch
         stdout, stderr = outputs / "stdout.log", outputs / "stderr.log"
         return self._processes.run(invocation, stdout=stdout, stderr=stderr)
+
+
+def _agent_cache(folder: str) -> AgentCache:
+    from skillgym_action.processes.agent_cache import AgentCache  # imported late: only jobs with a cache need it
+
+    return AgentCache(Path(os.path.abspath(folder)))
 
 
 def _program(agent: str, folder: Path) -> Path:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Outcome, Result
 
 _INDENT = "   "
-_SHORTEST_BODY = 80  # characters; less of it tells nothing
+_SHORTEST_BODY = 80  # characters; less of it explains nothing
 _AT_THE_END = frozenset({"command-passes", "code-grader"})  # types whose evidence is output, which matters at its end
 
 

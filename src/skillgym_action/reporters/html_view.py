@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_HTML_LISTED
+from skillgym_action.limits import COMMIT_CHARACTERS, MAX_HTML_LISTED
 from skillgym_action.model.samples import samples_of
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import TROUBLES, Status
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.totals import Totals
     from skillgym_action.reporters.html_charts import Chart
 
-_DETAIL, _COMMIT = 4_000, 12  # characters
+_DETAIL = 4_000  # characters
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -261,7 +261,7 @@ def _baselines(comparison: Comparison | None) -> Iterator[BaselineView]:
     if comparison is None:
         return
     before, after = rates_compared(comparison)
-    base = comparison.base_commit[:_COMMIT] if comparison.base_commit else comparison.base_id
+    base = comparison.base_commit[:COMMIT_CHARACTERS] if comparison.base_commit else comparison.base_id
     words = comparison_verdict(comparison)
     yield BaselineView(
         verdict=inline(f"{VERDICTS[comparison.verdict]}{': ' if words else ''}{words}"),

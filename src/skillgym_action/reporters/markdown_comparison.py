@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_COMPARED_CASES
+from skillgym_action.limits import COMMIT_CHARACTERS, MAX_COMPARED_CASES
 from skillgym_action.reporters.markdown_rows import (
-    COMMIT,
     NO_LINES,
     NOTHING,
     Block,
@@ -89,7 +88,7 @@ def _verdict(comparison: Comparison) -> Markup:
 
 def _rate(comparison: Comparison, rows: Rows) -> Markup:
     base, links = comparison.base_commit, rows.links
-    commit = linked(code(base[:COMMIT]), links.commit_address(base) if links else None) if base else NOTHING
+    commit = linked(code(base[:COMMIT_CHARACTERS]), links.commit_address(base) if links else None) if base else NOTHING
     before, after = rates_compared(comparison)
     return inline(before) + markup(" ") + (commit or code(comparison.base_id)) + markup(" ") + inline(after.strip())
 

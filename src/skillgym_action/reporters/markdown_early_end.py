@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from skillgym_action.limits import COMMENT_CHARACTERS, MAX_EARLY_END_PROBLEMS, MAX_SUMMARY_BYTES
+from skillgym_action.limits import COMMENT_CHARACTERS, COMMIT_CHARACTERS, MAX_EARLY_END_PROBLEMS, MAX_SUMMARY_BYTES
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.reporters.markdown import environment, first_lines, report_line, size_in_bytes
 from skillgym_action.reporters.markdown_rows import (
-    COMMIT,
     NOTHING,
     RowBudget,
     Rows,
@@ -141,7 +140,7 @@ def _view_of(end: EarlyEnd, budget: RowBudget, links: Links | None) -> EarlyEndV
     title = _FAILED_AFTER_REPORT if end.reported else _TITLES.get(end.exit_code, "❌ Error")
     facts = [markup(f"exit code {end.exit_code}")]
     if links and links.commit:
-        commit = linked(code(links.commit[:COMMIT]), links.commit_address(links.commit))
+        commit = linked(code(links.commit[:COMMIT_CHARACTERS]), links.commit_address(links.commit))
         facts.insert(0, markup("commit ") + commit)
     if links and links.run:
         facts.append(linked(markup(ALL_DETAILS), links.run))
@@ -166,7 +165,7 @@ def _with_earlier(view: EarlyEndView, earlier: EarlierReport | None, links: Link
     """The view with the ``whole`` earlier report, or with its title alone."""
     if earlier is None:
         return view
-    commit = f"commit {earlier.commit[:COMMIT]}" if earlier.commit else "an unknown commit"
+    commit = f"commit {earlier.commit[:COMMIT_CHARACTERS]}" if earlier.commit else "an unknown commit"
     if earlier.commit and earlier.commit == links.commit:
         commit = "this commit"
     title = f"Report of {'this run' if earlier.own else 'an earlier run'}, on {commit}"

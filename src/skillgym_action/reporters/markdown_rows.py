@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from skillgym_action.limits import MAX_LEAK_LOCATIONS, MAX_LISTED_NAMES
+from skillgym_action.limits import COMMIT_CHARACTERS, MAX_LEAK_LOCATIONS, MAX_LISTED_NAMES
 from skillgym_action.model.result import of_kind
 from skillgym_action.model.samples import is_flaky, samples_of
 from skillgym_action.model.scores import format_score
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
 
 NAME, MESSAGE, DETAIL = 120, 400, 1_500  # characters
-COMMIT = 12  # characters
 NOTHING = Markup()
 _EXPECTATIONS = {
     "x-bench": '"expectedFail": true',
@@ -414,7 +413,9 @@ def suites_from_of(report: RunReport, budget: RowBudget) -> Block:
     if origin is None:
         return NO_LINES
     address = report.links.commit_address(origin.commit) if origin.commit and report.links else None
-    commit = markup(", commit ") + linked(code(origin.commit[:COMMIT]), address) if origin.commit else NOTHING
+    commit = (
+        markup(", commit ") + linked(code(origin.commit[:COMMIT_CHARACTERS]), address) if origin.commit else NOTHING
+    )
     title = markup("Suites and configuration are those of ") + code(clipped(origin.folder, NAME)) + commit
     sentences = tuple(suites_from(origin))
     lines = while_it_fits((_origins(*one) for one in sentences), budget, _ROW, lambda line: (line,))

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reporters.markdown_comparison import NO_CHANGES, BaselineChanges, changes_of, mixed_of
 from skillgym_action.reporters.markdown_rows import (
-    COMMIT,
     NAME,
     NO_LINES,
     NO_ROWS,
@@ -224,7 +224,7 @@ class ReportTotals:
             yield markup("suites ") + code(digest)
         if report.commit:
             address = links.commit_address(report.commit) if links else None
-            yield markup("commit ") + linked(code(report.commit[:COMMIT]), address)
+            yield markup("commit ") + linked(code(report.commit[:COMMIT_CHARACTERS]), address)
         yield markup("run ") + linked(code(report.id), links.run if links else None)
 
     def tool(self) -> Markup:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_LISTED_NAMES, MAX_MOST_EXPENSIVE, MAX_TERMINAL_MESSAGE_CHARACTERS
+from skillgym_action.limits import (
+    COMMIT_CHARACTERS,
+    MAX_LISTED_NAMES,
+    MAX_MOST_EXPENSIVE,
+    MAX_TERMINAL_MESSAGE_CHARACTERS,
+)
 from skillgym_action.model.samples import is_flaky, passed_after_failure
 from skillgym_action.model.verdicts import Status
-from skillgym_action.reporters.failed_assertions import failed_assertions
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
     comparison_verdict,
@@ -148,7 +152,7 @@ def _name(result: Result) -> str:
 
 
 def _suites_from(origin: SuitesFrom) -> Iterator[str]:
-    commit = f" ({terminal_line(origin.commit[:12])})" if origin.commit else ""
+    commit = f" ({terminal_line(origin.commit[:COMMIT_CHARACTERS])})" if origin.commit else ""
     yield f"note suites and configuration are those in {terminal_line(origin.folder)}{commit}\n"
     for sentence, paths in suites_from(origin):
         named = f"{counted(len(paths), 'suite')} {sentence}: {terminal_line(listed(paths))}" if paths else sentence
@@ -184,6 +188,10 @@ def red_lines(result: Result, *, color: bool = False, more: Iterable[str] = ()) 
 
 def _why(result: Result) -> Iterator[str]:
     """The message, then each assertion that does not hold, with its evidence."""
+    from skillgym_action.reporters.failed_assertions import (
+        failed_assertions,  # imported late: green runs do not need it
+    )
+
     found = failed_assertions(result, MAX_TERMINAL_MESSAGE_CHARACTERS)
     for line in found.message.splitlines():
         yield f"    {terminal_line(line)}\n"

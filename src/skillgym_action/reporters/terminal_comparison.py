@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_COMPARED_CASES
+from skillgym_action.limits import COMMIT_CHARACTERS, MAX_COMPARED_CASES
 from skillgym_action.model.samples import is_flaky
 from skillgym_action.reporters.rate_wording import (
     OTHER_CASES_NOTE,
@@ -50,7 +50,7 @@ def render(base: RunReport, head: RunReport, *, color: bool = False) -> Iterator
 
 def _run(report: RunReport) -> str:
     totals = report.totals()
-    commit = f", commit {report.commit[:12]}" if report.commit else ""
+    commit = f", commit {report.commit[:COMMIT_CHARACTERS]}" if report.commit else ""
     sessions = counted(sum(len(result.attempts) for result in report.results), "session")
     executions = counted(totals.executions, "execution")
     return terminal_line(f"{report.id}{commit}: {executions}, {sessions}, started {report.started_at}")

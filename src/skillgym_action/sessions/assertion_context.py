@@ -189,18 +189,20 @@ def without_place(judgement: Judgement, workspace: Path) -> Judgement:
     """The judgement with ``<workspace>`` in place of the directory, whose name is another one each time."""
     place = str(workspace)
 
-    def told(text: str) -> str:
+    def neutral(text: str) -> str:
         return text.replace(place, "<workspace>")
 
     outcomes = tuple(
         replace(
-            outcome, explanation=told(outcome.explanation), evidence=told(outcome.evidence or "") or outcome.evidence
+            outcome,
+            explanation=neutral(outcome.explanation),
+            evidence=neutral(outcome.evidence or "") or outcome.evidence,
         )
         if place in outcome.explanation or place in (outcome.evidence or "")
         else outcome
         for outcome in judgement.outcomes
     )
-    failure = judgement.failure and replace(judgement.failure, message=told(judgement.failure.message))
+    failure = judgement.failure and replace(judgement.failure, message=neutral(judgement.failure.message))
     return replace(judgement, outcomes=outcomes, failure=failure)
 
 

@@ -176,7 +176,7 @@ class _SessionRun:
         except OSError as error:
             return _AgentRun(trouble=Trouble(kind="workspace", message=f"cannot write the agent's files: {error}"))
         stdout, stderr = self._folder / "stdout.log", self._folder / "stderr.log"
-        self._tell_command(invocation)
+        self._log_command(invocation)
         capture = self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
         code = "" if capture.exit_code is None else f" with {capture.exit_code}"
         self._services.observer.detail(
@@ -211,8 +211,8 @@ class _SessionRun:
         report = replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(self._folder))
         return _AgentRun(report=report, trouble=trouble, records=records)
 
-    def _tell_command(self, invocation: Invocation) -> None:
-        """Tell the command line of the agent; secrets are replaced before it is cut off."""
+    def _log_command(self, invocation: Invocation) -> None:
+        """Log the command line of the agent; secrets are replaced before it is cut off."""
         redacted = self._services.directory.redactor.text
         command = redacted(shlex.join(map(redacted, invocation.argv)))  # each word first: quotes change a secret
         shown = clipped(command.replace("\n", " "), MAX_LOG_COMMAND_CHARACTERS)

@@ -316,8 +316,8 @@ def validated_settings(fields: Mapping[str, Any], named: Callable[[str], str]) -
         return Settings(**{name: value for name, value in fields.items() if value not in (None, (), "")})
     except ValidationError as error:
         found = ((named(str(item["loc"][0])), item["msg"]) for item in error.errors(include_url=False))
-        said = (f"{name}: {message.removeprefix(_ERROR).replace(_SHOULD, 'must')}" for name, message in found)
-        raise UsageError.of(*(Problem(message=message) for message in said)) from None
+        messages = (f"{name}: {message.removeprefix(_ERROR).replace(_SHOULD, 'must')}" for name, message in found)
+        raise UsageError.of(*(Problem(message=message) for message in messages)) from None
 
 
 # --- one slice per stage ----------------------------------------------------------------------------

@@ -380,7 +380,7 @@ def _resumed(settings: Settings, named: Path, output: Path | None) -> Path:
         raise UsageError("--resume and --dry-run: nothing would start", remedy="leave one of them out")
     if not (directory / JOURNAL).is_file():
         raise UsageError(
-            f"--resume: there is no {JOURNAL} in {settings.resume}",
-            remedy="name the run directory of a run that was not finished; --output begins a new one",
+            f"cannot resume {settings.resume}: there is no {JOURNAL} in it",
+            remedy="name the run directory of a run that was not finished, or leave resume out to begin a new run",
         )
     return directory

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 NOT_COMPARED = "there is no baseline yet, so nothing was compared"
+NO_CASES = (
+    "no case to run: no suite was found, or no case matches the filters; `skillgym-action check` lists the files that "
+    "were found and skipped"
+)
 NO_RATE = "no pass rate: of the judged, all were expected to fail"
 
 
@@ -110,7 +114,7 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
     errored, skipped = totals.counts[Status.ERRORED], totals.counts[Status.SKIPPED]
     if not totals.executions:
         if not silent and not report.incomplete:
-            yield "no case to run: no suite was found, or no case matches the filters"
+            yield NO_CASES
     elif errored and _is_too_many(errored, totals, options):
         yield _errored(errored, totals, options)
     elif not totals.judged:

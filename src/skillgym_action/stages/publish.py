@@ -49,7 +49,7 @@ def publish(
     everything that can be written has been written.
     """
     problems: list[Problem] = []
-    notes = _write_files(directory, report, options, problems, html=False)
+    notes = _write_files(directory, report, options, problems, of_artifacts=False)
     if options.annotations:
         with _collecting(problems, STDOUT):
             for piece in reporter_named("annotations")(report):
@@ -58,10 +58,10 @@ def publish(
     log = publisher.publish(report) if publisher else PublishLog()
     if (final := final_report(report)) is not report:
         report = final
-        _write_files(directory, report, options, problems, html=False)
+        _write_files(directory, report, options, problems, of_artifacts=False)
         _append_summary(directory, report, options, problems)
     # Last, and once: it takes the longest, and a cancelled job is killed after a few seconds.
-    notes += _write_files(directory, report, options, problems, html=True)
+    notes += _write_files(directory, report, options, problems, of_artifacts=True)
     if options.printed:
         notes += _print_report(directory, report, options, observer, problems)
     _publish_notes(replace(log, notes=(*notes, *log.notes)), directory, options, observer, problems)
@@ -91,7 +91,7 @@ def _publish_notes(
 
 
 def _write_files(
-    directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem], *, html: bool
+    directory: RunDirectory, report: RunReport, options: PublishOptions, problems: list[Problem], *, of_artifacts: bool
 ) -> list[Problem]:
     """Write the reports that read artifacts, or all other report files.
 
@@ -99,7 +99,7 @@ def _write_files(
     """
     notes: list[Problem] = []
     own = ((kind, directory.path / name) for kind, name in REPORT_FILES if kind != "html" or options.html)
-    for kind, path in (found for found in (*own, *options.reports) if (found[0] in OF_ARTIFACTS) == html):
+    for kind, path in (found for found in (*own, *options.reports) if (found[0] in OF_ARTIFACTS) == of_artifacts):
         with _collecting(problems, path):
             try:
                 directory.write_whole(path, _render(kind, report, options))

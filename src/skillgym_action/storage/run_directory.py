@@ -264,7 +264,7 @@ class RunDirectory:
                 shown = f"{self.path}{shown.removeprefix(os.fspath(self.open_path))}"
             raise OutputError(
                 f"cannot write {shown}: {error.strerror or error}",
-                remedy="free space there, or choose another folder with --output",
+                remedy="free space there, or name another path",
             ) from error
 
 

@@ -47,8 +47,8 @@ class Kind(Generic[M]):
     compared: Callable[[Any], str] | None = None
 
 
-class _Told(TypedDict, total=False):
-    """What a failure is told with. ``near``: a rule that not enough items match. ``found``: items that are too many."""
+class _FailureContext(TypedDict, total=False):
+    """Parts of a failure message. ``near``: a rule that not enough items match. ``found``: items that are too many."""
 
     expected: Required[object]
     actual: object
@@ -233,15 +233,17 @@ class Occurrences(Generic[M]):
         expectation: str,
         rules: Sequence[Rule],
         options: tuple[str | None, Explain | None],
-        **told: Unpack[_Told],
+        **details: Unpack[_FailureContext],
     ) -> None:
         items = self._kind.of(report)
         reading = next((rule.reading for rule in rules if rule.reading), None)
         lines = [self._kind.shown(item) + (f" = {reading(item)}" if reading else "") for item in items]
-        near = told.get("near")
+        near = details.get("near")
         compared = list(map(self._kind.compared, items)) if self._kind.compared else lines
-        order = nearest_first((near.wanted,), compared) if near else found_first(told.get("found", ()))
+        order = nearest_first((near.wanted,), compared) if near else found_first(details.get("found", ()))
         observed = listed(self._kind.many, lines, order)
         words = FailureMessage(observed=observed, message=options[0], explain=options[1])
-        context = ExplainContext(report=report, expected=told["expected"], actual=told.get("actual"), observed=items)
+        context = ExplainContext(
+            report=report, expected=details["expected"], actual=details.get("actual"), observed=items
+        )
         words.fail(self._failed, f"expected {expectation}", context)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from hashlib import blake2b
-from html import escape
 
 _LINE_END = re.compile(r"\r\n?")
 
@@ -49,6 +48,7 @@ _ENTITIES = {ord(character): f"&#{ord(character)};" for character in "\\`*_~[]|$
     ord("<"): "&lt;",
     ord(">"): "&gt;",
 }
+_HTML = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;"))  # in this order
 _DATA = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 _IN_DATA = re.compile("[<>&\u2028\u2029]")
 _FENCE = re.compile(r"`{3,}")
@@ -119,7 +119,10 @@ def xml_text(text: str) -> str:
 
 def html_text(text: str) -> str:
     """Return text for the content of an element, or for an attribute in quotation marks."""
-    return escape(visible(text))
+    text = visible(text)
+    for character, entity in _HTML:
+        text = text.replace(character, entity)
+    return text
 
 
 def html_data(json_text: str) -> str:

@@ -7,7 +7,6 @@ suites have the same functions in ``likeness.mjs``; tests compare both.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_COMPARED_CHARACTERS
@@ -34,20 +33,19 @@ class Likeness:
     """Compares texts with ``wanted``; upper and lower case are the same."""
 
     def __init__(self, wanted: str) -> None:
-        self._wanted = Counter(_pairs(wanted))
-        self.most = self._wanted.total()
+        folded = _folded(wanted)
+        pairs = dict.fromkeys([folded[at : at + 2] for at in range(len(folded) - 1)] or filter(None, [folded]))
+        counts = {pair: folded.count(pair) for pair in pairs}
+        self._once = [pair for pair, count in counts.items() if count == 1]
+        self._often = {pair: count for pair, count in counts.items() if count > 1}
+        self.most = sum(counts.values())
         """What a text has that contains ``wanted``."""
 
     def of(self, text: str) -> int:
         """The number of pairs of characters that ``text`` shares with the wanted text."""
-        if not self.most:
-            return 0
-        left, found = dict(self._wanted), 0
-        for pair in _pairs(text):
-            if left.get(pair):
-                left[pair] -= 1
-                found += 1
-        return found
+        folded = _folded(text)
+        found = sum([pair in folded for pair in self._once])
+        return found + sum([min(count, folded.count(pair)) for pair, count in self._often.items()])
 
     def is_near(self, text: str) -> bool:
         """Whether ``text`` has at least half of the wanted pairs."""
@@ -62,6 +60,5 @@ def _length(text: str) -> int:
     return min(len(text), MAX_COMPARED_CHARACTERS)
 
 
-def _pairs(text: str) -> list[str]:
-    folded = text[:MAX_COMPARED_CHARACTERS].lower()
-    return [folded[at : at + 2] for at in range(len(folded) - 1)] or [folded] * bool(folded)
+def _folded(text: str) -> str:
+    return text[:MAX_COMPARED_CHARACTERS].lower()

@@ -82,7 +82,11 @@ def _similar_folder(folder: Path) -> str:
     with suppress(OSError), os.scandir(folder.parent) as entries:
         names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     meant = closest_match(folder.name, names)
-    return f"did you mean {meant!r}?" if meant else "create it, or leave the setting out"
+    return (
+        f"did you mean {meant!r}?"
+        if meant
+        else "create it, or leave out template-dir (report.templates in the configuration)"
+    )
 
 
 def _similar_name(texts: Iterable[str]) -> str:

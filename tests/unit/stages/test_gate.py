@@ -11,7 +11,7 @@ from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.result import ADDRESSES_JUDGE, Finding
 from skillgym_action.model.verdicts import Status
 from skillgym_action.settings.options import FAIL_ON, GateOptions
-from skillgym_action.stages.gate import NO_RATE, NOT_COMPARED, gate
+from skillgym_action.stages.gate import NO_CASES, NO_RATE, NOT_COMPARED, gate
 
 DEFAULT = GateOptions()
 PASSED = "one passed"
@@ -102,7 +102,7 @@ def test_the_tables_have_every_status_and_every_word():
         pytest.param("x skipped", ("inconclusive", 3, ["nothing was judged"]), id="only skipped"),
         pytest.param(
             "",
-            ("inconclusive", 2, ["no case to run: no suite was found, or no case matches the filters"]),
+            ("inconclusive", 2, [NO_CASES]),
             id="no case",
         ),
     ],

@@ -161,7 +161,7 @@ def test_a_session_without_a_report_is_not_recorded(directory, tmp_path):
 
 # --- what cannot be written -------------------------------------------------------------------------
 
-REMEDY = "free space there, or choose another folder with --output"
+REMEDY = "free space there, or name another path"
 
 
 def test_a_file_in_the_way_is_an_output_error(tmp_path):

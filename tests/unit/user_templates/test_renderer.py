@@ -167,7 +167,8 @@ def test_a_picture_beside_templates_is_no_error_unless_it_is_rendered(tmp_path):
     ("files", "named", "message"),
     [
         pytest.param(
-            {}, "typo", "typo: there is no such folder of report templates; create it, or leave the setting out",
+            {}, "typo", "typo: there is no such folder of report templates; "
+            "create it, or leave out template-dir (report.templates in the configuration)",
             id="no folder",
         ),
         pytest.param(
@@ -176,7 +177,7 @@ def test_a_picture_beside_templates_is_no_error_unless_it_is_rendered(tmp_path):
         ),
         pytest.param(
             {"tpl/readme": ""}, "tpl", "tpl: no file in this folder has the name of a report template; "
-            "known: summary.md.j2, comment.md.j2, running.md.j2", id="no template",
+            "known: summary.md.j2, comment.md.j2, running.md.j2, report.html.j2", id="no template",
         ),
         pytest.param(
             {"tpl/comment.j2": ""}, "tpl", "tpl: no file in this folder has the name of a report template; "

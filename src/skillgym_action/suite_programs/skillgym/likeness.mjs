@@ -17,33 +17,28 @@ export const literalPart = (pattern) =>
 
 /** The number of pairs of characters that a text shares with `wanted`; `most`: all of them. */
 export function likenessTo(wanted) {
-  const counts = new Map();
-  const pairs = pairsOf(wanted);
-  for (const pair of pairs) counts.set(pair, (counts.get(pair) ?? 0) + 1);
+  const folded = foldedOf(wanted);
+  const counts = new Map(pairsOf(folded).map((pair) => [pair, times(folded, pair)]));
+  const most = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const of = (text) => {
-    const left = new Map(counts);
-    let found = 0;
-    for (const pair of pairs.length ? pairsOf(text) : []) {
-      if (!left.get(pair)) continue;
-      left.set(pair, left.get(pair) - 1);
-      found += 1;
-    }
-    return found;
+    const compared = foldedOf(text);
+    return [...counts].reduce((sum, [pair, count]) => sum + Math.min(count, times(compared, pair)), 0);
   };
-  const isNear = (text) => pairs.length > 0 && 2 * of(text) >= pairs.length;
+  const isNear = (text) => most > 0 && 2 * of(text) >= most;
   /** The positions of all texts: the most alike first; of those alike the shorter one, then the earlier one. */
   const nearestFirst = (texts) =>
     texts
       .map((text, at) => ({ at, shared: of(text), length: charactersOf(text).length }))
       .sort((one, other) => other.shared - one.shared || one.length - other.length || one.at - other.at)
       .map(({ at }) => at);
-  return { most: pairs.length, of, isNear, nearestFirst };
+  return { most, of, isNear, nearestFirst };
 }
 
-function pairsOf(text) {
-  const folded = [...charactersOf(text).join("").toLowerCase()];
-  if (folded.length === 1) return folded;
-  return folded.slice(1).map((character, at) => folded[at] + character);
+function pairsOf(folded) {
+  const characters = [...folded];
+  return characters.length === 1 ? characters : characters.slice(1).map((character, at) => characters[at] + character);
 }
 
+const times = (text, part) => text.split(part).length - 1;
+const foldedOf = (text) => charactersOf(text).join("").toLowerCase();
 const charactersOf = (text) => [...text.slice(0, 2 * COMPARED_CHARACTERS)].slice(0, COMPARED_CHARACTERS);
