@@ -44,10 +44,7 @@ _TITLES: dict[int, str] = {
 _FAILED_AFTER_REPORT = "⚠️ Inconclusive: the run failed after its report"
 _RUN = re.compile(r"^<!-- run: (\d{1,18}/\d{1,9}) -->\n", re.MULTILINE)
 _REPORT = re.compile(r"^<!-- skillgym-action-report: ([0-9a-f]{40,64}|unknown) -->\n", re.MULTILINE)
-_EARLIER = re.compile(
-    r"^<!-- skillgym-action-report: ([0-9a-f]{40,64}|unknown) -->\n(.*)\n<!-- skillgym-action-report-end -->$",
-    re.MULTILINE | re.DOTALL,
-)
+_END = "\n<!-- skillgym-action-report-end -->"
 _HEADING = re.compile(r"^## ([^<>&@\[\]`*_|#$\\:/\n]{1,60}: [^<>&@\[\]`*_|#$\\:/\n]{1,100})$", re.MULTILINE)
 _HEAD_CHARACTERS = 1_000  # in which the hidden lines of a comment are
 
@@ -112,8 +109,9 @@ def early_end_comment(
 def earlier_report(comment: str, run_key: str | None) -> EarlierReport | None:
     """Return the report in a comment of this tool, also one that an earlier early end has folded; else None."""
     head = comment[:_HEAD_CHARACTERS]
-    if folded := _EARLIER.search(comment):
-        return EarlierReport(commit=_known(folded[1]), text=folded[2].strip())
+    end = comment.rfind(f"{_END}\n")  # no expression for both ends: its time would grow with the square of the length
+    if end >= 0 and (folded := _REPORT.search(comment, 0, end)):
+        return EarlierReport(commit=_known(folded[1]), text=comment[folded.end() : end].strip())
     if not (found := _REPORT.search(head)):
         return None
     run = _RUN.search(head)
@@ -170,7 +168,7 @@ def _with_earlier(view: EarlyEndView, earlier: EarlierReport | None, links: Link
         commit = "this commit"
     title = f"Report of {'this run' if earlier.own else 'an earlier run'}, on {commit}"
     heading = _HEADING.search(earlier.text)
-    lines = (report_line(earlier.commit), earlier.text, "\n<!-- skillgym-action-report-end -->")
+    lines = (report_line(earlier.commit), earlier.text, _END)
     return replace(
         view,
         earlier_title=markup(f"{title}: {heading[1]}" if heading else title),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from builders import run_report
@@ -107,3 +109,13 @@ def test_it_has_at_most_as_many_characters_as_allowed(limit):
     assert len(text) <= limit
     assert "problems left out" in text
     assert "on commit bbbbbbbbbbbb: ✅ Passed: 1 of 1 green" in text
+
+
+def test_a_comment_full_of_hidden_lines_takes_no_time():
+    line = f"<!-- skillgym-action-report: {'c' * 40} -->\n"
+    text = f"<!-- skillgym-action:default -->\n<!-- run: 1/1 -->\n{line * 3_600}"  # as much as GitHub takes
+    began = time.process_time()
+    found = earlier_report(text, "2/1")
+    assert time.process_time() - began < 1
+    assert found is not None
+    assert found.commit == "c" * 40
