@@ -189,7 +189,9 @@ def test_a_place_that_takes_no_reports_is_told_before_anything_is_started(tmp_pa
     there(root)
     done = run(root)
     assert (done.returncode, done.stdout) == (3, "")
-    assert re.fullmatch(rf"error: cannot write {root}/out\S*: .*; free space there, or choose .*\n", done.stderr)
+    assert re.fullmatch(
+        rf"error: cannot write {root}/out\S*: .*; free space there, or name another path\n", done.stderr
+    )
     assert not (tmp_path / "started").exists()
     assert (root / "bench/core.json").read_text() == before
     proved("faults", "outputs that could not be written, told with exit code 3")
