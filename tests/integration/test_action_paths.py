@@ -33,6 +33,7 @@ def test_paths_in_outputs_are_relative_to_the_workspace(root):
         "junit-path": "sub/reports/j.xml",
         "results-path": "sub/run/results.json",
         "summary-path": "sub/run/summary.md",
+        "html-path": "sub/run/report.html",
     }
     assert [name for name, path in paths.items() if not (root / path).exists()] == []
     assert found.said.endswith("reports: sub/run\n")

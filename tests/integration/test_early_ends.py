@@ -90,7 +90,7 @@ KINDS = {
     ),
     "an unknown mode": Kind(inputs={"mode": "rum"}, words="input mode: unknown word 'rum'", creates=False),
     "a working directory that is not there": Kind(
-        inputs={"working-directory": "nope"}, words="input working-directory: no such folder: nope", creates=False
+        inputs={"working-directory": "nope"}, words="input working-directory: there is no folder nope", creates=False
     ),
 
     "a refused event": Kind(
