@@ -207,10 +207,8 @@ def open_services(
         clock, event = Clock(), context.job.event if context.job else None
         templates = _templates(options, processes, context)
         publisher = None
-        if options and event and context.job and context.job.token is not None:
-            api = stack.enter_context(
-                closing(_github_api(event, context.job.token, context.environment, clock, cancelled))
-            )
+        if options and event and (job := context.job) and job.token is not None:
+            api = stack.enter_context(closing(_github_api(event, job.token, context.environment, clock, cancelled)))
             publisher = _publisher(api, event, options, context, observer, templates)
             stack.callback(publisher.close)
         yield Services(
