@@ -7,7 +7,7 @@ now. If a runner sets a version, the CLI on PATH is not used. Without a key noth
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
@@ -39,8 +39,9 @@ def install_agents(services: Services, plan: Plan, options: InstallAgentsOptions
     for execution in plan.executions:
         folders.setdefault(execution.runner.id, set()).update(_settings_folders(services, execution))
 
+    with_program = partial(_with_program, services, find=find, install=options.install_agents)
     executions = (
-        replace(execution, runner=_with_program(services, execution.runner, folders[execution.runner.id], find))
+        replace(execution, runner=with_program(execution.runner, folders[execution.runner.id]))
         for execution in plan.executions
     )
     return replace(plan, executions=tuple(executions))
@@ -53,13 +54,14 @@ def _settings_folders(services: Services, execution: Execution) -> set[Path]:
     return named | {services.cwd, services.repository.root, services.suites.root, execution.suite.file.parent}
 
 
-def _with_program(services: Services, runner: Runner, folders: set[Path], find: Find) -> Runner:
+def _with_program(services: Services, runner: Runner, folders: set[Path], find: Find, *, install: bool) -> Runner:
     agent, info = runner.agent, AGENTS[runner.agent.type]
     if agent.command or not info.package or not info.executable:
         return runner
     if not agent.version and services.installs.find_program(info.executable, agent.env.get("PATH")):
         return runner
-    if missing := services.installs.keys.missing_key(agent, folders):
+    there = install or services.installs.installed_program(agent.type, agent.version)
+    if there and (missing := services.installs.keys.missing_key(agent, folders)):
         return replace(runner, trouble=Trouble(kind="auth", message=missing))
     found = find(agent.type, agent.version)
     if isinstance(found, Trouble):
