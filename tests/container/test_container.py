@@ -112,7 +112,8 @@ def hand_over(repository: Path) -> None:
 def test_verdict_outputs_and_reports_agree(image, checkout, cases, exit_code, outputs):
     check_out(checkout, *cases)
 
-    step = run_step(image, checkout, inputs={"junit-path": "reports/junit.xml", "report-dir": "reports/run"})
+    inputs = {"junit-path": "reports/junit.xml", "report-dir": "reports/run", "comment": "off"}
+    step = run_step(image, checkout, inputs=inputs)
 
     assert step.exit_code == exit_code, step.log
     assert step.outputs | outputs == step.outputs
@@ -211,7 +212,7 @@ def test_what_the_run_leaves_belongs_to_the_owner_of_the_checkout(image, checkou
 
 def test_an_agent_gives_the_runner_no_command_and_later_steps_no_environment(image, checkout):
     check_out(checkout, WRITES, IDLES)
-    step = run_step(image, checkout)
+    step = run_step(image, checkout, inputs={"comment": "off"})
     assert step.exit_code == 1, step.log
     told = [found for line in read_lines(step.log) if (found := command(line))]
     assert [name for name, _, _ in told] == ["group", "endgroup", "group", "endgroup", "error"]
