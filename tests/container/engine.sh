@@ -13,6 +13,7 @@ set -Eeuo pipefail
 engine=${SKILLGYM_ENGINE:-${TMPDIR:-/tmp}/skillgym-engine}
 base=$(sed -nE 's/^FROM (.+) AS base$/\1/p' "$(dirname "$0")/../../Dockerfile")
 image=${base%@*}
+recipe=$(sha256sum "${BASH_SOURCE[0]}" | cut -c1-16) # of the stand-in: one that was made in another way is made anew
 
 say() { echo "engine: [${SECONDS} s] $*" >&2; }
 give_up() { say "$*"; exit 1; }
@@ -106,6 +107,13 @@ fill_root() { # fill_root ROOT: Debian's minimal system with a Python in it
   rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/*.bin
 }
 
+is_current() { # whether the base is there: pulled, or a stand-in made by these steps
+  local found
+  found=$(docker image inspect --format '{{len .RepoDigests}} {{with .Config.Labels}}{{index . "stand-in"}}{{end}}' \
+    "$image" 2>/dev/null) || return 1
+  [ "${found%% *}" != 0 ] || [ "$found" = "0 $recipe" ]
+}
+
 pull() { # the base; jobs of act run in the image of that tag
   timeout 300 docker pull -q "$base" >/dev/null 2>&1 && docker tag "$base" "$image"
 }
@@ -117,7 +125,7 @@ make_stand_in() {
   say "no registry answers: making a stand-in for $image, Python $(python_prefix | grep . || echo "of Debian")"
   rm -rf "$root"
   logged stand-in fill_root "$root"
-  tar -C "$root" --one-file-system -cf - . | docker import -c 'ENV LANG=C.UTF-8' -c 'CMD ["python3"]' \
+  tar -C "$root" --one-file-system -cf - . | docker import -c "LABEL stand-in=$recipe" -c 'ENV LANG=C.UTF-8' -c 'CMD ["python3"]' \
     -c 'ENV PATH=/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin' - "$image" >/dev/null
   rm -rf "$root"
 }
@@ -126,6 +134,6 @@ mkdir -p "$engine"
 need docker docker.io iptables
 need docker-registry docker-registry
 answers || start_engine
-docker image inspect "$image" >/dev/null 2>&1 || pull || make_stand_in
+is_current || pull || make_stand_in
 say "$image: $(docker run --rm "$image" python --version)"
 echo "export DOCKER_HOST=${DOCKER_HOST:-unix:///var/run/docker.sock}"

@@ -158,7 +158,13 @@ def test_our_own_workflow_comments_and_then_edits_its_comment(action, github, tm
         pytest.param(
             "file:other.txt exists",
             "failure",
-            [("error", "bench/core.json", "file:other.txt exists: other.txt does not exist")],
+            [
+                (
+                    "error",
+                    "bench/core.json",
+                    "file:other.txt exists: other.txt does not exist\ncreated by the agent: out.txt",
+                )
+            ],
             id="red: the job fails, annotated",
         ),
     ],
