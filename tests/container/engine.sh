@@ -108,10 +108,8 @@ fill_root() { # fill_root ROOT: Debian's minimal system with a Python in it
 }
 
 is_current() { # whether the base is there: pulled, or a stand-in made by these steps
-  local found
-  found=$(docker image inspect --format '{{len .RepoDigests}} {{with .Config.Labels}}{{index . "stand-in"}}{{end}}' \
-    "$image" 2>/dev/null) || return 1
-  [ "${found%% *}" != 0 ] || [ "$found" = "0 $recipe" ]
+  docker image inspect --format '{{.RepoDigests}} {{with .Config.Labels}}{{index . "stand-in"}}{{end}}' "$image" \
+    2>/dev/null | grep -q -e "${base#*@}" -e " $recipe\$"
 }
 
 pull() { # the base; jobs of act run in the image of that tag

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.container
 
 VERDICT = {"success": "passed", "failure": "failed"}
+MISSING = "file:other.txt exists: other.txt does not exist\ncreated by the agent: out.txt"
 CONSUMER = """\
 name: bench
 on: pull_request
