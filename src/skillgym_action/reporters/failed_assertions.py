@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_ASSERTION_TITLE_CHARACTERS
 from skillgym_action.model.scores import format_score
-from skillgym_action.model.verdicts import Status
+from skillgym_action.model.verdicts import NOT_BY_ASSERTIONS, Status
 from skillgym_action.reporters.wording import cause
 from skillgym_action.text.escaping import clipped, tail
 
@@ -54,11 +54,13 @@ class FailedAssertions:
 
 
 def not_holding(result: Result) -> tuple[Outcome, ...]:
-    """The assertions that are the reason, or that were evaluated for the record: failed, and could not be judged.
+    """The assertions that are the reason: failed, and could not be judged; none if a limit or the model is the reason.
 
-    Of an errored execution only those that could not be judged, and only if they are the reason.
+    Of an errored execution only those that could not be judged.
     """
     judgement = result.judgement
+    if judgement.origin in NOT_BY_ASSERTIONS:
+        return ()
     outcomes = tuple(outcome for outcome in judgement.outcomes if outcome.passed is not True)
     if result.status is Status.ERRORED:
         return tuple(outcome for outcome in outcomes if outcome.passed is None) if cause(result).assertion else ()

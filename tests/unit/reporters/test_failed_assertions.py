@@ -112,7 +112,7 @@ def test_without_evidence_explanations_stay():
     ("status", "origin", "expected"),
     [
         pytest.param("failed", "assertion", ["a", "b"], id="failed"),
-        pytest.param("failed", "limit", ["a", "b"], id="for the record, after a limit"),
+        pytest.param("failed", "limit", [], id="a limit is the reason"),
         pytest.param("expected-failed", "assertion", ["a", "b"], id="expected to fail"),
         pytest.param("errored", "infrastructure", [], id="evaluated for diagnosis"),
         pytest.param("errored", "grader", ["b"], id="a grader could not tell"),
