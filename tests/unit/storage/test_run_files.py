@@ -184,8 +184,9 @@ def test_the_action_refuses_it_at_once(root, github, spoilt):
     assert (found.code, message in found.said) == (2, True), found.said
     assert time.monotonic() - began < 15
     assert "Traceback" not in found.said
-    assert github.comments(NUMBER) == ()
-    assert github.statuses(SHA) == ()
+    (comment,) = github.comments(NUMBER)
+    assert "## ❌ Error: nothing was judged" in comment.body
+    assert [status.state for status in github.statuses(SHA)] == ["error"]
 
 
 def test_a_good_artifact_is_reported(root, github):

@@ -461,6 +461,8 @@ export interface ReportConfig {
   reviewComments?: boolean;
   status?: "auto" | "on" | "off";
   templates?: string;
+  /** Whether `report.html` is written. */
+  html?: boolean;
 }
 
 /** Snapshots of the tokens that executions use, and how much more they may use. */
