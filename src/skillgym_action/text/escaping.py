@@ -27,8 +27,10 @@ _IGNORABLE = re.compile(
     "[\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_HIDDEN = rf"(?:{_IGNORABLE.pattern})*"
-_PRINTED_COMMAND = re.compile(rf"^((?:[^\S\n]|{_IGNORABLE.pattern})*):(?={_HIDDEN}:)", re.MULTILINE)
+_HIDDEN = rf"(?:{_IGNORABLE.pattern}|[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff])*"
+# No character is in two of the alternatives, else a long line would take time without end.
+_BEFORE = rf"(?:{_IGNORABLE.pattern}|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]|[^\S\n])*"
+_PRINTED_COMMAND = re.compile(rf"^({_BEFORE}):(?={_HIDDEN}:)", re.MULTILINE)
 _PRINTED_OLD_COMMAND = re.compile(rf"(#{_HIDDEN}#{_HIDDEN})\[")
 _COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
 
