@@ -86,6 +86,7 @@ class AgentCache:
                     os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
                     os.chown(self.folder, owner.st_uid, owner.st_gid)
                 os.replace(file.name, self._path(name))
+            # Also a cancellation: no half-written file stays in a folder that later jobs restore.
             except BaseException:
                 with suppress(OSError):
                     os.unlink(file.name)
