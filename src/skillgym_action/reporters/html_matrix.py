@@ -9,7 +9,6 @@ from skillgym_action.limits import MAX_HTML_EXECUTIONS, MAX_HTML_LISTED
 from skillgym_action.model.samples import is_flaky, samples_of
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.reporters.html_parts import (
-    NOTHING,
     ORDER,
     SIGNS,
     WORDS,
@@ -18,11 +17,11 @@ from skillgym_action.reporters.html_parts import (
     Choice,
     Filter,
     inline,
-    markup,
     runner_of,
     tone_of,
 )
 from skillgym_action.reporters.html_session import address
+from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import cost, duration, money, score
 from skillgym_action.text.escaping import clipped, html_text
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reporters.html_session import address
+from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import RED, counted, runner_id
 from skillgym_action.text.escaping import clipped, html_text, one_line
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from skillgym_action.model.result import Result
 
-NOTHING = Markup()
 WORDS = {
     Status.PASSED: "Passed",
     Status.FAILED: "Failed",
@@ -133,11 +133,6 @@ class BaselineView:
     rate: Markup
     differences: tuple[Markup, ...]
     groups: tuple[ExecutionGroup, ...]
-
-
-def markup(text: str) -> Markup:
-    """Escaped text, or markup, as a template may place it."""
-    return Markup(text)  # noqa: S704
 
 
 def inline(text: str) -> Markup:

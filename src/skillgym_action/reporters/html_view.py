@@ -9,11 +9,11 @@ from skillgym_action.limits import COMMIT_CHARACTERS, MAX_HTML_LISTED
 from skillgym_action.model.samples import samples_of
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import TROUBLES, Status
+from skillgym_action.reporters.failed_assertions import failed_assertions
 from skillgym_action.reporters.html_charts import charts_of
 from skillgym_action.reporters.html_matrix import CaseRows
 from skillgym_action.reporters.html_parts import (
     MESSAGE,
-    NOTHING,
     WORDS,
     BaselineView,
     CaseRow,
@@ -23,7 +23,6 @@ from skillgym_action.reporters.html_parts import (
     Named,
     inline,
     left_out,
-    markup,
     named,
     runner_of,
     tone_of,
@@ -39,6 +38,7 @@ from skillgym_action.reporters.rate_wording import (
     rate_sentences,
     rates_compared,
 )
+from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import (
     RED,
     amount,
@@ -235,7 +235,7 @@ def _failures(report: RunReport) -> Iterator[ExecutionGroup]:
             title=inline(clipped(message, MESSAGE)),
             members=tuple(named(result, _sessions(result, report)) for result in results[:MAX_HTML_LISTED]),
             remedy=inline(kind.remedy) if kind and status is Status.ERRORED else NOTHING,
-            detail=_assertions(results[0]),
+            detail=markup(html_text(failed_assertions(results[0], _DETAIL).text())),
             tone=tone_of(status),
             left_out=left_out(len(results) - MAX_HTML_LISTED, "execution"),
         )
@@ -245,16 +245,6 @@ def _sessions(result: Result, report: RunReport) -> str:
     samples = samples_of(result, report.sampled_repetitions)
     share = f"{samples} passed, " if samples.judged > 1 else ""
     return f"{share}{cost(result)}, {duration(result.duration_ms)}"
-
-
-def _assertions(result: Result) -> Markup:
-    """All assertions of an execution that do not hold, with their evidence; each begins on a line of its own."""
-    lines = []
-    for outcome in result.judgement.outcomes:
-        if outcome.passed is not True:
-            lines.append(f"{'✗' if outcome.passed is False else '?'} {outcome.assertion}: {outcome.explanation}")
-            lines += [outcome.evidence] if outcome.evidence else []
-    return markup(html_text(clipped("\n".join(lines), _DETAIL)))
 
 
 def _baselines(comparison: Comparison | None) -> Iterator[BaselineView]:

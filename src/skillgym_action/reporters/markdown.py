@@ -15,8 +15,9 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, St
 
 from skillgym_action.limits import COMMENT_CHARACTERS, MAX_SUMMARY_BYTES
 from skillgym_action.model.errors import ConfigError, Problem
-from skillgym_action.reporters.markdown_rows import NOTHING, RowBudget, inline, linked, markup
+from skillgym_action.reporters.markdown_rows import RowBudget, inline, linked
 from skillgym_action.reporters.markdown_view import ALL_DETAILS, ReportTotals, verdict_of, view_of
+from skillgym_action.reporters.template_values import NOTHING, markup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,17 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import COMMIT_CHARACTERS, MAX_COMPARED_CASES
-from skillgym_action.reporters.markdown_rows import (
-    NO_LINES,
-    NOTHING,
-    Block,
-    code,
-    inline,
-    left_out,
-    linked,
-    markup,
-    while_it_fits,
-)
+from skillgym_action.reporters.markdown_rows import NO_LINES, Block, code, inline, left_out, linked, while_it_fits
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
     comparison_verdict,
@@ -25,6 +15,7 @@ from skillgym_action.reporters.rate_wording import (
     pair_change,
     rates_compared,
 )
+from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import counted, runner_id
 
 if TYPE_CHECKING:

@@ -10,8 +10,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
-from markupsafe import Markup
-
 from skillgym_action.limits import COMMIT_CHARACTERS, MAX_LEAK_LOCATIONS, MAX_LISTED_NAMES
 from skillgym_action.model.result import of_kind
 from skillgym_action.model.samples import is_flaky, samples_of
@@ -19,6 +17,7 @@ from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.reporters.failed_assertions import failed_assertions, not_holding
 from skillgym_action.reporters.rate_wording import sessions_passed
+from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import (
     CHANGES,
     FINDINGS,
@@ -37,13 +36,14 @@ from skillgym_action.text.escaping import clipped, markdown_code_block, markdown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from markupsafe import Markup
+
     from skillgym_action.model.errors import Location, Problem
     from skillgym_action.model.links import Links
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
 
 NAME, MESSAGE, DETAIL = 120, 400, 1_500  # characters
-NOTHING = Markup()
 _EXPECTATIONS = {
     "x-bench": '"expectedFail": true',
     "python": "expected_fail=True",
@@ -216,11 +216,6 @@ def linked(text: Markup, address: str | None) -> Markup:
     if not address or not _ADDRESS.match(address):
         return text
     return markup(f"[{text}]({quote(address, safe='/:#?&=%@', errors='replace')})")
-
-
-def markup(text: str) -> Markup:
-    """``text`` as a template may place it: markup, or escaped text."""
-    return Markup(text)  # noqa: S704
 
 
 @dataclass(slots=True)

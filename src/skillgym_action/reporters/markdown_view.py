@@ -19,7 +19,6 @@ from skillgym_action.reporters.markdown_rows import (
     NO_LINES,
     NO_ROWS,
     NO_SUITES,
-    NOTHING,
     Block,
     ChangedSuites,
     Edit,
@@ -35,13 +34,13 @@ from skillgym_action.reporters.markdown_rows import (
     left_out,
     lengthened,
     linked,
-    markup,
     section_of,
     suites_from_of,
     warnings_of,
     while_it_fits,
 )
 from skillgym_action.reporters.rate_wording import OTHER_CASES_NOTE, comparison_fact, rate_cell, rate_sentences
+from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import (
     NOUNS,
     amount,

@@ -1,0 +1,12 @@
+"""Values that report templates place as they are."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+NOTHING = Markup()
+
+
+def markup(text: str) -> Markup:
+    """Escaped text, or markup, as a template may place it."""
+    return Markup(text)  # noqa: S704
