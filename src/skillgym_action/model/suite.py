@@ -26,6 +26,18 @@ class Bootstrap:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SkillUnderTest:
+    """A skill that is installed into the workspace of each session, where the runner's agent looks for skills.
+
+    ``name``: from the frontmatter of its SKILL.md, also the name of the installed folder. ``folder``: the absolute path
+    of the folder of its SKILL.md.
+    """
+
+    name: str
+    folder: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WorkspaceSpec:
     """Where the agents of a suite work.
 
@@ -33,6 +45,7 @@ class WorkspaceSpec:
     ``source`` ``repository``: a copy of the files of the checkout that git knows; ``template``: a copy of ``template``;
     ``directory``: a copy of ``cwd``, or else of the checkout's folder with everything in it; ``empty``: nothing.
     ``judge_after_hooks``: assertions are evaluated after ``after_each``, not before. ``limits`` lower those of the run.
+    ``skills``: installed after the copy is made and before the agent starts; they are no change of the agent's.
     """
 
     mode: Literal["none", "shared", "isolated"] = "isolated"
@@ -43,6 +56,7 @@ class WorkspaceSpec:
     hooks: Hooks = NO_HOOKS
     judge_after_hooks: bool = False
     limits: ResourceLimits | None = None
+    skills: tuple[SkillUnderTest, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
