@@ -17,7 +17,7 @@
    *   prompt: Text, finalOutput: Text, sessions: Attempt[]}} Execution */
   /** @typedef {{kind: string, role?: string, phase?: string, text?: Text, tool?: string, args?: Text, result?: Text,
    *   effects?: Step[], exit?: number | null, path?: string, skill?: string, signal?: string, steps?: number,
-   *   after?: number, ms?: number, size?: number, step?: number}} Step */
+   *   after?: number, ms?: number, size?: number, step?: number, usage?: Record<string, number>}} Step */
   /** @typedef {{name: string, text: Text, leftOut?: number, tail?: Text}} Stored */
   /** @typedef {{found: boolean, report?: boolean, problems: string[], steps: Step[], cwd: string, prompt: Text,
    *   finalOutput: Text, startedAt: string, sessionId: string, model: string, version: string,
@@ -348,7 +348,9 @@
     const baseline = session.baseline ? parting(session.baseline.difference) : null;
     /** @type {Session | null} */
     const second = other && data(other.id);
-    if (!second || !attempt || !other) return section("timeline", title, baseline, steps(session, "step"));
+    const counted = session.steps.some(step => step.usage) &&
+      make("p", { class: "muted" }, "Tokens are those of the whole model round, shown at its first step.");
+    if (!second || !attempt || !other) return section("timeline", title, baseline, counted, steps(session, "step"));
     const [left, right] = firstDifference(session, second);
     const name = (/** @type {Attempt} */ one) => `Repetition ${one.repetition}${one.session > 1 ? `, retry ${one.session - 1}` : ""}: `;
     return section("timeline", "Two sessions side by side",
@@ -414,9 +416,20 @@
     const size = step.size ? count(step.size, "character") : "";
     const when = make("div", { class: "when" }, make("b", {}, `${number}`),
       step.after !== undefined && ` +${time(step.after)} `, step.ms !== undefined && make("span", {}, ` took ${time(step.ms)} `),
-      size && make("span", {}, ` ${size}`));
+      size && make("span", {}, ` ${size} `), step.usage && make("span", { class: "tokens" }, tokens(step.usage)));
     return make("li", { class: `step ${step.kind} ${step.phase ?? ""}`, id: id || undefined },
       when, make("div", {}, ...stepBody(step, cwd ?? "")));
+  }
+
+  /** Tokens of the model round that a step begins; what the agent does not tell is left out. @param {Record<string, number>} usage */
+  function tokens(usage) {
+    const { inputTokens, cacheTokens, outputTokens, reasoningTokens } = usage;
+    const number = (/** @type {number} */ one) => one.toLocaleString("en");
+    return [
+      inputTokens !== undefined && `${number(inputTokens)} tokens in${cacheTokens ? `, ${number(cacheTokens)} of them cached` : ""}`,
+      outputTokens !== undefined && `${number(outputTokens)} out`,
+      reasoningTokens !== undefined && `${number(reasoningTokens)} reasoning`,
+    ].filter(Boolean).join("; ");
   }
 
   /** @param {string | undefined} path @param {string} cwd */
