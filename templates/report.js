@@ -102,7 +102,7 @@
   // --- numbers ---------------------------------------------------------------------------------------
 
   /** @param {number} number @param {string} one @param {string} [many] */
-  const count = (number, one, many) => `${number.toLocaleString("en")} ${number === 1 ? one : many ?? one + "s"}`;
+  const count = (number, one, many) => `${number.toLocaleString("en")} ${number === 1 ? one : many ?? `${one}s`}`;
 
   /** @param {number | null | undefined} ms */
   function time(ms) {
@@ -320,7 +320,7 @@
         whole(execution.finalOutput) ? [make("h3", {}, "Final output"), block(execution.finalOutput)] : null)];
     }
     const parts = [
-      timeline(execution, session, attempt, other),
+      timeline(session, attempt, other),
       changes(session),
       session.questions.length > 0 && judge(session),
       environment(execution, session, attempt),
@@ -340,9 +340,9 @@
   }
 
   /**
-   * @param {Execution} execution @param {Session} session @param {Attempt | null} attempt @param {Attempt | null} other
+   * @param {Session} session @param {Attempt | null} attempt @param {Attempt | null} other
    */
-  function timeline(execution, session, attempt, other) {
+  function timeline(session, attempt, other) {
     const title = `Timeline: ${count(length(session.steps), "step")}`;
     if (!session.report) return section("timeline", "Timeline", make("p", {}, "There is no session report."));
     const baseline = session.baseline ? parting(session.baseline.difference) : null;
@@ -433,7 +433,7 @@
   }
 
   /** @param {string | undefined} path @param {string} cwd */
-  const inside = (path, cwd) => path && cwd && path.startsWith(cwd + "/") ? path.slice(cwd.length + 1) : path ?? "";
+  const inside = (path, cwd) => path && cwd && path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path ?? "";
 
   /** @param {Step} step @param {string} cwd @returns {Child[]} */
   function stepBody(step, cwd) {
@@ -521,9 +521,9 @@
       make("article", { class: "assertion none" },
         make("h3", {}, `Question ${number + 1}`),
         make("p", { class: "muted" }, `${question.judge} · ${money(question.costUsd)}`),
-        question.votes.map((vote, place) => [
+        question.votes.flatMap((vote, place) => [
           make("h4", {}, question.votes.length > 1 ? `Vote ${place + 1}` : "Answer"),
-          block(whole(vote.answer) ? vote.answer : vote.trouble)]).flat(),
+          block(whole(vote.answer) ? vote.answer : vote.trouble)]),
         folded("Question", false, block(question.prompt)),
         folded("Instructions", false, block(question.instructions)))));
   }
@@ -544,7 +544,7 @@
       make("li", {}, `${skill.skill}: ${skill.confidence}`, skill.evidence.length > 0 && `; ${skill.evidence.join("; ")}`)))];
     return section("environment", "Environment",
       make("dl", { class: "facts-list" }, facts.filter(([, value]) => value !== "" && value !== undefined && value !== null)
-        .map(([name, value]) => [make("dt", {}, name), make("dd", {}, `${value}`)]).flat()),
+        .flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, `${value}`)])),
       skills, make("h3", {}, "Prompt"), block(whole(session.prompt) ? session.prompt : execution.prompt),
       whole(session.finalOutput) ? [make("h3", {}, "Final output"), block(session.finalOutput)] : null);
   }
@@ -607,7 +607,7 @@
     const words = (wanted.get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     let cells = 0, cases = 0;
     for (const row of rows) {
-      const own = (row.textContent ?? "").toLowerCase() + " " + (row.dataset.suite ?? "").toLowerCase();
+      const own = `${(row.textContent ?? "").toLowerCase()} ${(row.dataset.suite ?? "").toLowerCase()}`;
       const rowMatches = (!wanted.has("in") || row.dataset.suite === wanted.get("in"))
         && (!wanted.has("tag") || [...row.querySelectorAll(".tag")].some(tag => tag.textContent === wanted.get("tag")));
       let any = false;

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
 
-from browser import Browser, chromium, typescript
+from browser import Browser, chromium
 from html_runs import ATTACK, large_run, mixed_runs
 from measured import measured
-from paths import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
 ODD = f"odd {ATTACK}"
 RED = "#" + urlencode({"suite": "examples/plain/core.bench.json", "case": "write-out", "runner": "hostile"})
-SCRIPT = ("--noEmit", "--checkJs", "--allowJs", "--strict", "--target", "es2022", "--lib", "es2023,dom,dom.iterable")
 
 
 @pytest.fixture(scope="session")
@@ -225,11 +222,3 @@ def test_a_thousand_sessions_are_small_open_quickly_and_take_little_memory(page,
     assert size <= 20_000_000
     assert took < 2000
     assert after.megabytes - before.megabytes < 40
-
-
-def test_the_types_of_the_script_are_right():
-    checked = subprocess.run(
-        ("node", typescript(), *SCRIPT, REPOSITORY / "templates/report.js"), capture_output=True, text=True, check=False
-    )
-    assert checked.stdout == ""
-    assert checked.returncode == 0
