@@ -207,7 +207,7 @@
       make("span", {}, execution.suite),
       make("span", {}, `runner ${execution.runner || "none"}`),
       execution.model && make("span", {}, execution.model),
-      make("span", {}, `${money(execution.costUsd)}${execution.costSource === "computed" ? " (computed)" : ""}`),
+      make("span", {}, `${execution.costUsd === null ? "cost " : ""}${money(execution.costUsd)}${execution.costSource === "computed" ? " (computed)" : ""}`),
       make("span", {}, time(execution.durationMs)),
       execution.place && make("span", {}, place(execution.place)),
     ];
@@ -538,6 +538,8 @@
       ["Exit code", session.exitCode], ["Cost", money(session.costUsd)], ["Tokens", usage.join(", ") || "unknown"],
       ["Session id", session.sessionId], ["Files", attempt?.directory], ["Expected to fail", execution.expectedFail ? "yes" : ""],
       ["Tags", execution.tags.join(", ")],
+      ...Object.entries(/** @type {Record<string, string>} */ (data("settings") ?? {}))
+        .map(([name, words]) => /** @type {[string, string]} */ ([name[0].toUpperCase() + name.slice(1), words])),
       ["Trouble", session.trouble ? `${session.trouble.kind}: ${whole(session.trouble.message)}` : ""],
     ]);
     const skills = session.skills.length > 0 && [make("h3", {}, "Skills"), make("ul", {}, session.skills.map(skill =>
