@@ -40,7 +40,7 @@ const methods = {
     await page.waitForTimeout(50);
   },
   evaluate: script => page.evaluate(script),
-  texts: selector => page.locator(selector).evaluateAll(found => found.filter(one => one.checkVisibility({ visibilityProperty: true })).map(one => one.textContent)),
+  texts: selector => page.locator(selector).evaluateAll(found => found.filter(one => one.checkVisibility({ visibilityProperty: true })).map(one => one.innerText)),
   click: selector => page.locator(selector).first().click(),
   fill: (selector, text) => page.locator(selector).fill(text),
   select: (selector, value) => page.locator(selector).selectOption(value),

@@ -70,10 +70,10 @@ class OneSession:
 
     directory: str
 
-    def session(self, directory: str, most: int) -> SessionArtifacts:
+    def session(self, directory: str, _most: int) -> SessionArtifacts:
         return ARTIFACTS if directory == self.directory else NOT_STORED
 
-    def baseline_session(self, directory: str, most: int) -> SessionArtifacts:
+    def baseline_session(self, _directory: str, _most: int) -> SessionArtifacts:
         return NOT_STORED
 
 
