@@ -12,9 +12,10 @@ from skillgym_action.assertions.files import FileAbsent, vacuous_problem
 from skillgym_action.documents.user_files import decoded, kind_of, read_bytes, resolved
 from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
-from skillgym_action.model.errors import Location, SuiteError
+from skillgym_action.model.errors import Location, SuiteError, UsageError
 from skillgym_action.model.hooks import NO_HOOKS
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
+from skillgym_action.reporters.wording import listed
 from skillgym_action.settings.runners import usable
 
 if TYPE_CHECKING:
@@ -111,6 +112,8 @@ def load(
         return None if hosts.cancelled else suite
 
     suites = [_with_directories(suite, options, directory) for suite in _load_each(loaded, tuple(found)) if suite]
+    if options.cwd_option:
+        _refuse_other_workspaces(suites, options.cwd_option)
     names = Counter(suite.name for suite in suites)
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
 
@@ -206,8 +209,24 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
     )
 
 
+def _refuse_other_workspaces(suites: Iterable[BenchmarkSuite], option: str) -> None:
+    """Raises UsageError for suites whose sessions get a directory of their own: ``--cwd`` would change nothing."""
+    own = [
+        suite.path
+        for suite in suites
+        if any((case.workspace or suite.workspace).mode != "none" for case in suite.cases)
+    ]
+    if own:
+        raise UsageError(
+            f"--cwd {option}: sessions of {listed(own)} get a workspace of their own",
+            remedy="leave --cwd out, or name only suites that work in a directory that is there",
+        )
+
+
 def _workspace(spec: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:
     """The workspace of a suite; that of the options if the suite sets nothing but limits."""
     unset = spec == WorkspaceSpec(limits=spec.limits)
     spec = replace(options.workspace, limits=spec.limits) if unset else spec
+    if options.cwd_option and spec == WorkspaceSpec(mode="shared", source="empty", limits=spec.limits):
+        spec = replace(spec, mode="none")  # in skillgym, a shared workspace without a directory is that of --cwd
     return replace(spec, cwd=options.cwd) if spec.mode == "none" and spec.cwd is None else spec
