@@ -258,6 +258,15 @@ MAX_JUDGE_REASONS = 8  # kept of a judge that gives a score of its own; AgentV's
 MAX_SHOWN_ANSWER_CHARACTERS = 500  # of the answer in an explanation
 MAX_SHOWN_FIELD_CHARACTERS = 80  # of a field's value in an explanation
 
+# --- skills under test ------------------------------------------------------------------------------
+
+MAX_SKILL_FILE_BYTES = 1024**2  # of a SKILL.md
+MAX_SKILL_NAME_CHARACTERS = 100
+MAX_SKILL_FILES = 5_000  # of the folder of a skill
+MAX_SKILL_BYTES = 256 * 1024**2  # of all of them together
+MAX_SKILL_SEARCH_ENTRIES = 100_000  # files and folders that one search for SKILL.md looks at
+MAX_LISTED_SKILLS = 10  # in one message
+
 # --- regular expressions ----------------------------------------------------------------------------
 
 MAX_REGEX_CHARACTERS = 10_000  # of one pattern

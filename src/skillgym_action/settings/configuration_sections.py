@@ -206,6 +206,14 @@ class ReportSection(_Model):
     templates: str | None = None
 
 
+class SkillsSection(_Model):
+    """``skills``: suites of skills. ``path``: the folder of the skill under test, relative to the file."""
+
+    path: Annotated[str | None, Field(min_length=1)] = None
+    workspace: Literal["empty", "repository"] = "empty"
+    trigger_rounds: PositiveInt = 5
+
+
 class ConfigFile(_Model):
     """A whole configuration file."""
 
@@ -214,4 +222,5 @@ class ConfigFile(_Model):
     report: ReportSection = ReportSection()
     snapshots: SnapshotsSection | None = None
     prices: dict[str, PriceSection] = {}
+    skills: SkillsSection = SkillsSection()
     runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None

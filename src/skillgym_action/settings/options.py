@@ -34,7 +34,7 @@ from skillgym_action.github.publish_options import CommentMode, CommentWhen, Sta
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.keyword_expression import KeywordExpression, parse_keywords
 from skillgym_action.model.resource_limits import ResourceLimits
-from skillgym_action.model.suite import WorkspaceSpec
+from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
 from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop
@@ -116,6 +116,11 @@ class Settings(BaseModel):
         ),
         Input("agentv-compat"),
     ] = False
+    skill: Annotated[
+        str | None,
+        Option(SELECT, "DIR", "Folder of the skill that suites of skills test (default: looked for near each suite)."),
+        Input("skill"),
+    ] = None
 
     # --- how sessions run
     jobs: Annotated[
@@ -340,13 +345,15 @@ class DiscoverOptions:
 class LoadOptions:
     """``workspace``: for suites without one of their own; ``cwd``: for those whose workspace is just ``none``.
 
-    ``environment``: the variables that suites may refer to. ``agentv_compat``: score as AgentV does.
+    ``environment``: the variables that suites may refer to. ``agentv_compat``: score as AgentV does. ``skills``: how
+    skills under test are found, and what their suites work in.
     """
 
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
     cwd: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     agentv_compat: bool = False
+    skills: SkillSettings = field(default_factory=SkillSettings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

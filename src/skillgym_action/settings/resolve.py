@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.clock import Clock
+from skillgym_action.documents.user_files import PLAIN_PATH
 from skillgym_action.github.event import EVENTS_WITH_SECRETS
 from skillgym_action.github.publish_options import PublisherOptions
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.resource_limits import ResourceLimits, parse_limits
 from skillgym_action.model.session_report import Price
-from skillgym_action.model.suite import Bootstrap, WorkspaceSpec
+from skillgym_action.model.suite import Bootstrap, SkillSettings, WorkspaceSpec
 from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
 from skillgym_action.processes.resource_usage import memory_size
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
@@ -73,6 +74,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
             cwd=context.suite_source.in_head(config.folder / run.cwd) if config.folder and run.cwd else None,
             environment=_environment_for_suites(context),
             agentv_compat=settings.agentv_compat,
+            skills=_skills(settings, config, context),
         ),
         plan=PlanOptions(
             cases=settings.case,
@@ -346,6 +348,19 @@ def _workspace(config: Config, context: LaunchContext) -> WorkspaceSpec:
         if bootstrap
         else None,
     )
+
+
+def _skills(settings: Settings, config: Config, context: LaunchContext) -> SkillSettings:
+    """How skills under test are found. A commit must not choose a folder outside of the checkout. Raises UsageError."""
+    section, path = config.file.skills, None
+    if settings.skill:
+        path = Path(os.path.normpath(context.cwd / settings.skill))
+        context.checkout.refuse(path, f"--skill {settings.skill}")
+    elif section.path and config.folder:
+        path = context.suite_source.in_head(Path(os.path.normpath(config.folder / section.path)))
+        if refused := context.checkout.refusal(path):
+            raise ConfigError(f"skills.path: {refused}", remedy=PLAIN_PATH)
+    return SkillSettings(path=path, workspace=section.workspace, trigger_rounds=section.trigger_rounds)
 
 
 def run_directory(settings: Settings, config: Config, context: LaunchContext) -> Path:

@@ -1,1 +1,1 @@
-"""Evals of agent skills: ``evals.json`` and trigger lists; entered only through the table of formats."""
+"""Evals of skills: ``evals.json`` and lists of trigger queries, the skill under test, and what is said about it."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from skillgym_action.assertions.files import FileAbsent, vacuous_problem
+from skillgym_action.documents.skill_files import SkillFiles
 from skillgym_action.documents.user_files import decoded, kind_of, read_bytes, resolved
 from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
 from skillgym_action.model.errors import Location, SuiteError
 from skillgym_action.model.hooks import NO_HOOKS
-from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
+from skillgym_action.model.suite import BenchmarkSuite, Invalid, SkillSettings, WorkspaceSpec
 from skillgym_action.settings.runners import usable
 
 if TYPE_CHECKING:
@@ -32,11 +33,25 @@ if TYPE_CHECKING:
 PROGRAM_FORMATS = frozenset({"python", "typescript"})  # suites of these are programs, run by suite hosts
 
 
+@dataclass(frozen=True, kw_only=True)
+class HeadCheckout:
+    """The checkout that agents work on. ``path_of``: maps a path of the folder that suites are read from to its own.
+
+    ``skills``: how skills under test are found; ``found``: which ones were, by folder.
+    """
+
+    checkout: Checkout | None = None
+    path_of: Callable[[Path], Path] = lambda path: path
+    skills: SkillSettings = field(default_factory=SkillSettings)
+    found: dict[Path, tuple[Path, ...]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class SuiteFileAccess:
     """A suite file as formats get it; implements ``formats.SuiteFile``.
 
-    ``checkout`` None: paths are not checked. ``environment``: variables that suites may refer to.
+    ``checkout`` None: paths are not checked. ``environment``: variables that suites may refer to. ``head``: the
+    checkout that agents work on; None: the same.
     """
 
     path: str
@@ -45,6 +60,23 @@ class SuiteFileAccess:
     environment: Mapping[str, str]
     agentv_compat: bool = False
     checkout: Checkout | None = None
+    head: HeadCheckout | None = None
+
+    @cached_property
+    def skills(self) -> SkillFiles:
+        """Where the skills are looked for that the suite is about: in the checkout, whose skills are tested."""
+        head = self.head or HeadCheckout(checkout=self.checkout)
+        file, checkout = head.path_of(self.file), head.checkout
+        if checkout is None or not checkout.contains(file):
+            return SkillFiles(root=file.parent.parent, file=file, settings=head.skills, found=head.found)
+        return SkillFiles(
+            root=checkout.root,
+            file=file,
+            settings=head.skills,
+            opener=checkout.opener(file),
+            refusal=checkout.refusal,
+            found=head.found,
+        )
 
     @cached_property
     def opener(self) -> Opener | None:
@@ -95,18 +127,21 @@ def load(
     checkout: Checkout | None = None,
     *,
     directory: Callable[[Path], Path] = resolved,
+    head: HeadCheckout | None = None,
 ) -> tuple[BenchmarkSuite, ...]:
     """One suite per file, in the same order. Suites with the same name are renamed to their paths.
 
     ``checkout`` None: paths are not checked. ``directory``: maps a configured working directory to the one to use.
+    ``head``: the checkout that agents work on; None: ``checkout``.
     Once the run is cancelled nothing is loaded: a suite whose host was ended would look invalid.
     """
     environment, compat = options.environment, options.agentv_compat
+    head = head or HeadCheckout(checkout=checkout, skills=options.skills)
 
     def loaded(found_suite: FoundSuite) -> BenchmarkSuite | None:
         if hosts.cancelled:
             return None
-        source = SuiteFileAccess(found_suite.path, found_suite.file, hosts, environment, compat, checkout)
+        source = SuiteFileAccess(found_suite.path, found_suite.file, hosts, environment, compat, checkout, head)
         suite = _suite(found_suite, source)
         return None if hosts.cancelled else suite
 
