@@ -21,7 +21,7 @@ from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of
 from skillgym_action.stages.discover import discover, near_miss_warnings
 from skillgym_action.stages.install_agents import install_agents
-from skillgym_action.stages.load import load, load_digests
+from skillgym_action.stages.load import HeadCheckout, load, load_digests
 from skillgym_action.stages.plan import plan
 from skillgym_action.storage.journal import Journal, JournalHead, digest
 from skillgym_action.text.escaping import terminal_line
@@ -61,7 +61,9 @@ def load_suites(services: Services, options: Options, found: Discovery) -> tuple
     """Load the suites that were found."""
     source = services.suite_source
     directory = partial(source.agent_directory, checkout=services.repository.checkout)
-    suites = load(found.suites, services.hosts, options.load, services.suites.checkout, directory=directory)
+    checkout, head = services.suites.checkout, services.repository.checkout
+    at_head = HeadCheckout(checkout=head, path_of=source.in_head, skills=options.load.skills)
+    suites = load(found.suites, services.hosts, options.load, checkout, directory=directory, head=at_head)
     return tuple(replace(suite, digest=suite_digest(suite, services.suites)) for suite in suites)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +148,14 @@ DIFFERENCES = {
 }
 
 
+# A command line as people have it, with each option that skillgym alone has; the suite fails and passes at first.
+OPTIONS = (
+    *("--config", "config.json", "--runner", "claude", "--schedule", "parallel", "--max-parallel", "2"),
+    *("--repeat", "1", "--repeat-failure", "1", "--retry-failed", "0", "--output-dir", "runs", "--reporter", "json"),
+    *("--snapshots", "own-snapshots.json", "--update-snapshots", "--cwd", "./desk", "--tag", "flags"),
+)
+
+
 def root_with_suites(folder: Path) -> Path:
     """The suites, their agent, and what it used before."""
     shutil.copytree(SUITES, folder)
@@ -227,3 +236,49 @@ def test_the_same_suites_get_the_same_verdicts_here_and_there(tmp_path):
     assert {origin for _, origin, _ in there.values()} == {*ORIGINS, None}
     assert here == there | {case: different.ours for case, different in DIFFERENCES.items()}
     assert {case: there[case] for case in DIFFERENCES} == {case: one.theirs for case, one in DIFFERENCES.items()}
+
+
+def flagged(root: Path, *program: str) -> tuple[int, dict[str, Any], dict[str, Any], list[str]]:
+    """What that command line makes of a suite: exit code, printed JSON, token snapshots, names of run directories."""
+    settings = configuration(root, Run("flags-suite.ts", settings={"snapshots": {"tolerance": {"absolute": 10}}}))
+    (root / "config.json").write_text(settings)
+    (root / "config.mjs").write_text(f"export default {settings};\n")
+    (root / "desk").mkdir()
+    ran = subprocess.run(program, cwd=root, env=environment(), capture_output=True, text=True, check=False, timeout=90)
+    assert ran.stdout.startswith("{"), ran.stderr
+    entries = json.loads((root / "own-snapshots.json").read_text())["entries"]
+    made = [folder.name for folder in (root / "runs").iterdir() if (folder / "results.json").is_file()]
+    return ran.returncode, json.loads(ran.stdout), {name: entry["value"] for name, entry in entries.items()}, made
+
+
+def test_a_command_line_of_skillgym_does_the_same_here_and_there(tmp_path):
+    our_root, their_root = (root_with_suites(tmp_path / name) for name in ("ours", "theirs"))
+    there = tuple("config.mjs" if word == "config.json" else word for word in OPTIONS)
+    run = ("run", "flags-suite.ts")
+    ours = flagged(our_root, sys.executable, "-m", "skillgym_action", *run, *OPTIONS)
+    theirs = flagged(their_root, new_node(), str(skillgym_package() / "bin.js"), *run, *there)
+    here = {result["caseId"]: result for suite in ours[1]["suites"] for result in suite["results"]}
+    of_them = {case["caseId"]: case["runnerResults"][0] for case in theirs[1]["cases"]}
+    sessions = {"works at the desk": 1, "wrong at first": 2, "always wrong": 2}
+    assert {case: len(result["attempts"]) for case, result in here.items()} == sessions
+    assert {case: len(result.get("sessions", [result])) for case, result in of_them.items()} == sessions
+    assert {case: result["status"] for case, result in here.items()} == {
+        case: result["status"] for case, result in of_them.items()
+    }
+    assert (ours[0], len(ours[3])) == (theirs[0], len(theirs[3])) == (1, 1)
+    assert ours[2] == theirs[2]
+    assert set(ours[2]) == {"works at the desk::claude", "wrong at first::claude"}
+
+
+def test_both_refuse_a_directory_for_sessions_that_have_one_of_their_own(tmp_path):
+    root = root_with_suites(tmp_path / "suites")
+    (root / "config.json").write_text(configuration(root, Run("workspace-suite.ts")))
+    (root / "config.mjs").write_text(f"export default {configuration(root, Run('workspace-suite.ts'))};\n")
+    here = skillgym("run", "workspace-suite.ts", "--config", "config.json", "--cwd", ".", cwd=root)
+    argv = (new_node(), str(skillgym_package() / "bin.js"), "run", "workspace-suite.ts", "--config", "config.mjs")
+    there = subprocess.run(
+        (*argv, "--cwd", "."), cwd=root, env=environment(), capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (here.code, there.returncode) == (2, 1)
+    assert "--cwd .: sessions of workspace-suite.ts get a workspace of their own; leave --cwd out" in here.err
+    assert "--cwd is only supported when the effective workspace mode is shared" in there.stderr

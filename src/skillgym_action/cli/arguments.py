@@ -40,6 +40,8 @@ class EnvironmentOption(click.Option):
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """The variable's text, or None; click itself would look in ``os.environ``."""
+        if self.envvar is None:
+            return None
         return _environment(ctx).get(str(self.envvar)) or None
 
 
@@ -95,12 +97,16 @@ def _settings_options(command: str) -> tuple[click.Option, ...]:
 
     return tuple(
         EnvironmentOption(
-            ["--" + name.replace("_", "-"), *([f"-{declared.short}"] if declared.short else [])],
+            [
+                "--" + name.replace("_", "-"),
+                *(f"--{alias}" for alias in declared.aliases),
+                *([f"-{declared.short}"] if declared.short else []),
+            ],
             metavar=declared.metavar,
             is_flag=True if declared.metavar is None else None,  # with False, click lets the value be omitted
             multiple=declared.repeatable,
             help=declared.help,
-            envvar=PREFIX + name.upper(),
+            envvar=PREFIX + name.upper() if declared.variable else None,
         )
         for name, declared in options_of(command).items()
     )
@@ -257,16 +263,21 @@ def _settings(fields: dict[str, Any]) -> Settings:
 
 
 def _settings_to_print(fields: dict[str, Any], *, as_json: bool) -> Settings:
-    """The settings; ``--json`` is a results file on standard output. Raises UsageError."""
+    """The settings; ``--json``, and skillgym's JSON reporters, are a results file on stdout. Raises UsageError."""
     if as_json and fields.get("dry_run"):
         raise UsageError("--json with --dry-run: nothing is run", remedy="use `list --json`")
     from skillgym_action.settings.option_types import PRINTED
+    from skillgym_action.settings.skillgym_options import PRINTED_AS_JSON
 
     settings = _settings(fields)
-    if not as_json:
+    if settings.reporter == "html" and settings.no_html:
+        raise UsageError("--reporter html with --no-html: nothing would be written", remedy="leave one of them out")
+    by_reporter = settings.reporter in PRINTED_AS_JSON and not settings.dry_run
+    if not (as_json or by_reporter):
         return settings
     if any(path == PRINTED for _, path in settings.report):
-        raise UsageError("--json and --report with - both write to standard output", remedy="leave one of them out")
+        option = "--json" if as_json else f"--reporter {settings.reporter}"
+        raise UsageError(f"{option} and --report with - both write to standard output", remedy="leave one of them out")
     return settings.model_copy(update={"report": (*settings.report, ("results", PRINTED))})
 
 

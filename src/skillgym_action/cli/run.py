@@ -56,7 +56,7 @@ def _with_last_failed(options: Options, settings: Settings, config: Config, cont
 
     if settings.resume:
         raise UsageError("--last-failed with --resume: a resumed run has its own executions", remedy="leave one out")
-    folder = resolve.run_directories(config, context)
+    folder = resolve.run_directories(settings, config, context)
     named = context.cwd / settings.output if settings.output else None
     last = named if named and results_time(named) is not None else last_run(folder)
     terminal = terminal_for(settings, context)

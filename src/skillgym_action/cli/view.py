@@ -31,7 +31,7 @@ def view_run(named: Path | None, settings: Settings, context: LaunchContext, *, 
     The report is always written anew: one that is there may come from an untrusted run.
     """
     config = wiring.configuration(settings, context)
-    directory = named or _last_run(resolve.run_directories(config, context), context.cwd)
+    directory = named or _last_run(resolve.run_directories(settings, config, context), context.cwd)
     if not (context.cwd / directory).is_dir():
         raise UsageError(f"{directory} is no run directory", remedy="name the folder that contains results.json")
     stored = stored_reports([str(directory)], context.cwd)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from skillgym_action.documents.skill_files import SkillFiles
     from skillgym_action.documents.user_files import Opener
     from skillgym_action.model.suite import BenchmarkSuite, NotASuite
 
@@ -71,6 +72,11 @@ class SuiteFile(Protocol):
     @property
     def refusal_in_place(self) -> Callable[[Path], str | None]:
         """Why agents cannot work in a folder itself, such as that it is not in the repository; None if they can."""
+        ...
+
+    @property
+    def skills(self) -> SkillFiles:
+        """Where the skills are looked for that the suite is about."""
         ...
 
 

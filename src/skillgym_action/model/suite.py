@@ -38,6 +38,31 @@ class SkillUnderTest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SkillSettings:
+    """The section ``skills`` of the configuration.
+
+    ``path``: the absolute path of the folder of the skill under test; None: it is looked for near each suite.
+    ``workspace``: what suites of skills work in beside their input files. ``trigger_rounds``: model rounds after which
+    a session of a trigger eval ends.
+    """
+
+    path: Path | None = None
+    workspace: Literal["empty", "repository"] = "empty"
+    trigger_rounds: int = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InputFile:
+    """A file, or a folder with everything in it, that is copied into workspaces.
+
+    ``path``: where, relative to the workspace, with ``/``. ``source``: the absolute path of the original.
+    """
+
+    path: str
+    source: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WorkspaceSpec:
     """Where the agents of a suite work.
 
@@ -45,7 +70,9 @@ class WorkspaceSpec:
     ``source`` ``repository``: a copy of the files of the checkout that git knows; ``template``: a copy of ``template``;
     ``directory``: a copy of ``cwd``, or else of the checkout's folder with everything in it; ``empty``: nothing.
     ``judge_after_hooks``: assertions are evaluated after ``after_each``, not before. ``limits`` lower those of the run.
-    ``skills``: installed after the copy is made and before the agent starts; they are no change of the agent's.
+    ``files``: copied into it. ``committed``: all of that is the only commit of a Git repository. ``removed_skills``:
+    names of skills that copies of the repository do not contain. ``skills``: installed where the runner's agent looks
+    for skills; they are in no commit, and no change of the agent's.
     """
 
     mode: Literal["none", "shared", "isolated"] = "isolated"
@@ -56,6 +83,9 @@ class WorkspaceSpec:
     hooks: Hooks = NO_HOOKS
     judge_after_hooks: bool = False
     limits: ResourceLimits | None = None
+    files: tuple[InputFile, ...] = ()
+    committed: bool = False
+    removed_skills: tuple[str, ...] = ()
     skills: tuple[SkillUnderTest, ...] = ()
 
 
@@ -67,7 +97,9 @@ class BenchmarkCase:
     failures. ``runners``: patterns of the runners that it runs on; (): all. ``files``: attached to the prompt.
     ``workspace`` replaces the suite's. ``retries``: sessions after a failed one. ``depends_on``: ids of cases that must
     be green before; ``on_dependency_failure``: what happens otherwise. ``threshold``: the score that it needs, from 0
-    to 1; None: every assertion has to pass.
+    to 1; None: every assertion has to pass. ``title``: a name for people, beside the id. ``questions``: how many
+    outcomes need the judge; advisory ones are not counted. ``only_questions``: whether nothing can be judged without
+    it. ``max_steps``: model rounds per session.
     """
 
     id: str
@@ -88,6 +120,10 @@ class BenchmarkCase:
     depends_on: tuple[str, ...] = ()
     on_dependency_failure: Literal["skip", "fail", "run"] = "skip"
     threshold: float | None = None
+    title: str | None = None
+    questions: int = 0
+    only_questions: bool = False
+    max_steps: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
-    AliasChoices,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -26,9 +25,7 @@ from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
 from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Schedule, Stop
-
-# Values of run.reporter in skillgym; here every run writes all these reports, and the key changes nothing.
-SKILLGYM_REPORTERS = ("standard", "json", "github-actions")
+from skillgym_action.settings.skillgym_options import reporter_of_skillgym
 
 
 class _Model(BaseModel):
@@ -67,9 +64,7 @@ def _odd(votes: int) -> int:
 
 
 def _reporter(value: object) -> object:
-    if value not in SKILLGYM_REPORTERS:
-        raise ValueError("reporter modules are not supported; remove it, and use --report")
-    return value
+    return reporter_of_skillgym(value) if isinstance(value, str) else reporter_of_skillgym("")
 
 
 class AgentSection(_Model):
@@ -141,9 +136,8 @@ class RunSection(_Model):
     stop_early: bool = False
     stop: Stop | None = None
     on_limit: OnLimit | None = None
-    repeat_failure: Annotated[
-        NonNegativeInt | None, Field(validation_alias=AliasChoices("repeatFailure", "retryFailed", "repeat_failure"))
-    ] = None
+    repeat_failure: NonNegativeInt | None = None
+    retry_failed: NonNegativeInt | None = None
     max_steps: PositiveInt | None = None
     workspace: WorkspaceSection | None = None
     tags: tuple[str, ...] = ()
@@ -156,6 +150,11 @@ class RunSection(_Model):
     judge: JudgeSection | None = None
     limits: LimitsSection | None = None
     keep: Keep | None = None
+
+    @property
+    def retries(self) -> int:
+        """``repeatFailure``; ``retryFailed``, its older name, counts only where that is not set, as in skillgym."""
+        return (self.retry_failed if self.repeat_failure is None else self.repeat_failure) or 0
 
 
 class DefaultsSection(_Model):
@@ -206,6 +205,14 @@ class ReportSection(_Model):
     templates: str | None = None
 
 
+class SkillsSection(_Model):
+    """``skills``: suites of skills. ``path``: the folder of the skill under test, relative to the file."""
+
+    path: Annotated[str | None, Field(min_length=1)] = None
+    workspace: Literal["empty", "repository"] = "empty"
+    trigger_rounds: PositiveInt = 5
+
+
 class ConfigFile(_Model):
     """A whole configuration file."""
 
@@ -214,4 +221,5 @@ class ConfigFile(_Model):
     report: ReportSection = ReportSection()
     snapshots: SnapshotsSection | None = None
     prices: dict[str, PriceSection] = {}
+    skills: SkillsSection = SkillsSection()
     runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None

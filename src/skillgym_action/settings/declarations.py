@@ -10,7 +10,8 @@ class Option:
     """The command-line option ``--field-name`` of a field of ``Settings``, and its environment variable.
 
     ``commands``: those that take it. Without a ``metavar`` it is a flag. ``--help`` shows options in field order.
-    ``short``: a letter that stands for it, such as ``j`` for ``-j``.
+    ``short``: a letter that stands for it, such as ``j`` for ``-j``. ``aliases``: other names, without the dashes.
+    ``variable``: whether it has an environment variable.
     """
 
     commands: tuple[str, ...]
@@ -18,6 +19,8 @@ class Option:
     help: str
     repeatable: bool = False
     short: str | None = None
+    aliases: tuple[str, ...] = ()
+    variable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     NonNegativeInt,
@@ -34,10 +33,11 @@ from skillgym_action.github.publish_options import CommentMode, CommentWhen, Sta
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.keyword_expression import KeywordExpression, parse_keywords
 from skillgym_action.model.resource_limits import ResourceLimits
-from skillgym_action.model.suite import WorkspaceSpec
+from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
 from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop
+from skillgym_action.settings.skillgym_options import SkillgymSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,7 +59,7 @@ DEFAULT_TIMEOUT = 120.0
 _ERROR, _SHOULD = "Value error, ", "Input should"  # how messages of pydantic begin
 
 
-class Settings(BaseModel):
+class Settings(SkillgymSettings):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -116,6 +116,11 @@ class Settings(BaseModel):
         ),
         Input("agentv-compat"),
     ] = False
+    skill: Annotated[
+        str | None,
+        Option(SELECT, "DIR", "Folder of the skill that suites of skills test (default: looked for near each suite)."),
+        Input("skill"),
+    ] = None
 
     # --- how sessions run
     jobs: Annotated[
@@ -149,7 +154,9 @@ class Settings(BaseModel):
         Input("stop"),
     ] = None
     retry: Annotated[
-        NonNegativeInt | None, Option(RUN, "N", "Retry failed (not errored) repetitions up to N times."), Input("retry")
+        NonNegativeInt | None,
+        Option(RUN, "N", "Retry failed (not errored) repetitions up to N times.", aliases=("repeat-failure",)),
+        Input("retry"),
     ] = None
     on_limit: Annotated[
         OnLimit | None,
@@ -288,10 +295,11 @@ class Settings(BaseModel):
 
 
 def options_of(command: str) -> dict[str, Option]:
-    """The options of a command, by the names of their fields, in the order of ``--help``."""
+    """The options of a command, by the names of their fields, in the order of ``--help``: skillgym's come last."""
+    fields = sorted(Settings.model_fields.items(), key=lambda item: item[0] in SkillgymSettings.model_fields)
     return {
         name: declared
-        for name, field in Settings.model_fields.items()
+        for name, field in fields
         for declared in field.metadata
         if isinstance(declared, Option) and command in declared.commands
     }
@@ -340,13 +348,17 @@ class DiscoverOptions:
 class LoadOptions:
     """``workspace``: for suites without one of their own; ``cwd``: for those whose workspace is just ``none``.
 
-    ``environment``: the variables that suites may refer to. ``agentv_compat``: score as AgentV does.
+    ``cwd_option``: the directory as ``--cwd`` names it; then suites with another workspace are refused.
+    ``environment``: the variables that suites may refer to. ``agentv_compat``: score as AgentV does. ``skills``: how
+    skills under test are found, and what their suites work in.
     """
 
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
     cwd: Path | None = None
+    cwd_option: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     agentv_compat: bool = False
+    skills: SkillSettings = field(default_factory=SkillSettings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.clock import Clock
+from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_PATH
 from skillgym_action.github.event import EVENTS_WITH_SECRETS
 from skillgym_action.github.publish_options import PublisherOptions
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.resource_limits import ResourceLimits, parse_limits
 from skillgym_action.model.session_report import Price
-from skillgym_action.model.suite import Bootstrap, WorkspaceSpec
+from skillgym_action.model.suite import Bootstrap, SkillSettings, WorkspaceSpec
 from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
 from skillgym_action.processes.resource_usage import memory_size
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
@@ -69,10 +70,12 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
     return Options(
         discover=DiscoverOptions(paths=settings.paths, formats=settings.format),
         load=LoadOptions(
-            workspace=_workspace(config, context),
-            cwd=context.suite_source.in_head(config.folder / run.cwd) if config.folder and run.cwd else None,
+            workspace=_workspace(settings, config, context),
+            cwd=_working_directory(settings, config, context),
+            cwd_option=settings.cwd,
             environment=_environment_for_suites(context),
             agentv_compat=settings.agentv_compat,
+            skills=_skills(settings, config, context),
         ),
         plan=PlanOptions(
             cases=settings.case,
@@ -144,7 +147,13 @@ def _execute_options(settings: Settings, config: Config, context: LaunchContext,
     """Options of ``execute``. More than one job implies the schedule parallel, unless another one is set."""
     run = config.file.run
     schedule = settings.schedule or run.schedule or ("parallel" if (settings.jobs or 1) > 1 else "serial")
-    default = {"serial": 1, "parallel": run.max_parallel or os.cpu_count() or 2, "isolated-by-runner": max(runners, 1)}
+    at_most = settings.max_parallel or run.max_parallel
+    lanes = max(runners, 1)
+    default = {
+        "serial": 1,
+        "parallel": at_most or os.cpu_count() or 2,
+        "isolated-by-runner": min(lanes, at_most or lanes),
+    }
     return ExecuteOptions(
         jobs=1 if schedule == "serial" else settings.jobs or default[schedule],
         schedule=schedule,
@@ -152,7 +161,7 @@ def _execute_options(settings: Settings, config: Config, context: LaunchContext,
         require=settings.require or run.require or "all",
         stop_early=settings.stop_early or run.stop_early,
         stop=settings.stop or run.stop,
-        retry=settings.retry if settings.retry is not None else run.repeat_failure or 0,
+        retry=next(n for n in (settings.retry, settings.retry_failed, run.retries) if n is not None),
         on_limit=settings.on_limit or run.on_limit or "failed",
         max_steps=settings.max_steps or run.max_steps,
         max_cost=settings.max_cost or run.max_cost,
@@ -209,8 +218,9 @@ def _snapshot_options(settings: Settings, config: Config, context: LaunchContext
     """Snapshots are not created in CI without ``--update-snapshots``: they would be lost with the job."""
     section = config.file.snapshots
     if section is None:
-        if settings.update_snapshots:
-            raise UsageError("--update-snapshots without snapshots in the configuration", remedy="configure snapshots")
+        if settings.update_snapshots or settings.snapshots:
+            option = "--update-snapshots" if settings.update_snapshots else "--snapshots"
+            raise UsageError(f"{option} without snapshots in the configuration", remedy="configure snapshots")
         return None
     suite_source = context.suite_source
     if suite_source.is_separate and settings.update_snapshots:
@@ -219,6 +229,9 @@ def _snapshot_options(settings: Settings, config: Config, context: LaunchContext
             f"--update-snapshots would write to {suite_source.named}, the folder of suites-from", remedy=remedy
         )
     path = (config.folder or context.cwd) / (section.path or SNAPSHOTS)
+    if settings.snapshots:
+        path = Path(os.path.normpath(context.cwd / settings.snapshots))
+        context.checkout.refuse(path, f"--snapshots {settings.snapshots}")
     return SnapshotConfig(
         path=path,
         display_path=os.path.relpath(path, suite_source.cwd),
@@ -322,14 +335,29 @@ def _fail_on(words: tuple[str, ...] | None) -> frozenset[str]:
     return frozenset() if words == ("none",) else frozenset(words)
 
 
-def _workspace(config: Config, context: LaunchContext) -> WorkspaceSpec:
+def _working_directory(settings: Settings, config: Config, context: LaunchContext) -> Path | None:
+    """The directory of ``--cwd``, or else of ``run.cwd``. Raises UsageError for one that is not there."""
+    if settings.cwd:
+        directory = Path(os.path.normpath(context.cwd / settings.cwd))
+        refused = context.checkout.contains(directory) and context.checkout.refusal(directory, follow=True)
+        if refused:
+            raise UsageError(f"--cwd {settings.cwd}: {refused}", remedy=PLAIN_DIRECTORY)
+        if not directory.is_dir():
+            raise UsageError(f"--cwd {settings.cwd}: there is no such directory", remedy="create it, or check --cwd")
+        return directory
+    cwd = config.file.run.cwd
+    return context.suite_source.in_head(config.folder / cwd) if config.folder and cwd else None
+
+
+def _workspace(settings: Settings, config: Config, context: LaunchContext) -> WorkspaceSpec:
     """The workspace of suites that have none of their own; ``run.cwd`` alone means: agents work in that folder.
 
     Paths are relative to the configuration file, but ``cwd`` is in the checkout that agents work on.
     """
     section, folder = config.file.run.workspace, config.folder
     if section is None or folder is None:
-        return WorkspaceSpec(mode="none", source="empty") if config.file.run.cwd else WorkspaceSpec()
+        in_place = config.file.run.cwd or settings.cwd
+        return WorkspaceSpec(mode="none", source="empty") if in_place else WorkspaceSpec()
     cwd = section.cwd
     bootstrap = section.bootstrap
     words = (bootstrap.command, *bootstrap.args) if bootstrap else ()
@@ -348,25 +376,46 @@ def _workspace(config: Config, context: LaunchContext) -> WorkspaceSpec:
     )
 
 
+def _skills(settings: Settings, config: Config, context: LaunchContext) -> SkillSettings:
+    """How skills under test are found. A commit must not choose a folder outside of the checkout. Raises UsageError."""
+    section, path = config.file.skills, None
+    if settings.skill:
+        path = Path(os.path.normpath(context.cwd / settings.skill))
+        context.checkout.refuse(path, f"--skill {settings.skill}")
+    elif section.path and config.folder:
+        path = context.suite_source.in_head(Path(os.path.normpath(config.folder / section.path)))
+        if refused := context.checkout.refusal(path):
+            raise ConfigError(f"skills.path: {refused}", remedy=PLAIN_PATH)
+    return SkillSettings(path=path, workspace=section.workspace, trigger_rounds=section.trigger_rounds)
+
+
 def run_directory(settings: Settings, config: Config, context: LaunchContext) -> Path:
-    """The run directory: ``--output``, the run to resume, or a new name below ``.skillgym-results``.
+    """The run directory: ``--output``, the run to resume, or a new name below the folder of run directories.
 
     Raises UsageError, also for a directory in the checkout that a symbolic link leads to.
     """
     output = Path(os.path.normpath(context.cwd / settings.output)) if settings.output else None
+    if settings.output_dir and (settings.output or settings.resume):
+        other = "--output" if settings.output else "--resume"
+        raise UsageError(
+            f"{other} and --output-dir: the one names the run directory, the other the folder of a new one",
+            remedy="leave one of them out",
+        )
     if settings.resume:
         directory = _resumed(settings, context.cwd / settings.resume, output)
     elif output:
         directory = output
     else:
-        directory = run_directories(config, context) / f"{Clock().now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
+        directory = run_directories(settings, config, context) / f"{Clock().now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
     context.checkout.refuse(directory, "the run directory")
     _refuse_outside(directory, f"the run directory {settings.resume or settings.output or directory}", context)
     return directory
 
 
-def run_directories(config: Config, context: LaunchContext) -> Path:
+def run_directories(settings: Settings, config: Config, context: LaunchContext) -> Path:
     """The folder of the run directories that are not named."""
+    if settings.output_dir:
+        return Path(os.path.normpath(context.cwd / settings.output_dir))
     named = config.file.run.output_dir
     folder = Path(config.folder, named) if config.folder and named else context.cwd / ".skillgym-results"
     return context.suite_source.in_head(folder)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from skillgym_action.assertions.files import FileAbsent, vacuous_problem
+from skillgym_action.documents.skill_files import SkillFiles
 from skillgym_action.documents.user_files import decoded, kind_of, read_bytes, resolved
 from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
-from skillgym_action.model.errors import Location, SuiteError
+from skillgym_action.model.errors import Location, SuiteError, UsageError
 from skillgym_action.model.hooks import NO_HOOKS
-from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
+from skillgym_action.model.suite import BenchmarkSuite, Invalid, SkillSettings, WorkspaceSpec
+from skillgym_action.reporters.wording import listed
 from skillgym_action.settings.runners import usable
 
 if TYPE_CHECKING:
@@ -32,11 +34,25 @@ if TYPE_CHECKING:
 PROGRAM_FORMATS = frozenset({"python", "typescript"})  # suites of these are programs, run by suite hosts
 
 
+@dataclass(frozen=True, kw_only=True)
+class HeadCheckout:
+    """The checkout that agents work on. ``path_of``: maps a path of the folder that suites are read from to its own.
+
+    ``skills``: how skills under test are found; ``found``: which ones were, by folder.
+    """
+
+    checkout: Checkout | None = None
+    path_of: Callable[[Path], Path] = lambda path: path
+    skills: SkillSettings = field(default_factory=SkillSettings)
+    found: dict[Path, tuple[Path, ...]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class SuiteFileAccess:
     """A suite file as formats get it; implements ``formats.SuiteFile``.
 
-    ``checkout`` None: paths are not checked. ``environment``: variables that suites may refer to.
+    ``checkout`` None: paths are not checked. ``environment``: variables that suites may refer to. ``head``: the
+    checkout that agents work on; None: the same.
     """
 
     path: str
@@ -45,6 +61,23 @@ class SuiteFileAccess:
     environment: Mapping[str, str]
     agentv_compat: bool = False
     checkout: Checkout | None = None
+    head: HeadCheckout | None = None
+
+    @cached_property
+    def skills(self) -> SkillFiles:
+        """Where the skills are looked for that the suite is about: in the checkout, whose skills are tested."""
+        head = self.head or HeadCheckout(checkout=self.checkout)
+        file, checkout = head.path_of(self.file), head.checkout
+        if checkout is None or not checkout.contains(file):
+            return SkillFiles(root=file.parent.parent, file=file, settings=head.skills, found=head.found)
+        return SkillFiles(
+            root=checkout.root,
+            file=file,
+            settings=head.skills,
+            opener=checkout.opener(file),
+            refusal=checkout.refusal,
+            found=head.found,
+        )
 
     @cached_property
     def opener(self) -> Opener | None:
@@ -95,22 +128,27 @@ def load(
     checkout: Checkout | None = None,
     *,
     directory: Callable[[Path], Path] = resolved,
+    head: HeadCheckout | None = None,
 ) -> tuple[BenchmarkSuite, ...]:
     """One suite per file, in the same order. Suites with the same name are renamed to their paths.
 
     ``checkout`` None: paths are not checked. ``directory``: maps a configured working directory to the one to use.
+    ``head``: the checkout that agents work on; None: ``checkout``.
     Once the run is cancelled nothing is loaded: a suite whose host was ended would look invalid.
     """
     environment, compat = options.environment, options.agentv_compat
+    head = head or HeadCheckout(checkout=checkout, skills=options.skills)
 
     def loaded(found_suite: FoundSuite) -> BenchmarkSuite | None:
         if hosts.cancelled:
             return None
-        source = SuiteFileAccess(found_suite.path, found_suite.file, hosts, environment, compat, checkout)
+        source = SuiteFileAccess(found_suite.path, found_suite.file, hosts, environment, compat, checkout, head)
         suite = _suite(found_suite, source)
         return None if hosts.cancelled else suite
 
     suites = [_with_directories(suite, options, directory) for suite in _load_each(loaded, tuple(found)) if suite]
+    if options.cwd_option:
+        _refuse_other_workspaces(suites, options.cwd_option)
     names = Counter(suite.name for suite in suites)
     return tuple(replace(suite, name=suite.path) if names[suite.name] > 1 else suite for suite in suites)
 
@@ -206,8 +244,24 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
     )
 
 
+def _refuse_other_workspaces(suites: Iterable[BenchmarkSuite], option: str) -> None:
+    """Raises UsageError for suites whose sessions get a directory of their own: ``--cwd`` would change nothing."""
+    own = [
+        suite.path
+        for suite in suites
+        if any((case.workspace or suite.workspace).mode != "none" for case in suite.cases)
+    ]
+    if own:
+        raise UsageError(
+            f"--cwd {option}: sessions of {listed(own)} get a workspace of their own",
+            remedy="leave --cwd out, or name only suites that work in a directory that is there",
+        )
+
+
 def _workspace(spec: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:
     """The workspace of a suite; that of the options if the suite sets nothing but limits."""
     unset = spec == WorkspaceSpec(limits=spec.limits)
     spec = replace(options.workspace, limits=spec.limits) if unset else spec
+    if options.cwd_option and spec == WorkspaceSpec(mode="shared", source="empty", limits=spec.limits):
+        spec = replace(spec, mode="none")  # in skillgym, a shared workspace without a directory is that of --cwd
     return replace(spec, cwd=options.cwd) if spec.mode == "none" and spec.cwd is None else spec

@@ -10,6 +10,7 @@ case $name in
     mkdir "$sessions/$name" 2>/dev/null && first=${name%-at-first}
     name=${first:-works} ;;
 esac
+if [ "$name" = leaves-a-trace ]; then echo here > trace.txt; name=works; fi
 test ! -f "$sessions/$name.jsonl" || cat "$sessions/$name.jsonl"
 case $name in
   hangs) exec sleep 60 ;;

@@ -93,7 +93,11 @@ def test_the_same_configuration_in_each_notation(tmp_path, ending, text):
 
 @pytest.mark.parametrize("name", ["repeatFailure", "retryFailed"])
 def test_both_words_for_retries_are_known(tmp_path, name):
-    assert read(tmp_path, f"run: {{{name}: 2}}").file.run.repeat_failure == 2
+    assert read(tmp_path, f"run: {{{name}: 2}}").file.run.retries == 2
+
+
+def test_of_both_words_for_retries_the_newer_one_counts(tmp_path):
+    assert read(tmp_path, "run: {retryFailed: 3, repeatFailure: 1}").file.run.retries == 1
 
 
 @pytest.mark.parametrize("text", ["", "# run: {repeat: 2}\n"], ids=["empty", "only a comment"])
@@ -140,8 +144,18 @@ def test_relative_paths_belong_to_the_file_s_folder(tmp_path):
         ),
         pytest.param(
             "run: {reporter: ./reporter.js}\n",
-            ["1:7: run.reporter: reporter modules are not supported; remove it, and use --report"],
+            [
+                (
+                    "1:7: run.reporter: reporter modules are not supported; use standard, json, json-summary, html or "
+                    "github-actions, and --report for other reports"
+                )
+            ],
             id="a reporter module",
+        ),
+        pytest.param(
+            "run: {repeatFailure: 1, retryFailed: -1}\n",
+            ["1:25: run.retryFailed: must be greater than or equal to 0, not -1"],
+            id="a wrong number of retries beside a right one",
         ),
         pytest.param(
             "snapshots: {metric: costUsd}\n",
@@ -235,7 +249,7 @@ def test_a_secret_written_down_is_refused_and_never_repeated(tmp_path, key):
     assert problems(tmp_path, text) == [f"skillgym.config.yaml:{place}: {remedy}" for place in places]
 
 
-@pytest.mark.parametrize("name", ["standard", "json", "github-actions"])
+@pytest.mark.parametrize("name", ["standard", "json", "json-summary", "html", "github-actions"])
 def test_a_reporter_of_skillgym_is_taken_and_changes_nothing(tmp_path, name):
     assert read(tmp_path, f"run: {{reporter: {name}}}").file.run.reporter == name
 

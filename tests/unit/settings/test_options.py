@@ -93,6 +93,13 @@ def test_every_word_of_the_gate_is_accepted(word):
         pytest.param(
             {"fail_on": "none,failed"}, "--fail-on: 'none' cannot be combined with other values", id="none and more"
         ),
+        pytest.param(
+            {"reporter": "./mine.js"},
+            "--reporter: reporter modules are not supported; use standard, json, json-summary, html or github-actions, "
+            "and --report for other reports",
+            id="a reporter module",
+        ),
+        pytest.param({"max_parallel": "0"}, "--max-parallel: must be greater than 0", id="nothing in parallel"),
         pytest.param({"jobs": "0"}, "--jobs: must be greater than 0", id="no jobs"),
         pytest.param({"timeout": "inf"}, "--timeout: must be a finite number", id="infinite time"),
         pytest.param({"max_cost": "nan"}, "--max-cost: must be a finite number", id="not a number"),
@@ -125,6 +132,12 @@ def test_all_mistakes_are_told_at_once():
             ExecuteOptions(repeat=2, retry=3, max_steps=4, max_cost=5.0),
             id="the configuration wins over defaults",
         ),
+        pytest.param({"retry_failed": 2}, {"repeatFailure": 3}, ExecuteOptions(retry=2), id="its older option"),
+        pytest.param({"retry": 0, "retry_failed": 2}, {}, ExecuteOptions(retry=0), id="which the newer wins over"),
+        pytest.param({}, {"retryFailed": 3}, ExecuteOptions(retry=3), id="the older name of repeatFailure"),
+        pytest.param(
+            {}, {"repeatFailure": 0, "retryFailed": 3}, ExecuteOptions(retry=0), id="which repeatFailure wins over"
+        ),
         pytest.param(
             {"repeat": 6, "retry": 0, "max_steps": 7, "max_cost": 8},
             {"repeat": 2, "repeatFailure": 3, "maxSteps": 4, "maxCost": 5},
@@ -147,6 +160,17 @@ def test_how_executions_run(tmp_path, options, run, expected):
         pytest.param({"jobs": 2}, {"schedule": "parallel", "maxParallel": 5}, 1, "parallel", 2, id="the option wins"),
         pytest.param({"schedule": "isolated-by-runner"}, {}, 3, "isolated-by-runner", 3, id="a lane for each runner"),
         pytest.param({"schedule": "isolated-by-runner"}, {}, 0, "isolated-by-runner", 1, id="at least one lane"),
+        pytest.param({"max_parallel": 3, "schedule": "parallel"}, {}, 1, "parallel", 3, id="no more than so many"),
+        pytest.param(
+            {"max_parallel": 3}, {"schedule": "parallel", "maxParallel": 5}, 1, "parallel", 3, id="by the option"
+        ),
+        pytest.param({"max_parallel": 3}, {}, 1, "serial", 1, id="a limit of parallel sessions makes none parallel"),
+        pytest.param(
+            {"schedule": "isolated-by-runner"}, {"maxParallel": 2}, 3, "isolated-by-runner", 2, id="limited lanes"
+        ),
+        pytest.param(
+            {"schedule": "isolated-by-runner", "max_parallel": 8}, {}, 3, "isolated-by-runner", 3, id="lanes are enough"
+        ),
     ],
 )
 def test_the_schedule_and_how_many_at_once(tmp_path, options, run, runners, schedule, jobs):
@@ -242,3 +266,45 @@ def test_standard_output_takes_one_report():
     )
     told = problems(report=("results=-", "junit=-"))
     assert told == ["--report: standard output takes one report, not results, junit"]
+
+
+# --- skillgym's own options -------------------------------------------------------------------------
+
+
+def test_the_directory_of_cwd_is_relative_to_the_working_directory(tmp_path):
+    (tmp_path / "desk").mkdir()
+    load = resolved(tmp_path, {"cwd": "elsewhere"}, cwd="desk").load
+    assert (load.cwd, load.cwd_option) == (tmp_path / "desk", "desk")
+    assert (load.workspace.mode, load.workspace.source) == ("none", "empty")
+
+
+def test_a_directory_that_a_link_leads_out_to_is_refused(tmp_path):
+    repository(tmp_path / "repository", {})
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "repository" / "desk").symlink_to(tmp_path / "outside")
+    with pytest.raises(UsageError) as caught:
+        resolved(tmp_path / "repository", cwd="desk")
+    assert str(caught.value).startswith("--cwd desk: ")
+    assert "link" in str(caught.value)
+
+
+def test_a_directory_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(UsageError) as caught:
+        resolved(tmp_path, cwd="desk")
+    assert str(caught.value) == "--cwd desk: there is no such directory; create it, or check --cwd"
+
+
+def test_snapshots_that_nothing_is_compared_with_are_told(tmp_path):
+    with pytest.raises(UsageError) as caught:
+        resolved(tmp_path, snapshots="mine.json")
+    assert str(caught.value) == "--snapshots without snapshots in the configuration; configure snapshots"
+
+
+def test_run_directories_are_made_in_the_output_dir(tmp_path):
+    context = current_context(tmp_path, {})
+    config = Config(file=ConfigFile.model_validate({"run": {"outputDir": "by-configuration"}}), folder=tmp_path)
+    assert resolve.run_directory(given(), config, context).parent == tmp_path / "by-configuration"
+    assert resolve.run_directory(given(output_dir="by-option"), config, context).parent == tmp_path / "by-option"
+    with pytest.raises(UsageError) as caught:
+        resolve.run_directory(given(output_dir="by-option", output="out"), config, context)
+    assert "--output and --output-dir: the one names the run directory" in str(caught.value)

@@ -90,9 +90,10 @@ def test_a_check_that_returns_passes(tmp_path, check):
     assert (outcome.passed, outcome.type, outcome.trouble) == (True, "check", None), outcome.explanation
 
 
-def test_types_are_erased_in_another_process(tmp_path):
+@pytest.mark.parametrize("imported", ["./rules.ts", "./rules.js"])
+def test_types_are_erased_in_another_process(tmp_path, imported):
     written(tmp_path, "export const wanted: string = 'ready';\n", name="bench/rules.ts", head="")
-    head = f'{HEAD}import {{ wanted }} from "./rules.ts";\n'
+    head = f'{HEAD}import {{ wanted }} from "{imported}";\n'
     check = """
     assert.equal(report.finalOutput, wanted);
     const modules: string[] = (process as any).moduleLoadList;
@@ -102,6 +103,76 @@ def test_types_are_erased_in_another_process(tmp_path):
     with suite_hosts(tmp_path) as hosts:
         assert only(hosts.judge(file, "it", session_report())).passed, "Node's own eraser was loaded"
     assert [log.name for log in tmp_path.rglob("*.log")] == ["demo-suite-1.log"]
+
+
+RULES = "export const wanted: string = 'ready';\n"
+RULES_AS_SCRIPT = "const wanted: string = 'ready';\nmodule.exports = { wanted };\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "statement"),
+    [
+        pytest.param({"rules.ts": RULES}, 'import { wanted } from "./rules.js";', id="js is ts"),
+        pytest.param({"rules.mts": RULES}, 'import { wanted } from "./rules.mjs";', id="mjs is mts"),
+        pytest.param({"rules.cts": RULES_AS_SCRIPT}, 'import { wanted } from "./rules.cjs";', id="cjs is cts"),
+        pytest.param({"../lib/rules.ts": RULES}, 'import { wanted } from "../lib/rules.js";', id="another folder"),
+        pytest.param({"rules.ts": RULES}, 'import { wanted } from "./rules.js?fresh";', id="with a query"),
+        pytest.param({"rules.ts": RULES}, 'const { wanted } = await import("./rules.js");', id="a dynamic import"),
+        pytest.param(
+            {"rules.ts": 'export { wanted } from "./deeper.js";\n', "deeper.ts": RULES},
+            'import { wanted } from "./rules.js";',
+            id="through another file",
+        ),
+        pytest.param(
+            {"rules.ts": RULES, "plain.js": 'export { wanted } from "./rules.js";\n'},
+            'import { wanted } from "./plain.js";',
+            id="from JavaScript",
+        ),
+        pytest.param(
+            {"rules.js": RULES.replace(": string", ""), "rules.ts": "export const wanted = 'old';\n"},
+            'import { wanted } from "./rules.js";',
+            id="JavaScript that is there wins, as in Node",
+        ),
+    ],
+)
+def test_a_relative_import_with_the_ending_of_javascript_finds_typescript(tmp_path, files, statement):
+    for name, text in files.items():
+        written(tmp_path, text, name=f"bench/{name}", head="")
+    file = written(tmp_path, one_case("assert.equal(report.finalOutput, wanted)"), head=f"{HEAD}{statement}\n")
+    with suite_hosts(tmp_path) as hosts:
+        outcome = only(hosts.judge(file, "it", session_report()))
+    assert outcome.passed is True, outcome.explanation
+
+
+def test_require_with_the_ending_of_javascript_finds_typescript(tmp_path):
+    written(tmp_path, RULES_AS_SCRIPT, name="bench/rules.ts", head="")
+    text = """const { assert } = require("skillgym");
+const { wanted } = require("./rules.js");
+module.exports = [{ id: "it", prompt: "p", assert: (report) => assert.equal(report.finalOutput, wanted) }];
+"""
+    file = written(tmp_path, text, name="bench/script-suite.cts", head="")
+    with suite_hosts(tmp_path) as hosts:
+        outcome = only(hosts.judge(file, "it", session_report()))
+    assert outcome.passed is True, outcome.explanation
+
+
+@pytest.mark.parametrize(
+    ("files", "specifier"),
+    [
+        pytest.param({}, "./rules.js", id="neither is there"),
+        pytest.param({"rules.js/index.ts": RULES}, "./rules.jsx", id="an ending that is none of Node's"),
+        pytest.param({"node_modules/rules.ts": RULES}, "rules.js", id="a package by name"),
+    ],
+)
+def test_what_is_not_there_is_told_as_it_is_written(tmp_path, files, specifier):
+    for name, text in files.items():
+        written(tmp_path, text, name=f"bench/{name}", head="")
+    file = written(tmp_path, one_case(""), head=f'{HEAD}import {{ wanted }} from "{specifier}";\n')
+    with suite_hosts(tmp_path) as hosts, pytest.raises(SuiteError) as caught:
+        hosts.load(file)
+    (problem,) = caught.value.problems
+    assert "Cannot find " in problem.message
+    assert specifier.removeprefix("./") in problem.message
 
 
 @pytest.mark.parametrize(

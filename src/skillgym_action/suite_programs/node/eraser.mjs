@@ -4,12 +4,12 @@
 // Files with syntax errors, too large files and too many files are not in the reply: the host erases them itself, and
 // reports the errors.
 
-import { readFileSync, readSync, statSync, writeSync } from "node:fs";
+import { existsSync, readFileSync, readSync, statSync, writeSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { dirname, resolve } from "node:path";
 
 const [REQUEST, REPLY] = [3, 4];
-const IMPORTED = /\b(?:from|import|require)\b[\s(]*(["'])(\.{1,2}\/[^"'\n]+\.[cm]?ts)\1/g;
+const IMPORTED = /\b(?:from|import|require)\b[\s(]*(["'])(\.{1,2}\/[^"'\n]+\.[cm]?[jt]s)\1/g;
 const CHUNK = 64 * 1024;
 const LINE_FEED = 10;
 const MAX_FILE_BYTES = 128 * 1024;
@@ -27,9 +27,13 @@ function erased(file) {
 function sourcesOf(suite) {
   const sources = new Map();
   const add = (file) => sources.size < MAX_FILES && !sources.has(file) && sources.set(file, erased(file));
+  const addImported = (file) => {
+    if (/ts$/.test(file)) add(file);
+    else if (!existsSync(file)) add(file.replace(/js$/, "ts")); // as imports.mjs resolves it
+  };
   add(suite);
   for (const [file, source = ""] of sources) {
-    for (const [, , path] of source.matchAll(IMPORTED)) add(resolve(dirname(file), path));
+    for (const [, , path] of source.matchAll(IMPORTED)) addImported(resolve(dirname(file), path));
   }
   return Object.fromEntries(sources);
 }

@@ -9,6 +9,8 @@ import { compileFunction } from "node:vm";
 const SKILLGYM = new URL("../skillgym/index.mjs", import.meta.url).href;
 // The formats that Node takes from the closest package.json, and those used instead for files with ES module syntax.
 const ES_FORMATS = { commonjs: "module", "commonjs-typescript": "module-typescript" };
+const NOT_FOUND = new Set(["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"]);
+const ENDING = /\.([cm]?)js(?=$|[?#])/;
 // Before Node 24.14, `require` in an imported CommonJS module skips all hooks, unless the module has the format that Node
 // gives to required ones. Node 26 does not need this.
 const REQUIRES_UNHOOKED = Number.parseInt(process.versions.node) < 26;
@@ -45,12 +47,30 @@ export class Imports {
   #resolve(specifier, context, next) {
     if (specifier === "skillgym") return { url: SKILLGYM, format: "module", shortCircuit: true };
     try {
-      const found = next(specifier, context);
+      const found = this.#found(specifier, context, next);
       this.#refuseForeign(specifier, found.url);
       return found;
     } catch (error) {
       if (isFile(context.parentURL)) this.#places.blameImport(error, fileURLToPath(context.parentURL), specifier);
       throw error;
+    }
+  }
+
+  /**
+   * What Node finds, or else the TypeScript file of a relative import with its JavaScript ending: TypeScript projects
+   * write `./x.js` for `x.ts`. A JavaScript file that is there wins, as it does in Node.
+   */
+  #found(specifier, context, next) {
+    try {
+      return next(specifier, context);
+    } catch (error) {
+      const typescript = typescriptOf(specifier);
+      if (!NOT_FOUND.has(error?.code) || !typescript || isInstalled(context.parentURL)) throw error;
+      try {
+        return next(typescript, context);
+      } catch (other) {
+        throw NOT_FOUND.has(other?.code) ? error : other;
+      }
     }
   }
 
@@ -71,7 +91,7 @@ export class Imports {
 
   /** The module in the format of its syntax, with erased types. */
   #loaded(url, context, next) {
-    if (!isFile(url) || url.includes("/node_modules/")) return next(url, context);
+    if (!isFile(url) || isInstalled(url)) return next(url, context);
     const file = fileURLToPath(url);
     this.#places.read(file);
     const format = this.#format(file, context.format);
@@ -104,6 +124,12 @@ function requiring(module, { conditions }) {
   const source = module.format === "commonjs" ? module.source : stripTypeScriptTypes(String(module.source));
   return { ...module, format: "commonjs-sync", source };
 }
+
+/** The name of the TypeScript file that a relative import with a JavaScript ending stands for; undefined if it has none. */
+const typescriptOf = (specifier) =>
+  /^\.\.?\//.test(specifier) && ENDING.test(specifier) ? specifier.replace(ENDING, ".$1ts") : undefined;
+
+const isInstalled = (url) => Boolean(url?.includes("/node_modules/"));
 
 const isPackage = (specifier) => !/^(\.\.?(\/|$)|\/|[a-z][a-z+.-]*:)/i.test(specifier);
 

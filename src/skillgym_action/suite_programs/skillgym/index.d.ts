@@ -433,7 +433,7 @@ export interface SkillGymConfig {
 export interface RunConfig {
   cwd?: string;
   outputDir?: string;
-  reporter?: "standard" | "json" | "github-actions";
+  reporter?: "standard" | "json" | "json-summary" | "html" | "github-actions";
   schedule?: ScheduleMode;
   maxParallel?: number;
   repeat?: number;
@@ -444,7 +444,7 @@ export interface RunConfig {
   /** The status after a limit of time, steps or money; the default is `failed`. */
   onLimit?: "failed" | "errored";
   repeatFailure?: number;
-  /** Another name for `repeatFailure`. */
+  /** The older name of `repeatFailure`, which wins over it. */
   retryFailed?: number;
   maxSteps?: number;
   workspace?: SuiteWorkspaceConfig;

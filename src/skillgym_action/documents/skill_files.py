@@ -1,0 +1,107 @@
+"""SKILL.md: the name and description in its frontmatter; the checkout that skills under test are looked for in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from skillgym_action.documents.documents import read_document
+from skillgym_action.documents.user_files import read_text
+from skillgym_action.limits import MAX_SKILL_FILE_BYTES, MAX_SKILL_NAME_CHARACTERS
+from skillgym_action.model.errors import Location, Problem, SuiteError
+from skillgym_action.model.suite import SkillSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from skillgym_action.documents.user_files import Opener
+
+SKILL_FILE = "SKILL.md"
+EVAL_FOLDERS = frozenset({"evals"})
+"""Folders of a skill that have its suites, with their input files."""
+RESULTS_ENDING = "-workspace"
+"""The end of the names of folders that have results of evals."""
+_FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
+_LOOSE_KEY = re.compile(r"^(name|description):[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_UNSAFE_NAME = re.compile(r"[/\\\x00-\x1f\x7f\u0085\u2028\u2029\ud800-\udfff]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkillFiles:
+    """The checkout that agents work on, where the skills of a suite are looked for.
+
+    ``root``: its absolute path. ``file``: the suite file, or its counterpart there if suites are read from another
+    folder. ``opener`` opens files of the checkout; ``refusal``: why a folder of it must not be read, such as a link on
+    the way to it; None if it may. ``found``: what searches for skills have found, by folder.
+    """
+
+    root: Path
+    file: Path
+    settings: SkillSettings = field(default_factory=SkillSettings)
+    opener: Opener | None = None
+    refusal: Callable[[Path], str | None] = lambda _: None
+    found: dict[Path, tuple[Path, ...]] = field(default_factory=dict)
+
+    def shown(self, path: Path) -> str:
+        """The path in messages: relative to the checkout, if it is in it."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkillFrontmatter:
+    """What the SKILL.md of ``folder`` says about the skill; None: it does not."""
+
+    folder: Path
+    name: str | None
+    description: str | None
+
+    @property
+    def installed_name(self) -> str:
+        """The name of the folder that it is installed as: the frontmatter's, else that of its own folder."""
+        return self.name or self.folder.name
+
+
+def read_skill(folder: Path, *, path: str, opener: Opener | None) -> SkillFrontmatter:
+    """The frontmatter of the SKILL.md in a folder, which messages call ``path``. Raises SuiteError.
+
+    A name that cannot be that of a folder is refused: skills are installed under it.
+    """
+    text = read_text(folder / SKILL_FILE, path=path, error=SuiteError, largest=MAX_SKILL_FILE_BYTES, opener=opener)
+    known = frontmatter(text)
+    name = known.get("name")
+    if name is not None and (refused := name_refusal(name)):
+        message = f"the name {name[:MAX_SKILL_NAME_CHARACTERS]!r} of the skill {refused}"
+        location = Location(path=path, line=1)
+        raise SuiteError.of(
+            Problem(message=message, location=location, key_path="name", remedy="write one word, such as pdf-tools")
+        )
+    return SkillFrontmatter(folder=folder, name=name, description=known.get("description"))
+
+
+def frontmatter(text: str) -> dict[str, str]:
+    """``name`` and ``description`` of a SKILL.md, as far as they are there.
+
+    Many files are no valid YAML, since a description contains a colon; then the lines that begin with the keys count,
+    as with the agents.
+    """
+    found = _FRONTMATTER.match(text.removeprefix("\ufeff"))
+    if found is None:
+        return {}
+    try:
+        value = read_document(found[1], path=SKILL_FILE, kind="yaml", error=SuiteError).value
+    except SuiteError:
+        value = {key: text.strip("'\"") for key, text in reversed(_LOOSE_KEY.findall(found[1]))}
+    members = value.items() if isinstance(value, dict) else ()
+    wanted = {"name", "description"}
+    return {key: str(item).strip() for key, item in members if key in wanted and item is not None and str(item).strip()}
+
+
+def name_refusal(name: str) -> str | None:
+    """Why a name cannot be that of an installed skill's folder; None if it can."""
+    if len(name) > MAX_SKILL_NAME_CHARACTERS:
+        return f"is longer than {MAX_SKILL_NAME_CHARACTERS} characters"
+    if _UNSAFE_NAME.search(name) or name.startswith("."):
+        return "cannot be the name of a folder"
+    return None

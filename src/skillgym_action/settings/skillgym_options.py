@@ -1,0 +1,53 @@
+"""Options of the npm package skillgym that have no other name here: command lines written for it work unchanged."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, NonNegativeInt, PositiveInt
+
+from skillgym_action.settings.declarations import RUN, Option
+
+# Values of run.reporter and --reporter. Every run writes results and the HTML report, and annotates jobs on GitHub.
+SKILLGYM_REPORTERS = ("standard", "json", "json-summary", "html", "github-actions")
+# Those that print JSON on standard output, where the results file takes their place.
+PRINTED_AS_JSON = frozenset({"json", "json-summary"})
+
+
+def reporter_of_skillgym(value: str) -> str:
+    """The name of a reporter. Raises ValueError for anything else: a module of skillgym cannot be used."""
+    if value not in SKILLGYM_REPORTERS:
+        known = f"{', '.join(SKILLGYM_REPORTERS[:-1])} or {SKILLGYM_REPORTERS[-1]}"
+        raise ValueError(f"reporter modules are not supported; use {known}, and --report for other reports")
+    return value
+
+
+class SkillgymSettings(BaseModel):
+    """The part of ``Settings`` with skillgym's options. They have no environment variables and no inputs."""
+
+    output_dir: Annotated[
+        str | None,
+        Option(RUN, "DIR", "Folder in which the run directory is made, as run.outputDir.", variable=False),
+    ] = None
+    retry_failed: Annotated[
+        NonNegativeInt | None,
+        Option(RUN, "N", "The older name of --repeat-failure, which wins over it.", variable=False),
+    ] = None
+    max_parallel: Annotated[
+        PositiveInt | None,
+        Option(
+            RUN, "N", "Sessions in parallel at most, as run.maxParallel; nothing for --schedule serial.", variable=False
+        ),
+    ] = None
+    reporter: Annotated[
+        str | None,
+        AfterValidator(reporter_of_skillgym),
+        Option(RUN, "NAME", "As in skillgym; json and json-summary print results as --json does.", variable=False),
+    ] = None
+    snapshots: Annotated[
+        str | None, Option(RUN, "FILE", "File with token snapshots, as snapshots.path.", variable=False)
+    ] = None
+    cwd: Annotated[
+        str | None,
+        Option(RUN, "DIR", "Directory agents work in, as run.cwd, for suites without a workspace.", variable=False),
+    ] = None
