@@ -55,11 +55,13 @@ class SkillSettings:
 class InputFile:
     """A file, or a folder with everything in it, that is copied into workspaces.
 
-    ``path``: where, relative to the workspace, with ``/``. ``source``: the absolute path of the original.
+    ``path``: where, relative to the workspace, with ``/``. ``source``: the absolute path of the original; None: there
+    is none, it is a file with ``content``.
     """
 
     path: str
-    source: Path
+    source: Path | None = None
+    content: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
