@@ -87,7 +87,8 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
             commands.remove_untrusted_configuration(workspace)
             workspace.record_state()
         else:
-            workspace = services.workspaces.create(commands.spec)
+            skills_folders = AGENTS[execution.runner.agent.type].skills
+            workspace = services.workspaces.create(commands.spec, skills_folders)
             commands.prepare_own(workspace)
     except OSError as error:
         raise NotPreparedError("workspace", f"the workspace could not be created: {error}") from error

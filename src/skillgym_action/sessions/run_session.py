@@ -245,10 +245,13 @@ class _SessionRun:
     def _confined(self, invocation: Invocation, workspace: SessionWorkspace) -> Invocation:
         """The adapter's invocation, with the environment, user and limits of the session."""
         agent = self._execution.runner.agent
+        info = AGENTS[agent.type]
+        skill = workspace.installed.paths[:1] if info.skills_variable else ()
+        installed = {str(info.skills_variable): str(workspace.path / path) for path in skill}
         return replace(
             invocation,
-            env={**workspace.agent_env(), **agent.env, **invocation.env},
-            identity=workspace.suite_identity if AGENTS[agent.type].replays else workspace.identity,
+            env={**workspace.agent_env(), **installed, **agent.env, **invocation.env},
+            identity=workspace.suite_identity if info.replays else workspace.identity,
             limits=self._execution.limits,
             folders=workspace.folders,
         )
