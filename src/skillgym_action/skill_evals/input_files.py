@@ -24,9 +24,9 @@ _REMEDY = "input files are relative to the folder above evals/, to the suite, to
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InputPlaces:
-    """The folders that input files are looked for in, the first first.
+    """The folders that input files of a suite file are looked for in, the first first.
 
-    ``suite``: the suite file. ``refusal``: why a file or folder must not be copied, such as a link on the way to it. ``is_suite``: whether a name
+    ``refusal``: why a file or folder must not be copied, such as a link on the way to it. ``is_suite``: whether a name
     is that of a suite, which agents must not read. ``shown``: a path as messages name it.
     """
 

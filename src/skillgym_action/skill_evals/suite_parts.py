@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.skill_files import EVAL_FOLDERS
 from skillgym_action.limits import MAX_CASE_ID_CHARACTERS
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
 from skillgym_action.skill_evals import keys
-from skillgym_action.skill_evals.skill_location import EVAL_FOLDERS
 from skillgym_action.skill_evals.suite_names import TRIGGERS_NAME
 
 if TYPE_CHECKING:
