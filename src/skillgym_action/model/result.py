@@ -39,6 +39,7 @@ class Outcome:
     one sentence for people; ``evidence``: quoted output, or None. ``score``: from 0 to 1; ``weight``: its weight in the
     mean of the case. ``required``: the score below which the whole case scores 0; True: the case's threshold.
     ``vacuous``: it passed, and would have passed whatever the agent did, as far as anybody could expect.
+    ``advisory``: it is shown, and never decides.
     ``judge``: the judge, if it answered. ``votes``: if several answers were asked for, whether each of them passes the
     assertion; None: there is no such answer.
     """
@@ -55,6 +56,7 @@ class Outcome:
     failure_class: FailureClass | None = None
     trouble: str | None = None
     vacuous: bool = False
+    advisory: bool = False
     follow_ups: tuple[FollowUp, ...] = ()
     judge: JudgeInfo | None = None
     votes: tuple[bool | None, ...] = ()

@@ -71,11 +71,13 @@ class TriggerRule:
 class InputFile:
     """A file, or a folder with everything in it, that is copied into workspaces.
 
-    ``path``: where, relative to the workspace, with ``/``. ``source``: the absolute path of the original.
+    ``path``: where, relative to the workspace, with ``/``. ``source``: the absolute path of the original; None: there
+    is none, it is a file with ``content``.
     """
 
     path: str
-    source: Path
+    source: Path | None = None
+    content: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,7 +115,9 @@ class BenchmarkCase:
     failures. ``runners``: patterns of the runners that it runs on; (): all. ``files``: attached to the prompt.
     ``workspace`` replaces the suite's. ``retries``: sessions after a failed one. ``depends_on``: ids of cases that must
     be green before; ``on_dependency_failure``: what happens otherwise. ``threshold``: the score that it needs, from 0
-    to 1; None: every assertion has to pass. ``trigger``: its only assertion is about skills that are loaded; its
+    to 1; None: every assertion has to pass. ``title``: a name for people, beside the id. ``questions``: how many
+    outcomes need the judge; advisory ones are not counted. ``only_questions``: whether nothing can be judged without
+    it. ``max_steps``: model rounds per session. ``trigger``: its only assertion is about skills that are loaded; its
     sessions end once that is known.
     """
 
@@ -135,6 +139,10 @@ class BenchmarkCase:
     depends_on: tuple[str, ...] = ()
     on_dependency_failure: Literal["skip", "fail", "run"] = "skip"
     threshold: float | None = None
+    title: str | None = None
+    questions: int = 0
+    only_questions: bool = False
+    max_steps: int | None = None
     trigger: TriggerRule | None = None
 
 

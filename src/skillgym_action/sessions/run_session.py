@@ -248,7 +248,7 @@ class _SessionRun:
             home=workspace.home,
             scratch=workspace.scratch,
             timeout=execution.timeout,
-            max_steps=self._options.max_steps,
+            max_steps=self._options.max_steps or execution.case.max_steps,
             budget=execution.budget,
             files=execution.case.files,
             prices=self._services.prices,

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 from skillgym_action.limits import MAX_EVIDENCE_COMMAND_CHARACTERS
 from skillgym_action.model.result import Outcome
 from skillgym_action.model.session_report import Command, FileRead, SkillSignal
-from skillgym_action.model.suite import TriggerRule
 from skillgym_action.transcripts.skill_loads import loaded_skill
 
 if TYPE_CHECKING:
     from skillgym_action.model.assertion import AssertionContext
     from skillgym_action.model.errors import Location
     from skillgym_action.model.session_report import Event, SessionReport
-    from skillgym_action.model.suite import SkillSettings
-    from skillgym_action.skill_evals.skill_location import SkillLocation
+    from skillgym_action.model.suite import TriggerRule
 
 LISTED_SKILLS = 3
 
@@ -88,37 +86,6 @@ def _how(event: Event) -> str:
         f"a command read its SKILL.md: {event.command[:MAX_EVIDENCE_COMMAND_CHARACTERS]}"
         if isinstance(event, Command)
         else ""
-    )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TriggerRuns:
-    """How often each query of a list is run. ``threshold``: share of its judged runs, 0 to 1."""
-
-    runs: int = 3
-    threshold: float = 0.5
-
-
-def trigger_rule(
-    location: SkillLocation,
-    *,
-    expected: str | bool | None,
-    settings: SkillSettings,
-    runs: TriggerRuns | None = None,
-) -> TriggerRule | None:
-    """The rule of one query. ``expected``: whether a skill under test has to load, or the name of the one that has to.
-
-    None as ``expected``: none may load. Returns None if no skill is called like that.
-    """
-    if isinstance(expected, str) and expected not in location.names:
-        return None
-    runs = runs or TriggerRuns()
-    return TriggerRule(
-        skills=(expected,) if isinstance(expected, str) else location.names,
-        should_trigger=bool(expected),
-        runs=runs.runs,
-        threshold=runs.threshold,
-        rounds=settings.trigger_rounds,
     )
 
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
 from skillgym_action.model.dependencies import dependency_groups, dependency_order, unmet_dependency
+from skillgym_action.model.judge_question import needs_judge
 from skillgym_action.model.result import Failure, Judgement, Result, SessionResult
 from skillgym_action.model.run_report import StoppedForFutility
+from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
 from skillgym_action.sessions.assertion_context import SuiteClassifier
 from skillgym_action.sessions.budget import Budget
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Plan, Unrunnable
-    from skillgym_action.model.session_report import Trouble
     from skillgym_action.services import Services
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.storage.journal import Journal
@@ -249,10 +250,13 @@ class _Executor:
     def _result_without_session(self, execution: Execution, done: Mapping[str, Result]) -> Result | None:
         """The result of an execution that must not start; None: start it.
 
-        Reasons: cancelled, a dependency is not met, the runner was stopped, too many failures, a budget is spent.
+        Reasons: cancelled, a dependency is not met, the runner was stopped, nothing can be judged without a judge, too
+        many failures, a budget is spent.
         """
         with self._lock:
             trouble = execution.runner.trouble or self._stopped.get(_runner_key(execution))
+        if trouble is None and execution.case.only_questions and self.services.judge is None:
+            trouble = Trouble(kind="grader", message=needs_judge(execution.case.questions))
         if self.services.cancelled:
             return execution_result(execution, CANCELLED_JUDGEMENT)
         if unmet := unmet_dependency(execution, done) or untrusted_skill(self.services, execution):

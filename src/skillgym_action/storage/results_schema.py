@@ -315,6 +315,7 @@ class OutcomeEntry(MappedModel):
     location: Annotated[LocationEntry | None, FieldSource(convert=in_repository)] = None
     failure_class: FailureClassEntry | None = None
     vacuous: bool = False
+    advisory: bool = False
     judge: JudgeEntry | None = None
     votes: Several[bool | None] = ()
 

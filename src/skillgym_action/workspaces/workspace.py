@@ -265,6 +265,13 @@ class WorkspaceFiles:
         """The content of a regular file of at most ``limit`` bytes; else None."""
         return self._workspace.inside.text(path, limit)
 
+    def size(self, path: str) -> int | None:
+        """Bytes of a file; None if it is none, or cannot be looked at."""
+        with suppress(OSError):
+            entry = self._workspace.inside.entry(path)
+            return entry[1] if entry and entry[0] == "file" and len(entry) > 1 else None
+        return None
+
     def text_before(self, path: str, limit: int) -> str | None:
         """The text before the agent; None if it is not known."""
         resolved = self._workspace.inside.snapshot_path(path)
