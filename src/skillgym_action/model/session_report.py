@@ -183,6 +183,7 @@ class Transcript:
     """What an agent's adapter read from its output; ``normalise`` makes a ``SessionReport`` of it.
 
     ``duration_ms`` as the agent reports it; ``turns``: model rounds; ``skills``: names of all skills the agent had.
+    ``watched_skills``: as in a session report, of a recorded session.
     """
 
     events: tuple[Event, ...] = ()
@@ -196,6 +197,7 @@ class Transcript:
     skills: tuple[str, ...] = ()
     duration_ms: int | None = None
     trouble: Trouble | None = None
+    watched_skills: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -237,7 +239,8 @@ class SessionReport:
     """What the agent did, in one form for all agents. Assertions see it and the workspace, nothing else.
 
     Times are ISO 8601 in UTC; ``cwd``: absolute path of the workspace; ``raw_artifacts``: name -> file beside the
-    report; ``exit_code``: of the agent's process.
+    report; ``exit_code``: of the agent's process. ``watched_skills``: names of the skills that were installed for the
+    session, and whose load would be among the events; None: none was, or the agent reports no events.
     """
 
     runner: RunnerRef
@@ -259,3 +262,4 @@ class SessionReport:
     version: str | None = None
     exit_code: int | None = None
     trouble: Trouble | None = None
+    watched_skills: tuple[str, ...] | None = None

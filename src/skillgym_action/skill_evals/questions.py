@@ -76,6 +76,10 @@ class CaseAssertions:
             key = keys.in_words(last) if isinstance(last, str) else (label or "the result")
             self._add(value, f"{key}: {_scalar(written)}", label=label, negated=negated)
 
+    def add_expected(self, value: SuiteValue, text: str) -> None:
+        """Add the question whether the result is what its author expects, where nothing else is asked."""
+        self._add(value, text)
+
     def read_leaves(self, value: SuiteValue, words: str) -> None:
         """Add a question ``KEY in words: value`` for each leaf of a value. Raises SuiteError."""
         written = value.value
@@ -123,7 +127,9 @@ class CaseAssertions:
         self._warn_about(members)
         operands = ", ".join(f"{item.key_path[-1]} {_scalar(item.value)}" for item in found)
         advisory = _is_advisory(members)
-        self._add(members.value, f"{word}: {operands}", label=_label(members) or label, negated=negated, advisory=advisory)
+        self._add(
+            members.value, f"{word}: {operands}", label=_label(members) or label, negated=negated, advisory=advisory
+        )
 
     def _flatten(self, members: Members, label: str | None, *, negated: bool) -> None:
         """A mapping of texts or lists: each of its members, with the key as the label. Raises SuiteError."""
@@ -222,7 +228,9 @@ def _text(members: Members, *, without: str | None) -> SuiteValue | None:
 
 def _has_lists(members: Members) -> bool:
     known = keys.QUESTION_WITHOUT_EFFECT | frozenset(keys.GRADED)
-    return any(isinstance(item.value, list | dict) for key in members.keys if key not in known for item in members.all((key,)))
+    return any(
+        isinstance(item.value, list | dict) for key in members.keys if key not in known for item in members.all((key,))
+    )
 
 
 def _label(members: Members, text: SuiteValue | None = None) -> str | None:
