@@ -28,7 +28,6 @@ class Stored:
 
     def session(self, directory, most):
         assert 0 < most < 100_000
-        assert 0 < most < 100_000
         self.read.append(directory)
         return self.artifacts
 
