@@ -12,11 +12,11 @@ from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.verdicts import ASSERTION_FAILURE
 from skillgym_action.reporters.failed_assertions import not_holding
 from skillgym_action.reporters.markdown_budget import left_out
-from skillgym_action.reporters.markdown_rows import MESSAGE, NAME, Row, html_code, inline
+from skillgym_action.reporters.markdown_rows import NAME, Row, html_code, inline
 from skillgym_action.reporters.markdown_sections import NO_ROWS, Section
 from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import cause, counted
-from skillgym_action.text.escaping import clipped
+from skillgym_action.text.escaping import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Reason = tuple[str, str, str]
 _NAMED_CASES = 3
+_MESSAGE_CHARACTERS = 240
+_SAME_DETAIL = markup("The same assertions and evidence.")
 # Characters that a template adds to an entry, a row, a message, a block and a part. Estimates.
 _ENTRY, _ROW, _MESSAGE, _BLOCK, _PART = 45, 8, 6, 10, 52
 
@@ -90,11 +92,12 @@ class _Entry:
         return replace(self.shown(row), label=NOTHING).strings()
 
     def rows_shown(self) -> Iterator[Row]:
-        """The rows as they are shown; of those with one reason without details that are those of the row before."""
+        """The rows as they are shown. Details that are those of the row before are not repeated."""
         before = NOTHING
         for row in self.rows:
             own = self.shown(row)
-            yield replace(own, detail=NOTHING) if self.shared and row.detail == before else own
+            same = self.shared and row.detail and row.detail == before
+            yield replace(own, detail=_SAME_DETAIL) if same else own
             before = row.detail or before
 
 
@@ -222,9 +225,12 @@ class FailureList:
 
 
 def _message(group: Sequence[Result]) -> Markup:
-    """The reason of the first; all of an entry have it, or rows say theirs."""
+    """The reason of the first; all of an entry have it, or rows say theirs.
+
+    On one line, with the beginning of its other lines: they have the values.
+    """
     reason = cause(group[0])
-    text = inline(clipped(reason.message.strip().partition("\n")[0], MESSAGE))
+    text = inline(one_line(reason.message), _MESSAGE_CHARACTERS)
     others = len(not_holding(group[0])) - bool(reason.assertion)
     more = f" (and {counted(others, 'more assertion')})" if reason.assertion and others > 0 else ""
     return (html_code(reason.assertion) + markup(": ") if reason.assertion else NOTHING) + text + markup(more)

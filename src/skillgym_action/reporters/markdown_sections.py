@@ -42,10 +42,14 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
-    """Errored executions with one cause, and what to do about it. ``left_out`` counts those not in ``rows``."""
+    """Errored executions with one cause, and what to do about it. ``left_out`` counts those not in ``rows``.
+
+    ``message``: that of the first; rows have theirs if it is another one.
+    """
 
     title: Markup
     remedy: Markup
+    message: Markup
     rows: tuple[Row, ...]
     left_out: Markup = NOTHING
 
@@ -108,10 +112,12 @@ def groups_of(section: Section, most: int | None = None) -> Iterator[Group]:
     remedies = {kind.label: kind.remedy for kind in TROUBLES.values()}
     for label, group in groupby(section.rows, key=lambda row: row.label):
         found = tuple(group)
-        shown = found[:most]
+        message = found[0].message
+        shown = tuple(replace(row, message=NOTHING) if row.message == message else row for row in found[:most])
         yield Group(
             title=markup(f"{label} ({len(found)})"),
             remedy=inline(remedies.get(str(label), "")),
+            message=message,
             rows=shown,
             left_out=markup(f"and {len(found) - len(shown):,} more") if len(found) > len(shown) else NOTHING,
         )

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_MATRIX_CASES, MAX_MATRIX_RUNNERS
 from skillgym_action.model.samples import is_flaky, samples_of
-from skillgym_action.model.verdicts import GREEN, Status
+from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.markdown_budget import left_out, while_it_fits
 from skillgym_action.reporters.markdown_figures import NO_BREAK, SIGNS, WORDS
 from skillgym_action.reporters.markdown_rows import code
 from skillgym_action.reporters.rate_wording import rate_cell
 from skillgym_action.reporters.template_values import NOTHING, markup
-from skillgym_action.reporters.wording import amount, counted, duration, money
+from skillgym_action.reporters.wording import RED, amount, counted, duration, money
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ def _sums(name: Markup, totals: Totals) -> Cells:
 
 
 def matrix(figures: ReportTotals, rows: Rows, budget: RowBudget) -> Table:
-    """A row per case and a column per runner, those that are not green first; none for a single runner."""
+    """A row per case and a column per runner, those with a failure first; none for a single runner."""
     runners = [runner.id for runner in figures.report.runners]
     if len(runners) < 2:  # noqa: PLR2004
         return NO_TABLE
@@ -102,7 +102,7 @@ def matrix(figures: ReportTotals, rows: Rows, budget: RowBudget) -> Table:
     for result in figures.report.results:
         if result.runner:
             cases.setdefault((result.suite.path, result.case_id), {})[result.runner.id] = result
-    ordered = sorted(cases.values(), key=lambda own: all(result.status in GREEN for result in own.values()))
+    ordered = sorted(cases.values(), key=lambda own: not _is_red(own))
     columns = runners[:MAX_MATRIX_RUNNERS]
     lines = (_case_line(own, columns, rows) for own in ordered[:MAX_MATRIX_CASES])
     shown = while_it_fits(lines, budget, _CELLS, tuple)
@@ -115,6 +115,10 @@ def matrix(figures: ReportTotals, rows: Rows, budget: RowBudget) -> Table:
     )
 
 
+def _is_red(own: dict[str, Result]) -> bool:
+    return any(result.status in RED for result in own.values())
+
+
 def _case_line(own: dict[str, Result], columns: Sequence[str], rows: Rows) -> Cells:
     first = next(iter(own.values()))
     return (rows.case(first), *(_cell(own.get(runner), rows) for runner in columns))
@@ -122,7 +126,7 @@ def _case_line(own: dict[str, Result], columns: Sequence[str], rows: Rows) -> Ce
 
 def _cell(result: Result | None, rows: Rows) -> Markup:
     if result is None:
-        return markup("—")
+        return markup("not run")
     samples = samples_of(result, rows.repetitions)
     words = [f"{SIGNS[result.status]}{NO_BREAK}{WORDS[result.status].replace(' ', NO_BREAK)}"]
     words += [f"{samples} sessions".replace(" ", NO_BREAK)] if samples.judged > 1 else []
@@ -134,8 +138,8 @@ def _cell(result: Result | None, rows: Rows) -> Markup:
 def _left_out_of_matrix(missing: Sequence[dict[str, Result]], runners: int) -> Markup:
     parts = []
     if missing:
-        green = all(result.status in GREEN for own in missing for result in own.values())
-        parts.append(counted(len(missing), "green case" if green else "case"))
+        words = "" if any(map(_is_red, missing)) else " without a failure"
+        parts.append(counted(len(missing), "case") + words)
     if runners > 0:
         parts.append(counted(runners, "runner"))
     return markup(f"{' and '.join(parts)} left out") if parts else NOTHING
