@@ -356,8 +356,16 @@
     return section("timeline", "Two sessions side by side",
       make("p", {}, left < 0 && right < 0 ? "Their actions are the same." : "The first actions that differ are marked."),
       make("div", { class: "columns" },
-        make("div", {}, make("h3", {}, name(attempt), state(attempt.status)), steps(session, "step", left)),
-        make("div", {}, make("h3", {}, name(other), state(other.status)), steps(second, "other", right))));
+        make("div", {}, make("h3", {}, name(attempt), state(attempt.status)), steps(session, "step", left), ...outcome(session)),
+        make("div", {}, make("h3", {}, name(other), state(other.status)), steps(second, "other", right), ...outcome(second))));
+  }
+
+  /** What a session left, below its steps. @param {Session} session @returns {Node[]} */
+  function outcome(session) {
+    return [
+      folded(`Changes: ${count(changed(session), "file")}`, false, ...changeList(session)),
+      folded("Final output", false, whole(session.finalOutput) ? block(session.finalOutput) : make("p", {}, "None.")),
+    ];
   }
 
   /** @param {Step[]} list */
@@ -474,20 +482,26 @@
   }
 
   /** @param {Session} session */
-  function changes(session) {
+  const changed = session => session.changes.created.length + session.changes.modified.length + session.changes.deleted.length;
+
+  /** @param {Session} session */
+  const changes = session => section("changes", `Changes: ${count(changed(session), "file")}`, ...changeList(session));
+
+  /** @param {Session} session @returns {Child[]} */
+  function changeList(session) {
     const { created, modified, deleted } = session.changes;
     const kinds = [[created, "created"], [modified, "modified"], [deleted, "deleted"]];
     const list = kinds.map(([paths, word]) => paths.length > 0 &&
       make("li", {}, `${paths.length} ${word}: `, make("span", { class: "mono" }, /** @type {string[]} */ (paths).join(", "))));
-    const number = created.length + modified.length + deleted.length;
     const incomplete = session.changes.complete === false &&
       make("p", { class: "muted" }, "Not all changed files are stored: they are too many, too large, or cannot be read.");
     const without = !session.diff && session.files.length > 0 &&
       make("p", { class: "muted" }, "There is no stored diff: these are the files as the session left them.");
-    return section("changes", `Changes: ${count(number, "file")}`,
-      number ? make("ul", {}, list) : make("p", {}, "The session changed no file."), incomplete,
+    return [
+      changed(session) ? make("ul", {}, list) : make("p", {}, "The session changed no file."), incomplete,
       session.diff && diff(session.diff), without,
-      session.files.map(file => folded(file.name, true, block(file.text), rest(file))));
+      session.files.map(file => folded(file.name, true, block(file.text), rest(file))),
+    ];
   }
 
   /** @param {Stored} file @returns {Child[]} */

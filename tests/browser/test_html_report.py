@@ -251,6 +251,12 @@ def test_two_sessions_are_shown_side_by_side(page, report):
     page.evaluate("new Promise(done => setTimeout(done, 100))")
     assert "Two sessions side by side" in page.text()
     assert len(page.texts(".columns > div")) == 2
+    page.evaluate("document.querySelectorAll('.columns details').forEach(one => { one.open = true; })")
+    own, other = page.texts(".columns > div")
+    assert ("echo done > other.txt" in own, "echo done > out.txt" in other) == (True, True)
+    assert ("b/other.txt" in own, "b/out.txt" in own) == (True, False)
+    assert ("b/other.txt" in other, "b/out.txt" in other) == (False, True)
+    assert (own.count("The answer: "), other.count("The answer: ")) == (2, 2)
     nothing_happened(page)
 
 
