@@ -11,7 +11,8 @@ import os
 import pty
 import shutil
 import subprocess
-import sys
+import termios
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from model_script import Read, Reject, Say, Shell, Skill, Write
 from model_server import ModelServer
 from paths import REPOSITORY
 from record_examples import CART, CHECKED, NOTES, PRICE, RENAME, TAX
-from scratch import PROGRAM, environment, git_in, written
+from scratch import PROGRAM, environment, git_in, skillgym, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
 
 SLUG, NUMBER = "acme/shop", 42
 SERVER = "https://github.com"
-COLUMNS, ROWS = 112, 60
-REPEAT = 3
+RUN = ".skillgym-results/pull-42"
+COLUMNS, ROWS = 108, 48
+REPEAT = 5
 MODELS = {"sonnet": "claude-sonnet-4-6", "haiku": "claude-haiku-4-5"}
 CHANGELOG = """# Changelog
 
@@ -54,7 +56,7 @@ SUITE = {
         {
             "id": "names-the-area",
             "prompt": "The command line got an option --json. Add it to the unreleased changes in CHANGELOG.md.",
-            "expect": ["file:CHANGELOG.md matches /^- \\[CLI\\] .*--json/im", "no-file:CHANGELOG.md.bak"],
+            "expect": ["file:CHANGELOG.md matches /^- \\[CLI\\] .*--json/im"],
         },
     ],
 }
@@ -97,9 +99,9 @@ def _entry(line: str, last: str) -> Script:
 
 # By a part of the prompt; the sessions of a prompt play the scripts in turn.
 GOOD: dict[str, tuple[Script, ...]] = {
-    "We have a dark mode now.": (_entry("- [UI] Dark mode", "CHANGELOG.md has the entry \"[UI] Dark mode\"."),),
+    "We have a dark mode now.": (_entry("- [UI] Dark mode", 'CHANGELOG.md has the entry "[UI] Dark mode".'),),
     "The command line got an option --json.": (
-        _entry("- [CLI] The option --json", "I added \"[CLI] The option --json\" to the unreleased changes."),
+        _entry("- [CLI] The option --json", 'I added "[CLI] The option --json" to the unreleased changes.'),
     ),
     "Move the tax computation": (
         (
@@ -217,20 +219,23 @@ def picture_run(folder: Path) -> PictureRun:
     _commit(root, "A shop")
     with ModelServer() as server:
         _configured(root, {name: server.prompted(GOOD) for name in MODELS})
-        _run(root, "--output", "../base", limit=900)
-        written(root, {"CLAUDE.md": SHORT_RULE, **{name: SHORT_SKILL for name in _skills(root)}})
+        _run(root, "--output", "../base")
+        written(root, {"CLAUDE.md": SHORT_RULE, **dict.fromkeys(_skills(root), SHORT_SKILL)})
         _commit(root, "Shorten what agents are told")
         _configured(root, {name: server.prompted(SHORTENED[name]) for name in MODELS})
-        terminal = _run(root, "--baseline", "../base", "--output", ".skillgym-results/pull-42", limit=900)
+        _run(root, "--baseline", "../base", "--output", RUN)
+        terminal = _in_a_terminal(root)
     summary, comment = _reported(root)
-    return PictureRun(terminal, summary, comment, root / ".skillgym-results/pull-42")
+    return PictureRun(terminal, summary, comment, root / RUN)
 
 
 def _repository(root: Path) -> None:
     for name in ("x-bench", "python", "typescript"):
         shutil.copytree(REPOSITORY / "examples" / name, root / "bench" / name)
     written(root, {"CHANGELOG.md": CHANGELOG, "CLAUDE.md": RULE, "bench/changelog.json": json.dumps(SUITE, indent=2)})
-    written(root, {".gitignore": ".skillgym-results/\nskillgym.config.json\n"})
+    spec = {"name": "shop", "private": True, "type": "module", "scripts": {"test": "node --test --test-reporter=spec"}}
+    written(root, {"bench/x-bench/template/package.json": json.dumps(spec)})
+    written(root, {".gitignore": ".skillgym-results/\nresults/\nskillgym.config.json\n"})
     git_in(root, "init", "--quiet", "--initial-branch=main")
 
 
@@ -260,31 +265,35 @@ def _configured(root: Path, services: Mapping[str, str]) -> None:
     written(root, {"skillgym.config.json": json.dumps({"runners": runners})})
 
 
-def _run(root: Path, *more: str, limit: float) -> str:
-    """What the run prints in a terminal."""
-    argv = (str(PROGRAM), "run", "--repeat", str(REPEAT), *more)
+def _run(root: Path, *more: str) -> None:
+    ran = skillgym("run", "--repeat", str(REPEAT), "--jobs", "2", *more, cwd=root, limit=900)
+    assert ran.code in (0, 1), ran.err
+
+
+def _in_a_terminal(root: Path) -> str:
+    """What a shorter run writes to a terminal, with the line that starts it."""
+    line = "skillgym-action run bench/changelog.json bench/python --runner haiku --output results"
     leader, follower = pty.openpty()
+    termios.tcsetwinsize(follower, (ROWS, COLUMNS))
     env = environment(TERM="xterm-256color", COLUMNS=str(COLUMNS), LINES=str(ROWS))
+    argv = (str(PROGRAM), *line.split()[1:])
     with subprocess.Popen(argv, cwd=root, env=env, stdin=follower, stdout=follower, stderr=follower) as process:
         os.close(follower)
         printed = bytearray()
-        try:
-            while piece := os.read(leader, 65536):
+        with suppress(OSError):  # Linux: nobody writes any more
+            while piece := os.read(leader, 65_536):
                 printed += piece
-        except OSError:  # Linux: nobody writes any more
-            pass
-        code = process.wait(limit)
     os.close(leader)
     text = printed.decode(errors="replace")
-    assert code in (0, 1, 3), text
-    return text
+    assert process.returncode == 1, text
+    return f"\x1b[1m$ {line}\x1b[0m\r\n{text}"
 
 
 def _reported(root: Path) -> tuple[str, str]:
     """The summary and the comment that the action writes about the stored run."""
     head = git_in(root, "rev-parse", "HEAD").strip()
     pull = {"number": NUMBER, "head": {"sha": head, "ref": "shorter", "repo": {"full_name": SLUG}}}
-    inputs = {"mode": "report", "results": ".skillgym-results/pull-42", "baseline": "../base"}
+    inputs = {"mode": "report", "results": RUN, "baseline": "../base"}
     variables = {"GITHUB_REPOSITORY": SLUG, "GITHUB_SERVER_URL": SERVER, "GITHUB_SHA": head, "GITHUB_RUN_ID": "7204"}
     with GitHubServer(SLUG) as github:
         github.add_pull(PullRequest(number=NUMBER, head_sha=head, head_branch="shorter", files=()))
@@ -293,10 +302,3 @@ def _reported(root: Path) -> tuple[str, str]:
         assert done.code == 1, done.said + done.log
         (comment,) = github.comments(NUMBER)
     return done.summary, comment.body
-
-
-if __name__ == "__main__":
-    from pathlib import Path
-
-    ran = picture_run(Path(sys.argv[1]).resolve())
-    written(Path(sys.argv[1]), {"terminal.txt": ran.terminal, "summary.md": ran.summary, "comment.md": ran.comment})
