@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from html import unescape
 
 from markdown_it import MarkdownIt
 
@@ -17,12 +18,15 @@ from skillgym_action.model.verdicts import FailureClass, Status
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 OURS = {"<code>", "</code>", "<br>", "<sub>", "</sub>"}
+SUMMARY = re.compile(r"<summary>((?:[^<&\n]|&(?:#\d+|amp|lt|gt);|</?code>|</?b>|<br>)*)</summary>")
 BLOCKS = re.compile(
-    r"(</?details>|<summary>[^<&]*</summary>|<!-- skillgym-action:[\w.-]+ -->|<!-- run: \d+/\d+ -->"
+    rf"(</?details>|{SUMMARY.pattern}|<!-- skillgym-action:[\w.-]+ -->|<!-- run: \d+/\d+ -->"
     r"|<!-- skillgym-action-report: (?:[0-9a-f]{40}|unknown) -->|<!-- skillgym-action-report-end -->|\n)+"
 )
 REPOSITORY = "https://github.com/octo/skills"
-ADDRESS = re.compile(rf"{REPOSITORY}/(?:(?:blob|commit)/[\w.%~-]+(?:/[\w.%~-]+)*(?:#L\d+)?|actions/runs/4711)")
+ADDRESS = re.compile(
+    rf"{REPOSITORY}/(?:(?:blob|commit)/[\w.%~-]+(?:/[\w.%~-]+)*(?:#L\d+)?|actions/runs/4711(?:#artifacts)?)"
+)
 INLINE = {"text", "code_inline", "html_inline", "softbreak", "strong_open", "strong_close", "link_open", "link_close"}
 REFERENCES = re.compile(
     r"@[a-z0-9]|#\d|\b(?:gh|ghsa|cve)-\w|\w://|\bwww\.|[0-9a-f]{7}|[\w.+-]@[\w-]|:[a-z][\w+-]*:", re.IGNORECASE
@@ -41,6 +45,9 @@ def structure(markdown):
     for token in tokens:
         if token.type == "html_block":
             assert BLOCKS.fullmatch(token.content), token.content
+            for title in SUMMARY.findall(token.content):
+                words = unescape(re.sub(r"</?code>|</?b>|<br>", " ", title))
+                assert not REFERENCES.search(words), title
         for child in token.children or ():
             assert child.type in INLINE, child
             assert child.type != "link_open" or ADDRESS.fullmatch(child.attrs["href"]), child

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
+    from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
     from skillgym_action.text.redaction import Redactor
 
 EMPTY_TOKEN = Problem(
@@ -70,6 +71,7 @@ class Publisher:
         self._notes: dict[str, Problem] = {}
         self._given_up: set[str] = set()
         self._forbidden = self._began = self._ended = False
+        self._excerpts: SessionExcerpts | None = None
         self._pull: PullRequest | None = None
         self._comment: StickyComment | None = None
         self._status: CommitStatus | None = None
@@ -99,8 +101,12 @@ class Publisher:
 
     # --- at its end ---------------------------------------------------------------------------------
 
-    def publish(self, report: RunReport) -> PublishLog:
-        """Write the report. The comment comes first, as it has most readers and time may run out."""
+    def publish(self, report: RunReport, excerpts: SessionExcerpts | None = None) -> PublishLog:
+        """Write the report. The comment comes first, as it has most readers and time may run out.
+
+        ``excerpts``: what the comment quotes of sessions.
+        """
+        self._excerpts = excerpts
         self._ended = True
         self._progress.end()
         budget = self._api.retry_budget
@@ -171,9 +177,9 @@ class Publisher:
         """Markdown of the user's templates, or of the packaged ones when those fail: ``publish`` reports the error."""
         hidden: markdown.HiddenLines = {**self._hidden, "commit": self._sha}
         try:
-            pieces = [*markdown.comment(run, templates=self._templates, limit=limit, **hidden)]
+            pieces = [*markdown.comment(run, templates=self._templates, excerpts=self._excerpts, limit=limit, **hidden)]
         except ConfigError:
-            pieces = [*markdown.comment(run, limit=limit, **hidden)]
+            pieces = [*markdown.comment(run, excerpts=self._excerpts, limit=limit, **hidden)]
         return self._redactor.text("".join(pieces))
 
     def _creates_comment(self, report: RunReport) -> bool:

@@ -15,8 +15,11 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, St
 
 from skillgym_action.limits import COMMENT_CHARACTERS, MAX_SUMMARY_BYTES
 from skillgym_action.model.errors import ConfigError, Problem
-from skillgym_action.reporters.markdown_rows import RowBudget, inline, linked
-from skillgym_action.reporters.markdown_view import ALL_DETAILS, ReportTotals, verdict_of, view_of
+from skillgym_action.reporters.markdown_budget import COMMENT, SUMMARY, RowBudget
+from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
+from skillgym_action.reporters.markdown_figures import ALL_DETAILS, ReportTotals
+from skillgym_action.reporters.markdown_rows import inline, linked
+from skillgym_action.reporters.markdown_view import verdict_of, view_of
 from skillgym_action.reporters.template_values import NOTHING, markup
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from skillgym_action.model.run_report import RunReport
+    from skillgym_action.reporters.markdown_budget import ReportExtent
     from skillgym_action.reporters.markdown_view import View
 
 PACKAGED = Path(__file__).parent.parent / "templates"
@@ -76,15 +80,32 @@ class Templates(Protocol):
         ...
 
 
-def summary(report: RunReport, *, templates: Templates | None = None) -> Iterator[str]:
-    """Yield the job summary. Raises ConfigError for ``templates`` that do not work."""
-    yield _report(report, "summary.md.j2", templates, MAX_SUMMARY_BYTES, size_in_bytes)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Kind:
+    """One of the two reports: its template, how much it shows, and its size in the unit of ``measure``."""
+
+    name: str
+    extent: ReportExtent
+    limit: int
+    measure: Callable[[str], int]
+
+
+def summary(
+    report: RunReport, *, templates: Templates | None = None, excerpts: SessionExcerpts | None = None
+) -> Iterator[str]:
+    """Yield the job summary. Raises ConfigError for ``templates`` that do not work.
+
+    ``excerpts``: what sessions left; without them only what is in the results.
+    """
+    kind = _Kind(name="summary.md.j2", extent=SUMMARY, limit=MAX_SUMMARY_BYTES, measure=size_in_bytes)
+    yield _report(report, kind, templates, excerpts)
 
 
 def comment(
     run: RunReport | RunProgress,
     *,
     templates: Templates | None = None,
+    excerpts: SessionExcerpts | None = None,
     limit: int = COMMENT_CHARACTERS[0],
     **hidden: Unpack[HiddenLines],
 ) -> Iterator[str]:
@@ -97,7 +118,8 @@ def comment(
         yield first + _rendered("running.md.j2", _running_view(run), templates)
     else:
         first += report_line(hidden["commit"]) if "commit" in hidden else ""
-        yield first + _report(run, "comment.md.j2", templates, limit - len(first), len)
+        kind = _Kind(name="comment.md.j2", extent=COMMENT, limit=limit - len(first), measure=len)
+        yield first + _report(run, kind, templates, excerpts)
 
 
 def _running_view(run: RunProgress) -> RunningView:
@@ -146,18 +168,16 @@ def environment() -> Environment:
     )
 
 
-def _report(
-    report: RunReport, name: str, templates: Templates | None, limit: int, measure: Callable[[str], int]
-) -> str:
-    """The rendered template, in at most ``limit`` as ``measure`` counts it."""
-    report_totals = ReportTotals.of(report)
-    text = fitted(
-        lambda budget: _rendered(name, view_of(report_totals, RowBudget(budget, measure)), templates),
-        lambda: _rendered(name, verdict_of(report_totals), templates),
-        limit,
-        measure,
-    )
-    if measure(text) > limit:
+def _report(report: RunReport, kind: _Kind, templates: Templates | None, excerpts: SessionExcerpts | None) -> str:
+    """The rendered template, no larger than its kind may be."""
+    report_totals, found, name = ReportTotals.of(report), excerpts or SessionExcerpts(), kind.name
+
+    def rendered(budget: int) -> str:
+        view = view_of(report_totals, RowBudget(budget, kind.measure), kind.extent, found)
+        return _rendered(name, view, templates)
+
+    text = fitted(rendered, lambda: _rendered(name, verdict_of(report_totals), templates), kind.limit, kind.measure)
+    if kind.measure(text) > kind.limit:
         raise ConfigError(f"the report template {name} renders more text than fits, even with the verdict alone")
     return text
 

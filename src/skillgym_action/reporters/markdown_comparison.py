@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import COMMIT_CHARACTERS, MAX_COMPARED_CASES
-from skillgym_action.reporters.markdown_rows import NO_LINES, Block, code, inline, left_out, linked, while_it_fits
+from skillgym_action.limits import COMMIT_CHARACTERS
+from skillgym_action.reporters.markdown_budget import left_out, while_it_fits
+from skillgym_action.reporters.markdown_rows import code, inline, linked
+from skillgym_action.reporters.markdown_sections import NO_LINES, Block
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
     comparison_verdict,
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from skillgym_action.model.comparison import Comparison, ResultPair
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.reporters.markdown_rows import RowBudget, Rows
+    from skillgym_action.reporters.markdown_budget import RowBudget
+    from skillgym_action.reporters.markdown_rows import Rows
 
 # Characters that a template adds to a title, a list item and a name.
 _HEAD, _BULLET, _COMMA = 40, 12, 2
@@ -91,7 +94,7 @@ def _kinds(comparison: Comparison, rows: Rows, budget: RowBudget) -> Iterator[Ch
         ("changed, may be chance", comparison.changed),
     )
     for words, found in pairs:
-        yield from _kind(words, [_changed(pair, rows) for pair in found[:MAX_COMPARED_CASES]], len(found), budget)
+        yield from _kind(words, [_changed(pair, rows) for pair in found[: rows.extent.names]], len(found), budget)
     results: tuple[tuple[str, Sequence[Result]], ...] = (
         ("judged in the baseline, not now", comparison.no_longer_judged),
         ("with a different prompt, assertion or expectation: not compared", comparison.redefined),
@@ -99,7 +102,7 @@ def _kinds(comparison: Comparison, rows: Rows, budget: RowBudget) -> Iterator[Ch
         ("not in this run", comparison.removed),
     )
     for words, several in results:
-        yield from _kind(words, [_name(one, rows) for one in several[:MAX_COMPARED_CASES]], len(several), budget)
+        yield from _kind(words, [_name(one, rows) for one in several[: rows.extent.names]], len(several), budget)
 
 
 def _kind(words: str, shown: Sequence[Markup], number: int, budget: RowBudget) -> Iterator[ChangeKind]:
@@ -126,7 +129,10 @@ def mixed_of(report: RunReport, rows: Rows, budget: RowBudget) -> Block:
     found = mixed_results(report)
     if not found:
         return NO_LINES
-    shown = (markup(" · ").join((rows.case(one), code(runner_id(one)), markup(words))) for one, words in found)
+    shown = (
+        markup(" · ").join((rows.case(one), code(runner_id(one)), markup(words)))
+        for one, words in found[: rows.extent.lines]
+    )
     lines = while_it_fits(shown, budget, _BULLET, lambda line: (line,))
     flaky = report.totals().flaky
     counts = [counted(flaky, "flaky execution")] if flaky else []

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Unpack
 from skillgym_action.limits import COMMENT_CHARACTERS, COMMIT_CHARACTERS, MAX_EARLY_END_PROBLEMS, MAX_SUMMARY_BYTES
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.reporters.markdown import environment, first_lines, report_line, size_in_bytes
-from skillgym_action.reporters.markdown_rows import RowBudget, Rows, code, inline, left_out, linked, while_it_fits
-from skillgym_action.reporters.markdown_view import ALL_DETAILS
+from skillgym_action.reporters.markdown_budget import RowBudget, left_out, while_it_fits
+from skillgym_action.reporters.markdown_figures import ALL_DETAILS
+from skillgym_action.reporters.markdown_rows import Rows, code, inline, linked
 from skillgym_action.reporters.template_values import NOTHING, markup
 
 if TYPE_CHECKING:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
-from skillgym_action.model.totals import Totals
-from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import GREEN, Status
+from skillgym_action.reporters.markdown_budget import SUMMARY, while_it_fits
 from skillgym_action.reporters.markdown_comparison import NO_CHANGES, BaselineChanges, changes_of, mixed_of
-from skillgym_action.reporters.markdown_rows import (
-    NAME,
+from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
+from skillgym_action.reporters.markdown_failures import FailureGroup, FailureList
+from skillgym_action.reporters.markdown_figures import SIGNS, ReportTotals
+from skillgym_action.reporters.markdown_rows import Rows
+from skillgym_action.reporters.markdown_sections import (
     NO_LINES,
     NO_ROWS,
     NO_SUITES,
@@ -23,268 +22,62 @@ from skillgym_action.reporters.markdown_rows import (
     ChangedSuites,
     Edit,
     Group,
-    Rows,
     Section,
     changed_suites_of,
-    code,
     edits_of,
     findings_of,
     groups_of,
-    inline,
-    left_out,
     lengthened,
-    linked,
     section_of,
     suites_from_of,
+    unexpected_note,
     warnings_of,
-    while_it_fits,
 )
-from skillgym_action.reporters.rate_wording import OTHER_CASES_NOTE, comparison_fact, rate_cell, rate_sentences
+from skillgym_action.reporters.markdown_tables import NO_TABLE, Table, matrix, passed_table, runners_table
 from skillgym_action.reporters.template_values import NOTHING, markup
-from skillgym_action.reporters.wording import (
-    NOUNS,
-    amount,
-    cause,
-    counted,
-    duration,
-    headline,
-    judge_name,
-    money,
-    tallied,
-    tally,
-    verdict,
-)
-from skillgym_action.text.escaping import clipped, markdown_inline
+from skillgym_action.reporters.wording import NOUNS, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from markupsafe import Markup
 
-    from skillgym_action.model.execution import Runner
     from skillgym_action.model.result import Result
-    from skillgym_action.model.run_report import RunReport
-    from skillgym_action.reporters.markdown_rows import Row, RowBudget
+    from skillgym_action.reporters.markdown_budget import ReportExtent, RowBudget
+    from skillgym_action.reporters.markdown_rows import Row
 
-NO_BREAK = "\u00a0"
-ALL_DETAILS = f"all{NO_BREAK}details"
-DIGEST = 12  # characters
-SIGNS = {
-    Status.PASSED: "✅",
-    Status.FAILED: "❌",
-    Status.EXPECTED_FAILED: "☑️",
-    Status.UNEXPECTED_PASSED: "❗",
-    Status.ERRORED: "⚠️",
-    Status.SKIPPED: "⏭️",
-}
 T = TypeVar("T")
 _SECTION_NOUNS = NOUNS | {Status.FAILED: ("failure", "failures")}
-_TITLE_SIGNS = {"passed": "✅", "failed": "❌", "inconclusive": "⚠️", "not-gated": "⚪"}
-# Characters that a template adds to a reason, a cell, a word of the last line, a title, a list item and a name.
-_REASON, _CELLS, _SEPARATOR, _HEAD, _BULLET, _COMMA = 10, 30, 3, 40, 12, 2
-
-
-# --- totals -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReportTotals:
-    """Results by status and by the id of their runner; those that never had one are under an empty id."""
-
-    report: RunReport
-    totals: Totals
-    by_status: dict[Status, list[Result]]
-    by_runner: dict[str, list[Result]]
-    runner_totals: dict[str, Totals]
-
-    @classmethod
-    def of(cls, report: RunReport) -> ReportTotals:
-        """Count."""
-        by_status: dict[Status, list[Result]] = {status: [] for status in Status}
-        by_runner: dict[str, list[Result]] = {runner.id: [] for runner in report.runners}
-        for result in report.results:
-            if not result.suite.changed:  # those have a section of their own
-                by_status[result.status].append(result)
-            by_runner.setdefault(result.runner.id if result.runner else "", []).append(result)
-        repetitions = report.sampled_repetitions
-        by_status[Status.ERRORED].sort(key=lambda result: cause(result).label)
-        by_status[Status.UNEXPECTED_PASSED].sort(key=lambda result: result.suite.format)
-        return cls(
-            report=report,
-            totals=report.totals(),
-            by_status=by_status,
-            by_runner=by_runner,
-            runner_totals={runner: totals_of(results, repetitions) for runner, results in by_runner.items()},
-        )
-
-    # --- the head -----------------------------------------------------------------------------------
-
-    def title(self) -> Markup:
-        """The verdict."""
-        totals, report = self.totals, self.report
-        counts = f"{totals.green:,} of {totals.executions:,} green" if totals.executions else "nothing ran"
-        if (word := verdict(report)) == "not-gated":
-            counts = tally(totals)
-        title = f"{_TITLE_SIGNS[word]} {headline(report).capitalize()}"
-        return markup(f"{title}: {counts}{', cancelled' if report.cancelled else ''}")
-
-    def tally(self) -> Markup:
-        """How many of each status."""
-        words = [f"{SIGNS[status]} {words}" for status, words in tallied(self.totals)]
-        return _listed(iter([*words, f"🔀 {self.totals.flaky:,} flaky"] if self.totals.flaky else words))
-
-    def facts(self) -> Markup:
-        """Size, time, cost, and what changed."""
-        return _listed(self._facts())
-
-    def _facts(self) -> Iterator[str]:
-        totals, comparison = self.totals, self.report.comparison
-        if len(self.report.suites) > 1:
-            yield counted(len(self.report.suites), "suite")
-        yield duration(self.report.duration_ms)
-        if totals.cost_usd is not None or not totals.cost_complete:
-            yield f"cost {money(totals.cost_usd, complete=totals.cost_complete)}"
-            tokens = totals.tokens.total_tokens
-            yield "tokens unknown" if tokens is None else f"{amount(tokens)} tokens"
-        if totals.retries:
-            yield counted(totals.retries, "retry", "retries")
-        if comparison:
-            yield comparison_fact(comparison)
-
-    def reasons(self) -> Iterator[Markup]:
-        """Reasons of the decision that do not repeat the counts."""
-        totals = self.totals
-        shown = {f"{count} {status}" for status, count in totals.counts.items()}
-        shown.add(f"{totals.counts[Status.ERRORED]} of {totals.executions} could not be judged")
-        decision = self.report.decision
-        yield from (inline(reason) for reason in (decision.reasons if decision else ()) if reason not in shown)
-
-    def coverage(self) -> Markup:
-        """How many of those that ran have a verdict."""
-        totals = self.totals
-        return markup(f"{totals.judged:,} of {totals.executions - totals.counts[Status.SKIPPED]:,} judged")
-
-    def run(self) -> Markup:
-        """A link to the workflow run."""
-        links = self.report.links
-        return linked(markup(ALL_DETAILS), links.run) if links and links.run else NOTHING
-
-    # --- the table of runners -----------------------------------------------------------------------
-
-    def columns(self) -> list[Status]:
-        """Columns of zeros alone are left out, but two."""
-        return [status for status in SIGNS if self.totals.counts[status] or status in (Status.PASSED, Status.FAILED)]
-
-    def head(self) -> tuple[Markup, ...]:
-        """The head of the table."""
-        signs = (SIGNS[status] for status in self.columns())
-        return tuple(map(markup, ("Runner", *signs, f"Pass{NO_BREAK}rate [95{NO_BREAK}%]", "Cost", "Tokens", "Time")))
-
-    def runner_rows(self) -> Iterator[tuple[Markup, ...]]:
-        """A row per runner."""
-        for runner, totals in self.runner_totals.items():
-            yield _sums(code(runner) or markup("—"), totals, self.columns())
-
-    def all_row(self) -> tuple[Markup, ...]:
-        """The sum of all runners."""
-        return tuple(markup(f"**{cell}**") for cell in _sums(markup("All"), self.totals, self.columns()))
-
-    def rates(self) -> Iterator[Markup]:
-        """The rate over all runners in words; by case, so that runners are no independent samples."""
-        notes = [OTHER_CASES_NOTE] if any("†" in rate_cell(totals) for totals in self.runner_totals.values()) else []
-        sentences = rate_sentences(self.totals, self.report)
-        for sentence in (*sentences, *notes) if self.totals.executions else ():
-            text = sentence[:1].upper() + sentence[1:] + "."
-            yield inline(text) if "@" in text else markup(text)  # pass@5 must not mention a user named 5
-
-    # --- provenance ---------------------------------------------------------------------------------
-
-    def versions(self) -> Iterator[Markup]:
-        """Which agent in which version, with which model, each runner is."""
-        for runner in self.report.runners:
-            yield inline(self._version(runner), NAME)
-
-    def _version(self, runner: Runner) -> str:
-        own = self.by_runner[runner.id]
-        versions = sorted({result.version for result in own if result.version})
-        models = sorted({result.model for result in own if result.model} or {runner.agent.model or "its default model"})
-        agent = " ".join((runner.agent.type, ", ".join(versions))).strip()
-        return f"{clipped(runner.id, NAME // 3)}: {agent} with {', '.join(models)}"
-
-    def judge(self) -> Iterator[Markup]:
-        """The judge, if it was asked."""
-        if self.report.judge:
-            yield inline(f"judge: {judge_name(self.report.judge)}", 2 * NAME)
-
-    def sources(self) -> Iterator[Markup]:
-        """What else it takes to make this run again: suites, commit, and where it is kept."""
-        report, links = self.report, self.report.links
-        if digest := _digest(report):
-            yield markup("suites ") + code(digest)
-        if report.commit:
-            address = links.commit_address(report.commit) if links else None
-            yield markup("commit ") + linked(code(report.commit[:COMMIT_CHARACTERS]), address)
-        yield markup("run ") + linked(code(report.id), links.run if links else None)
-
-    def tool(self) -> Markup:
-        """This program and its version."""
-        return markup(f"skillgym-action {markdown_inline(self.report.version)}")
-
-
-def _listed(facts: Iterator[str]) -> Markup:
-    return markup(" · ".join(fact.replace(" ", NO_BREAK) for fact in facts))
-
-
-def _sums(name: Markup, totals: Totals, columns: list[Status]) -> tuple[Markup, ...]:
-    counts = (f"{totals.counts[status]:,}" for status in columns)
-    cost = money(totals.cost_usd, complete=totals.cost_complete).replace(" ", NO_BREAK)
-    time = re.sub(r"(\d) ", rf"\1{NO_BREAK}", duration(totals.duration_ms))  # may break between its units
-    rate, tokens = rate_cell(totals).replace(" ", NO_BREAK), amount(totals.tokens.total_tokens)
-    return (name, *map(markup, (*counts, rate, cost, tokens, time)))
-
-
-def _digest(report: RunReport) -> str | None:
-    """One digest of all suites; None when one of them has none."""
-    lines = sorted(f"{suite.path} {suite.digest}" for suite in report.suites if suite.digest)
-    if not lines or len(lines) < len(report.suites):
-        return None
-    return hashlib.sha256("\n".join(lines).encode(errors="replace")).hexdigest()[:DIGEST]
-
-
-# --- the view -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Table:
-    """A table: ``rule`` is the line of dashes below the head."""
-
-    head: tuple[Markup, ...] = ()
-    rule: Markup = NOTHING
-    rows: tuple[tuple[Markup, ...], ...] = ()
-    left_out: Markup = NOTHING
+# Characters that a template adds to a reason, a word of the last line and a list item.
+_REASON, _SEPARATOR, _BULLET = 10, 3, 12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class View:
     """All of a report; what there is not is empty. A verdict alone has nothing but ``title`` and ``run``.
 
-    ``left_out`` counts what nothing else is shown of; ``scores`` is the head of their column, where passes have any.
+    ``left_out`` counts what nothing else is shown of; ``in_summary`` what the summary alone lists; ``scores`` is the
+    head of their column, where passes have any.
     """
 
     title: Markup
     run: Markup
+    artifacts: Markup = NOTHING
     tally: Markup = NOTHING
     facts: Markup = NOTHING
     reasons: tuple[Markup, ...] = ()
-    runners: Table = Table()
+    runners: Table = NO_TABLE
+    matrix: Table = NO_TABLE
     rates: tuple[Markup, ...] = ()
     leaks: Block = NO_LINES
     addressing: Block = NO_LINES
     suites_from: Block = NO_LINES
     changed_suites: ChangedSuites = NO_SUITES
     failed: Section = NO_ROWS
+    failed_groups: tuple[FailureGroup, ...] = ()
     mixed: Block = NO_LINES
     unexpected: Section = NO_ROWS
+    unexpected_note: Markup = NOTHING
     edits: tuple[Edit, ...] = ()
     errored: Section = NO_ROWS
     errored_groups: tuple[Group, ...] = ()
@@ -294,60 +87,97 @@ class View:
     skipped: Section = NO_ROWS
     expected: Section = NO_ROWS
     passed: Section = NO_ROWS
+    passed_table: Table = NO_TABLE
     scores: Markup = NOTHING
+    in_summary: Markup = NOTHING
     left_out: Markup = NOTHING
     provenance: Markup = NOTHING
 
 
-def view_of(figures: ReportTotals, budget: RowBudget) -> View:
+def view_of(
+    figures: ReportTotals, budget: RowBudget, extent: ReportExtent = SUMMARY, excerpts: SessionExcerpts | None = None
+) -> View:
     """The view whose rows fit into ``budget``. What is asked for first is what goes last."""
-    report, results, rows = figures.report, figures.by_status, Rows.of(figures.report)
+    report, results, rows = figures.report, figures.by_status, Rows.of(figures.report, extent)
     section = partial(_section, results, budget)
     head = _without_sections(figures, rows, budget)
-    failed, unexpected = section(Status.FAILED, rows.brief), section(Status.UNEXPECTED_PASSED, rows.unexpected)
+    failures = FailureList(figures.failures, rows, budget, runners=len(report.runners))
+    unexpected = section(Status.UNEXPECTED_PASSED, rows.unexpected, most=extent.lines)
     errored = section(Status.ERRORED, rows.brief)
-    failed = lengthened(failed, results[Status.FAILED], rows.reasoned, budget)
+    failures.add_messages()
     errored = lengthened(errored, results[Status.ERRORED], rows.reasoned, budget)
     warnings = warnings_of(report.warnings, rows, budget)
-    failed = lengthened(failed, results[Status.FAILED], rows.detailed, budget)
-    failed = lengthened(failed, results[Status.FAILED], rows.proven, budget)
+    failures.add_details(excerpts or SessionExcerpts())
+    failed = failures.section()
     shortened = budget.full and (failed.rows or errored.rows)
     view = replace(
         head,
         failed=failed,
+        failed_groups=tuple(failures.groups()),
         unexpected=unexpected,
+        unexpected_note=unexpected_note(results[Status.UNEXPECTED_PASSED], report.sampled_repetitions),
         edits=tuple(edits_of(unexpected)),
         errored=errored,
-        errored_groups=tuple(groups_of(errored)),
+        errored_groups=tuple(groups_of(errored, extent.lines)),
         warnings=warnings,
-        skipped=section(Status.SKIPPED, rows.reasoned),
-        expected=section(Status.EXPECTED_FAILED, rows.reasoned),
-        passed=section(Status.PASSED, rows.passed),
-        scores=markup("Score") if any(result.score is not None for result in results[Status.PASSED]) else NOTHING,
     )
-    return replace(view, left_out=_left_out(view, "some details" if shortened else ""))
+    if extent.whole:
+        view = _with_green(view, figures, rows, budget)
+    return replace(
+        view,
+        left_out=_left_out(view, "some details" if shortened else ""),
+        in_summary=NOTHING if extent.whole else _in_summary(figures),
+    )
+
+
+def _with_green(view: View, figures: ReportTotals, rows: Rows, budget: RowBudget) -> View:
+    """The view with the table of cases, and with what is skipped, failed as expected, and passed."""
+    results = figures.by_status
+    section = partial(_section, results, budget)
+    scored = any(result.score is not None for result in results[Status.PASSED])
+    with budget.part(1 / 2) as some:
+        cases = matrix(figures, rows, some)
+    skipped, expected = section(Status.SKIPPED, rows.reasoned), section(Status.EXPECTED_FAILED, rows.reasoned)
+    passed, scores = section(Status.PASSED, rows.passed), markup("Score") if scored else NOTHING
+    return replace(
+        view,
+        matrix=cases,
+        skipped=skipped,
+        expected=expected,
+        passed=passed,
+        scores=scores,
+        passed_table=passed_table(passed.rows, scores),
+    )
+
+
+def _in_summary(figures: ReportTotals) -> Markup:
+    """What the comment has only the number of."""
+    statuses = (Status.PASSED, Status.EXPECTED_FAILED, Status.SKIPPED)
+    counts = [(len(figures.by_status[status]), NOUNS[status]) for status in statuses]
+    return markup(", ".join(counted(number, *nouns) for number, nouns in counts if number))
 
 
 def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> View:
     """The view without the sections of executions by status; each part has a share of ``budget``."""
-    report = figures.report
+    report, extent = figures.report, rows.extent
     with budget.part(1 / 8) as some:
-        provenance = _provenance(figures, some)
+        provenance = _provenance(figures, some, versions=extent.whole)
     with budget.part(1 / 2) as some:
         reasons = while_it_fits(figures.reasons(), some, _REASON, lambda reason: (reason,))
-        runners = _runners(figures, some)
-        rates = while_it_fits(figures.rates(), some, _BULLET, lambda line: (line,))
+        runners = runners_table(figures, some)
+        rates = while_it_fits(figures.rates(whole=extent.whole), some, _BULLET, lambda line: (line,))
     quarter = partial(_in_a_quarter, budget)
     leaks, addressing = (
         quarter(partial(findings_of, id_, report.results, rows)) for id_ in (LEAK_DETECTED, ADDRESSES_JUDGE)
     )
     suites_from = quarter(partial(suites_from_of, report))
-    changed = quarter(partial(changed_suites_of, report, partial(_in_changed_suite, rows)))
+    changed = quarter(partial(changed_suites_of, report, partial(_in_changed_suite, rows), most=extent.lines))
     changes = quarter(partial(changes_of, report.comparison, rows))
     mixed = quarter(partial(mixed_of, report, rows))
     return View(
         title=figures.title(),
         run=figures.run(),
+        artifacts=figures.artifacts(),
         tally=figures.tally(),
         facts=figures.facts(),
         reasons=reasons,
@@ -371,9 +201,14 @@ def _in_a_quarter(budget: RowBudget, render: Callable[[RowBudget], T]) -> T:
 
 
 def _section(
-    results: dict[Status, list[Result]], budget: RowBudget, status: Status, row: Callable[[Result], Row]
+    results: dict[Status, list[Result]],
+    budget: RowBudget,
+    status: Status,
+    row: Callable[[Result], Row],
+    *,
+    most: int | None = None,
 ) -> Section:
-    return section_of(results[status], _SECTION_NOUNS[status], row, budget)
+    return section_of(results[status], _SECTION_NOUNS[status], row, budget, most)
 
 
 def _left_out(view: View, details: str) -> Markup:
@@ -398,22 +233,8 @@ def verdict_of(figures: ReportTotals) -> View:
     return View(title=figures.title(), run=figures.run())
 
 
-def _runners(figures: ReportTotals, budget: RowBudget) -> Table:
-    """A row per runner, and their sum, unless that is the same."""
-    if not figures.totals.executions:
-        return Table()
-    rows = while_it_fits(figures.runner_rows(), budget, _CELLS, tuple)
-    missing = len(figures.runner_totals) - len(rows)
-    if len(rows) != 1 or missing:
-        rows = (*rows, figures.all_row())
-    head = figures.head()
-    rule = markup("|---|" + "--:|" * (len(head) - 1))
-    return Table(head=head, rule=rule, rows=rows, left_out=left_out(missing, "runner"))
-
-
-def _provenance(figures: ReportTotals, budget: RowBudget) -> Markup:
-    judge, sources, versions = (
-        while_it_fits(words, budget, _SEPARATOR, lambda word: (word,))
-        for words in (figures.judge(), figures.sources(), figures.versions())
-    )
-    return markup(" · ").join((figures.tool(), *versions, *judge, *sources))
+def _provenance(figures: ReportTotals, budget: RowBudget, *, versions: bool) -> Markup:
+    """What it takes to make this run again; not ``versions``: without agents, models and judge."""
+    parts = (figures.judge(), figures.sources(), figures.versions()) if versions else ((), figures.sources(), ())
+    judge, sources, agents = (while_it_fits(words, budget, _SEPARATOR, lambda word: (word,)) for words in parts)
+    return markup(" · ").join((figures.tool(), *agents, *judge, *sources))

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
     from skillgym_action.reporters.markdown import Templates
+    from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
     from skillgym_action.storage.changed_suites import SuiteComparison
     from skillgym_action.user_templates.template_folder import TemplateSources
 
@@ -456,7 +457,8 @@ class PublishOptions:
     """What is written outside of the run directory: ``reports`` as (kind, absolute path), and GitHub's step files.
 
     ``printed``: the kind of report that goes to standard output. Paths in step outputs are relative to ``workspace``;
-    ``templates``: the user's; ``artifacts``: what reports about sessions show.
+    ``templates``: the user's; ``artifacts``: what reports about sessions show; ``excerpts``: what summary and comment
+    quote of them.
     """
 
     reports: tuple[tuple[str, Path], ...] = ()
@@ -469,6 +471,7 @@ class PublishOptions:
     templates: Templates | None = None
     html: bool = True
     artifacts: ArtifactSource | None = None
+    excerpts: SessionExcerpts | None = None
     otlp_content: bool = False
 
 

@@ -14,6 +14,7 @@ from skillgym_action.github.step_files import append_outputs, append_summary
 from skillgym_action.model.errors import ConfigError, OutputError, Problem, PublishError
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters import reporter_named
+from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
 from skillgym_action.storage.run_directory import REPORTS
 from skillgym_action.text.escaping import printed_json, printed_text, terminal_line
 
@@ -49,13 +50,14 @@ def publish(
     everything that can be written has been written.
     """
     problems: list[Problem] = []
+    options = replace(options, excerpts=SessionExcerpts(options.artifacts))
     notes = _write_files(directory, report, options, problems, of_artifacts=False)
     if options.annotations:
         with _collecting(problems, STDOUT):
             for piece in reporter_named("annotations")(report):
                 observer.write_line(directory.redactor.text(piece).rstrip("\n"))
     _append_summary(directory, report, options, problems)
-    log = publisher.publish(report) if publisher else PublishLog()
+    log = publisher.publish(report, options.excerpts) if publisher else PublishLog()
     if (final := final_report(report)) is not report:
         report = final
         _write_files(directory, report, options, problems, of_artifacts=False)
@@ -140,11 +142,11 @@ def _render(kind: str, report: RunReport, options: PublishOptions) -> Iterator[s
     if kind == "summary":
         from skillgym_action.reporters.markdown import summary
 
-        return summary(report, templates=options.templates)
+        return summary(report, templates=options.templates, excerpts=options.excerpts)
     if kind == "comment":
         from skillgym_action.reporters.markdown import comment
 
-        return comment(report, comment_id=options.comment_id, templates=options.templates)
+        return comment(report, comment_id=options.comment_id, templates=options.templates, excerpts=options.excerpts)
     if kind == "html":
         from skillgym_action.reporters.html import render
 

@@ -90,11 +90,11 @@ def test_a_report_with_everything_in_it_is_as_it_was(name):
     assert EVERYTHING[name]() == golden(name)
 
 
-def test_the_comment_is_the_summary_below_its_marker():
+def test_the_comment_begins_like_the_summary_below_its_marker():
     report = run_report(RUNS["mixed"])
-    assert shown(comment, report, comment_id="nightly run") == (
-        "<!-- skillgym-action:nightly-run -->\n" + shown(summary, report)
-    )
+    marked, _, rest = shown(comment, report, comment_id="nightly run").partition("\n")
+    assert marked == "<!-- skillgym-action:nightly-run -->"
+    assert rest.split("\n\n")[:2] == shown(summary, report).split("\n\n")[:2]
 
 
 @pytest.mark.parametrize("name", ["default", "a b", "--> <b>", "", "x" * 1_000])
@@ -174,7 +174,7 @@ def test_only_what_is_in_the_repository_is_linked():
     (result,) = report.results
     failure = replace(result.judgement.failure, location=Location(path="/usr/lib/x.py", line=3))
     report = replace(report, results=(replace(result, judgement=replace(result.judgement, failure=failure)),))
-    assert "**`edit`** · `claude` · Assertion failure · `/usr/lib/x.py:3`\n" in shown(summary, report)
+    assert "\n`claude` · `/usr/lib/x.py:3` · artifacts in `core/edit/claude`\n" in shown(summary, report)
 
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "data:x", "/etc", "x"])
@@ -253,8 +253,9 @@ def test_a_kind_of_change_has_twenty_names_at_most():
 def test_what_broke_is_marked_where_it_is_told():
     base, head = run_report("a passed 5of5\nb passed 5of5"), run_report("a failed 0of5\nb failed 3of5")
     markdown = shown(summary, replace(head, comparison=compare(base, head)))
-    assert "**`a`** · `claude` · Assertion failure · **new** · 0 of 5 sessions passed · " in markdown
-    assert "**`b`** · `claude` · Assertion failure · 3 of 5 sessions passed · `bench" in markdown
+    assert "\n`a` · `claude` · **new** · 0 of 5 sessions passed · " in markdown
+    assert "\n`b` · `claude` · 3 of 5 sessions passed · `bench" in markdown
+    assert "<b><code>a</code>, <code>b</code></b> · 1 new · the same reason 2 times<br>" in markdown
 
 
 def test_what_else_differs_stands_above_the_numbers():
@@ -319,7 +320,7 @@ def test_runners_are_no_independent_samples_in_the_row_of_all():
 
 def test_flaky_executions_are_listed_with_their_sessions():
     markdown = shown(summary, run_report("a failed 3of5\nb failed 1of3\nc passed 5of5\nd passed"))
-    assert "### 🔀 1 flaky execution, 1 execution with mixed sessions\n\n" in markdown
+    assert "<summary>🔀 1 flaky execution, 1 execution with mixed sessions</summary>\n\n" in markdown
     assert "- `a` · `claude` · 3 of 5 sessions passed [23, 88]\n" in markdown
     assert "- `b` · `claude` · 1 of 3 sessions passed, too few to call it flaky\n" in markdown
     assert "· 🔀\u00a01\u00a0flaky\n" in markdown
@@ -335,7 +336,7 @@ def retried(text):
 
 def test_a_pass_after_a_retry_is_never_a_plain_pass():
     markdown = shown(summary, retried("edit passed"))
-    assert "### 🔀 1 flaky execution\n\n- `edit` · `claude` · passed only after a retry\n" in markdown
+    assert "🔀 1 flaky execution</summary>\n\n- `edit` · `claude` · passed only after a retry\n" in markdown
     assert "| `edit` · flaky · after 1 retry | `claude` |" in markdown
     assert "0 % of sessions pass" in markdown
 
@@ -391,7 +392,7 @@ def test_a_message_of_several_lines_opens_with_its_first():
     (result,) = report.results
     failure = replace(result.judgement.failure, message="lists differ\n- a\n+ b")
     report = replace(report, results=(replace(result, judgement=replace(result.judgement, failure=failure)),))
-    assert "> `file:out.txt exists`: lists differ\n" in shown(summary, report)
+    assert "<br><code>file:out.txt exists</code>: lists differ - a + b</summary>\n" in shown(summary, report)
     assert "```\n- a\n+ b\n\nsrc/\nREADME.md\n```" in shown(summary, report)
 
 
@@ -399,8 +400,8 @@ def test_what_no_runner_ran_has_its_row():
     report = run_report("edit errored suite-invalid: no prompt\nfix passed")
     first, second = report.results
     markdown = shown(summary, replace(report, results=(replace(first, runner=None), second)))
-    assert "\n| — | 0 | 0 | 1 |" in markdown
-    assert "**Invalid suite (1)**: run &#96;skillgym-action check&#96;" in markdown
+    assert "\n| — | 0 | 0 | 1\u00a0not judged |" in markdown
+    assert "<b>Invalid suite (1)</b>: run &#96;skillgym-action check&#96;" in markdown
 
 
 # --- hostile text -----------------------------------------------------------------------------------

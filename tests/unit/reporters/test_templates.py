@@ -10,15 +10,14 @@ from markupsafe import Markup
 from paths import REPOSITORY
 from showcase import showcase
 from skillgym_action.reporters.markdown import RunningView, environment, summary
+from skillgym_action.reporters.markdown_budget import COMMENT, SUMMARY, RowBudget
 from skillgym_action.reporters.markdown_comparison import BaselineChanges, ChangeKind
-from skillgym_action.reporters.markdown_rows import Block, ChangedSuites, Edit, Group, Row, RowBudget, Section
-from skillgym_action.reporters.markdown_view import (
-    ReportTotals,
-    Table,
-    View,
-    verdict_of,
-    view_of,
-)
+from skillgym_action.reporters.markdown_failures import FailureGroup
+from skillgym_action.reporters.markdown_figures import ReportTotals
+from skillgym_action.reporters.markdown_rows import Part, Row
+from skillgym_action.reporters.markdown_sections import Block, ChangedSuites, Edit, Group, Section
+from skillgym_action.reporters.markdown_tables import Table
+from skillgym_action.reporters.markdown_view import View, verdict_of, view_of
 from users_templates import rendered_elsewhere
 
 TEMPLATES = sorted((REPOSITORY / "templates").glob("*.md.j2"))
@@ -57,7 +56,7 @@ def test_every_value_is_documented_and_no_other():
         field.name for field in dataclasses.fields(RunningView)
     }
     assert set(re.findall(r"`view\.(\w+)`", DOCUMENT)) == known
-    parts = (Row, Section, Group, Edit, Block, ChangedSuites, Table, BaselineChanges, ChangeKind)
+    parts = (Row, Part, Section, FailureGroup, Group, Edit, Block, ChangedSuites, Table, BaselineChanges, ChangeKind)
     named = set(re.findall(r"`(\w+)`", DOCUMENT))
     assert {field.name for part in parts for field in dataclasses.fields(part)} - named == set()
 
@@ -68,7 +67,7 @@ def test_the_example_of_the_document_works(tmp_path):
     with rendered_elsewhere(tmp_path) as templates:
         markdown = "".join(summary(showcase(), templates=templates))
     assert markdown.startswith("# Skills: ❌ Failed: 6 of 14 green\n❌\u00a04\u00a0failed")
-    assert "### ❌ 4 failures" in markdown
+    assert "### ❌ 4 failures in 3 groups" in markdown
 
 
 def test_there_are_templates():
@@ -90,7 +89,7 @@ def test_logic_is_seen(source):
 def test_every_block_has_a_name_of_the_view():
     assert blocks("summary.md.j2") == [
         "head", "facts", "runners", "rates", "leaks", "addressing", "suites_from", "changed_suites", "failed",
-        "unexpected", "errored", "mixed", "changes", "warnings", "skipped", "expected", "passed",
+        "evidence", "unexpected", "errored", "matrix", "mixed", "changes", "warnings", "skipped", "expected", "passed",
         "left_out", "provenance",
     ]  # fmt: skip
 
@@ -108,6 +107,5 @@ def strings(value):
 
 def test_every_string_of_the_view_is_escaped_already():
     figures = ReportTotals.of(showcase())
-    assert {
-        type(text) for view in (view_of(figures, RowBudget(65_000)), verdict_of(figures)) for text in strings(view)
-    } == {Markup}
+    views = [view_of(figures, RowBudget(65_000), extent) for extent in (SUMMARY, COMMENT)]
+    assert {type(text) for view in (*views, verdict_of(figures)) for text in strings(view)} == {Markup}

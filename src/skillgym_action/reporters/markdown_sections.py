@@ -1,0 +1,229 @@
+"""Parts of a report template's view: sections and lists with as many lines as fit. All text is escaped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from skillgym_action.limits import COMMIT_CHARACTERS, MAX_LISTED_NAMES
+from skillgym_action.model.result import of_kind
+from skillgym_action.model.samples import samples_of
+from skillgym_action.model.verdicts import TROUBLES
+from skillgym_action.reporters.markdown_budget import left_out, while_it_fits
+from skillgym_action.reporters.markdown_rows import NAME, Row, code, inline, linked
+from skillgym_action.reporters.template_values import NOTHING, markup
+from skillgym_action.reporters.wording import CHANGES, FINDINGS, counted, suites_from
+from skillgym_action.text.escaping import clipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from markupsafe import Markup
+
+    from skillgym_action.model.errors import Problem
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.reporters.markdown_budget import RowBudget
+    from skillgym_action.reporters.markdown_rows import Rows
+
+# Characters that a template adds to a row and a message. Estimates: they only save another rendering.
+_ROW, _MESSAGE = 18, 6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
+    """Rows of one kind. ``title`` counts all of them, ``left_out`` those without room."""
+
+    title: Markup = NOTHING
+    rows: tuple[Row, ...] = ()
+    left_out: Markup = NOTHING
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """Errored executions with one cause, and what to do about it. ``left_out`` counts those not in ``rows``.
+
+    ``message``: that of the first; rows have theirs if it is another one.
+    """
+
+    title: Markup
+    remedy: Markup
+    message: Markup
+    rows: tuple[Row, ...]
+    left_out: Markup = NOTHING
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edit:
+    """Unexpected passes whose expectations are written alike; ``lines`` is a block, what to take out of each case."""
+
+    lines: Markup
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Block:
+    """A title with lines below it; ``left_out`` counts what is without room."""
+
+    title: Markup = NOTHING
+    lines: tuple[Markup, ...] = ()
+    left_out: Markup = NOTHING
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangedSuites:
+    """All of them. ``title`` counts them, ``left_out`` those without room."""
+
+    title: Markup = NOTHING
+    suites: tuple[Block, ...] = ()
+    left_out: Markup = NOTHING
+
+
+NO_ROWS, NO_LINES, NO_SUITES = Section(), Block(), ChangedSuites()
+
+
+def section_of(
+    results: Sequence[Result],
+    nouns: tuple[str, str],
+    row: Callable[[Result], Row],
+    budget: RowBudget,
+    most: int | None = None,
+) -> Section:
+    """As many rows as there is room for, at ``most`` so many."""
+    if not results:
+        return NO_ROWS
+    rows = while_it_fits(map(row, results[:most]), budget, _ROW, Row.strings)
+    missing = left_out(len(results) - len(rows), "passing row" if nouns[0] == "passed" else "row")
+    return Section(title=markup(counted(len(results), *nouns)), rows=rows, left_out=missing)
+
+
+def lengthened(section: Section, results: Sequence[Result], row: Callable[[Result], Row], budget: RowBudget) -> Section:
+    """The section with longer rows, as many of them as there is room for."""
+    rows: list[Row] = []
+    for result, before in zip(results, section.rows, strict=False):
+        after = before if budget.full else row(result)
+        rows.append(after if budget.grow(before.strings(), after.strings(), _MESSAGE) else before)
+    return replace(section, rows=tuple(rows))
+
+
+def groups_of(section: Section, most: int | None = None) -> Iterator[Group]:
+    """The rows of an errored section by their cause, ``most`` of each."""
+    remedies = {kind.label: kind.remedy for kind in TROUBLES.values()}
+    for label, group in groupby(section.rows, key=lambda row: row.label):
+        found = tuple(group)
+        message = found[0].message
+        shown = tuple(replace(row, message=NOTHING) if row.message == message else row for row in found[:most])
+        yield Group(
+            title=markup(f"{label} ({len(found)})"),
+            remedy=inline(remedies.get(str(label), "")),
+            message=message,
+            rows=shown,
+            left_out=markup(f"and {len(found) - len(shown):,} more") if len(found) > len(shown) else NOTHING,
+        )
+
+
+def unexpected_note(results: Sequence[Result], repetitions: int | None) -> Markup:
+    """What unexpected passes are, and what to do; with several sessions some of them may have failed."""
+    mixed = sum(samples_of(result, repetitions).is_mixed for result in results)
+    if not results:
+        return NOTHING
+    if not mixed:
+        return markup(
+            "Every assertion holds although the case expects a failure. If that is to stay, take the expectation out."
+        )
+    if mixed < len(results):
+        return markup(
+            "Assertions hold although the case expects a failure: in all sessions, or in as many as are named. Take "
+            "the expectation out where all sessions pass and are to; where only some do, the case is not reliable yet."
+        )
+    return markup(
+        "Some sessions pass although the case expects a failure, the others fail as expected: the case is not "
+        "reliable yet. Take the expectation out when all sessions are to pass."
+    )
+
+
+def edits_of(section: Section) -> Iterator[Edit]:
+    """The rows of unexpected passes by what is to be edited."""
+    for lines, group in groupby(section.rows, key=lambda row: row.edit):
+        yield Edit(lines=lines, rows=tuple(group))
+
+
+def warnings_of(problems: Sequence[Problem], rows: Rows, budget: RowBudget) -> Block:
+    """As many warnings as there is room for."""
+    if not problems:
+        return NO_LINES
+    most = rows.extent.lines
+    lines = while_it_fits((_warning(problem, rows) for problem in problems[:most]), budget, _ROW, lambda line: (line,))
+    return Block(
+        title=markup(counted(len(problems), "warning")),
+        lines=lines,
+        left_out=left_out(len(problems) - len(lines), "warning"),
+    )
+
+
+def findings_of(id_: str, results: Sequence[Result], rows: Rows, budget: RowBudget) -> Block:
+    """As many executions with such findings as there is room for."""
+    found = [result for result in results if of_kind(result.findings, id_)]
+    if not found:
+        return NO_LINES
+    lines = while_it_fits(
+        (rows.findings(result, id_) for result in found[: rows.extent.lines]), budget, _ROW, lambda line: (line,)
+    )
+    return Block(
+        title=markup(f"{counted(len(found), 'execution')} {FINDINGS[id_].counted}"),
+        lines=lines,
+        left_out=left_out(len(found) - len(lines), "line"),
+    )
+
+
+def changed_suites_of(
+    report: RunReport, line: Callable[[Result], Markup], budget: RowBudget, most: int | None = None
+) -> ChangedSuites:
+    """As many suites that are not the base's, and executions of each, as there is room for; ``most`` of either."""
+    changed = [suite for suite in report.suites if suite.changed]
+    if not changed:
+        return NO_SUITES
+    results: dict[str, list[Result]] = {suite.path: [] for suite in changed}
+    for result in report.results:
+        if result.suite.path in results:
+            results[result.suite.path].append(result)
+    titles = (markup(f"**{code(suite.path)}** {CHANGES[suite.changed]}") for suite in changed if suite.changed)
+    shown = []
+    for suite, title in zip(changed[:most], while_it_fits(titles, budget, _ROW, lambda title: (title,)), strict=False):
+        own = results[suite.path]
+        lines = while_it_fits(map(line, own[:most]), budget, _ROW, lambda line: (line,))
+        shown.append(Block(title=title, lines=lines, left_out=left_out(len(own) - len(lines), "row")))
+    return ChangedSuites(
+        title=markup(counted(len(changed), "suite")),
+        suites=tuple(shown),
+        left_out=left_out(len(changed) - len(shown), "suite"),
+    )
+
+
+def suites_from_of(report: RunReport, budget: RowBudget) -> Block:
+    """The commit or the folder, and as many lines as there is room for."""
+    origin = report.suites_from
+    if origin is None:
+        return NO_LINES
+    address = report.links.commit_address(origin.commit) if origin.commit and report.links else None
+    commit = (
+        markup(", commit ") + linked(code(origin.commit[:COMMIT_CHARACTERS]), address) if origin.commit else NOTHING
+    )
+    title = markup("Suites and configuration are those of ") + code(clipped(origin.folder, NAME)) + commit
+    sentences = tuple(suites_from(origin))
+    lines = while_it_fits((_origins(*one) for one in sentences), budget, _ROW, lambda line: (line,))
+    return Block(title=title, lines=lines, left_out=left_out(len(sentences) - len(lines), "line"))
+
+
+def _origins(sentence: str, paths: tuple[str, ...]) -> Markup:
+    if not paths:
+        return inline(sentence[:1].upper() + sentence[1:])
+    names = markup(", ").join(code(clipped(path, NAME)) for path in paths[:MAX_LISTED_NAMES])
+    more = markup(f" and {len(paths) - MAX_LISTED_NAMES:,} more") if len(paths) > MAX_LISTED_NAMES else NOTHING
+    return inline(f"{counted(len(paths), 'suite')} {sentence}") + markup(": ") + names + more
+
+
+def _warning(problem: Problem, rows: Rows) -> Markup:
+    line = inline(str(replace(problem, location=None)))
+    return rows.place(problem.location) + markup(": ") + line if problem.location else line
