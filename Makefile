@@ -26,7 +26,7 @@ demo: $(VENV)/runtime ## run the examples; no key and no network are needed
 test: $(VENV)/development ## run the tests; COVERAGE=1 measures lines and branches, and fails below the limit in pyproject.toml
 	$(BIN)/pytest -n $(WORKERS) $(if $(COVERAGE),--cov)
 
-lint: $(VENV)/development ## check style, types, the import rules, the action and all workflows
+lint: $(VENV)/development ## check style, types, the import rules, the action, all workflows, script and style of the HTML report
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -40,6 +40,7 @@ lint: $(VENV)/development ## check style, types, the import rules, the action an
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml $(DOCUMENTED)/*.yml
 	$(BIN)/actionlint .github/workflows/*.yml $(DOCUMENTED)/*.yml
 	$(BIN)/hadolint Dockerfile
+	$(BIN)/python tests/support/lint_report.py
 	$(BIN)/zizmor --offline --quiet action.yml composite .github
 	$(BIN)/zizmor --offline --quiet --config tests/data/zizmor-documents.yml $(DOCUMENTED)/*.yml
 

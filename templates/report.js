@@ -17,7 +17,7 @@
    *   prompt: Text, finalOutput: Text, sessions: Attempt[]}} Execution */
   /** @typedef {{kind: string, role?: string, phase?: string, text?: Text, tool?: string, args?: Text, result?: Text,
    *   effects?: Step[], exit?: number | null, path?: string, skill?: string, signal?: string, steps?: number,
-   *   after?: number, ms?: number, size?: number, step?: number}} Step */
+   *   after?: number, ms?: number, size?: number, step?: number, usage?: Record<string, number>}} Step */
   /** @typedef {{name: string, text: Text, leftOut?: number, tail?: Text}} Stored */
   /** @typedef {{found: boolean, report?: boolean, problems: string[], steps: Step[], cwd: string, prompt: Text,
    *   finalOutput: Text, startedAt: string, sessionId: string, model: string, version: string,
@@ -102,7 +102,7 @@
   // --- numbers ---------------------------------------------------------------------------------------
 
   /** @param {number} number @param {string} one @param {string} [many] */
-  const count = (number, one, many) => `${number.toLocaleString("en")} ${number === 1 ? one : many ?? one + "s"}`;
+  const count = (number, one, many) => `${number.toLocaleString("en")} ${number === 1 ? one : many ?? `${one}s`}`;
 
   /** @param {number | null | undefined} ms */
   function time(ms) {
@@ -207,7 +207,7 @@
       make("span", {}, execution.suite),
       make("span", {}, `runner ${execution.runner || "none"}`),
       execution.model && make("span", {}, execution.model),
-      make("span", {}, `${money(execution.costUsd)}${execution.costSource === "computed" ? " (computed)" : ""}`),
+      make("span", {}, `${execution.costUsd === null ? "cost " : ""}${money(execution.costUsd)}${execution.costSource === "computed" ? " (computed)" : ""}`),
       make("span", {}, time(execution.durationMs)),
       execution.place && make("span", {}, place(execution.place)),
     ];
@@ -320,7 +320,7 @@
         whole(execution.finalOutput) ? [make("h3", {}, "Final output"), block(execution.finalOutput)] : null)];
     }
     const parts = [
-      timeline(execution, session, attempt, other),
+      timeline(session, attempt, other),
       changes(session),
       session.questions.length > 0 && judge(session),
       environment(execution, session, attempt),
@@ -340,22 +340,32 @@
   }
 
   /**
-   * @param {Execution} execution @param {Session} session @param {Attempt | null} attempt @param {Attempt | null} other
+   * @param {Session} session @param {Attempt | null} attempt @param {Attempt | null} other
    */
-  function timeline(execution, session, attempt, other) {
+  function timeline(session, attempt, other) {
     const title = `Timeline: ${count(length(session.steps), "step")}`;
     if (!session.report) return section("timeline", "Timeline", make("p", {}, "There is no session report."));
     const baseline = session.baseline ? parting(session.baseline.difference) : null;
     /** @type {Session | null} */
     const second = other && data(other.id);
-    if (!second || !attempt || !other) return section("timeline", title, baseline, steps(session, "step"));
+    const counted = session.steps.some(step => step.usage) &&
+      make("p", { class: "muted" }, "Tokens are those of the whole model round, shown at its first step.");
+    if (!second || !attempt || !other) return section("timeline", title, baseline, counted, steps(session, "step"));
     const [left, right] = firstDifference(session, second);
     const name = (/** @type {Attempt} */ one) => `Repetition ${one.repetition}${one.session > 1 ? `, retry ${one.session - 1}` : ""}: `;
     return section("timeline", "Two sessions side by side",
       make("p", {}, left < 0 && right < 0 ? "Their actions are the same." : "The first actions that differ are marked."),
       make("div", { class: "columns" },
-        make("div", {}, make("h3", {}, name(attempt), state(attempt.status)), steps(session, "step", left)),
-        make("div", {}, make("h3", {}, name(other), state(other.status)), steps(second, "other", right))));
+        make("div", {}, make("h3", {}, name(attempt), state(attempt.status)), steps(session, "step", left), ...outcome(session)),
+        make("div", {}, make("h3", {}, name(other), state(other.status)), steps(second, "other", right), ...outcome(second))));
+  }
+
+  /** What a session left, below its steps. @param {Session} session @returns {Node[]} */
+  function outcome(session) {
+    return [
+      folded(`Changes: ${count(changed(session), "file")}`, false, ...changeList(session)),
+      folded("Final output", false, whole(session.finalOutput) ? block(session.finalOutput) : make("p", {}, "None.")),
+    ];
   }
 
   /** @param {Step[]} list */
@@ -414,13 +424,24 @@
     const size = step.size ? count(step.size, "character") : "";
     const when = make("div", { class: "when" }, make("b", {}, `${number}`),
       step.after !== undefined && ` +${time(step.after)} `, step.ms !== undefined && make("span", {}, ` took ${time(step.ms)} `),
-      size && make("span", {}, ` ${size}`));
+      size && make("span", {}, ` ${size} `), step.usage && make("span", { class: "tokens" }, tokens(step.usage)));
     return make("li", { class: `step ${step.kind} ${step.phase ?? ""}`, id: id || undefined },
       when, make("div", {}, ...stepBody(step, cwd ?? "")));
   }
 
+  /** Tokens of the model round that a step begins; what the agent does not tell is left out. @param {Record<string, number>} usage */
+  function tokens(usage) {
+    const { inputTokens, cacheTokens, outputTokens, reasoningTokens } = usage;
+    const number = (/** @type {number} */ one) => one.toLocaleString("en");
+    return [
+      inputTokens !== undefined && `${number(inputTokens)} tokens in${cacheTokens ? `, ${number(cacheTokens)} of them cached` : ""}`,
+      outputTokens !== undefined && `${number(outputTokens)} out`,
+      reasoningTokens !== undefined && `${number(reasoningTokens)} reasoning`,
+    ].filter(Boolean).join("; ");
+  }
+
   /** @param {string | undefined} path @param {string} cwd */
-  const inside = (path, cwd) => path && cwd && path.startsWith(cwd + "/") ? path.slice(cwd.length + 1) : path ?? "";
+  const inside = (path, cwd) => path && cwd && path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path ?? "";
 
   /** @param {Step} step @param {string} cwd @returns {Child[]} */
   function stepBody(step, cwd) {
@@ -461,20 +482,26 @@
   }
 
   /** @param {Session} session */
-  function changes(session) {
+  const changed = session => session.changes.created.length + session.changes.modified.length + session.changes.deleted.length;
+
+  /** @param {Session} session */
+  const changes = session => section("changes", `Changes: ${count(changed(session), "file")}`, ...changeList(session));
+
+  /** @param {Session} session @returns {Child[]} */
+  function changeList(session) {
     const { created, modified, deleted } = session.changes;
     const kinds = [[created, "created"], [modified, "modified"], [deleted, "deleted"]];
     const list = kinds.map(([paths, word]) => paths.length > 0 &&
       make("li", {}, `${paths.length} ${word}: `, make("span", { class: "mono" }, /** @type {string[]} */ (paths).join(", "))));
-    const number = created.length + modified.length + deleted.length;
     const incomplete = session.changes.complete === false &&
       make("p", { class: "muted" }, "Not all changed files are stored: they are too many, too large, or cannot be read.");
     const without = !session.diff && session.files.length > 0 &&
       make("p", { class: "muted" }, "There is no stored diff: these are the files as the session left them.");
-    return section("changes", `Changes: ${count(number, "file")}`,
-      number ? make("ul", {}, list) : make("p", {}, "The session changed no file."), incomplete,
+    return [
+      changed(session) ? make("ul", {}, list) : make("p", {}, "The session changed no file."), incomplete,
       session.diff && diff(session.diff), without,
-      session.files.map(file => folded(file.name, true, block(file.text), rest(file))));
+      session.files.map(file => folded(file.name, true, block(file.text), rest(file))),
+    ];
   }
 
   /** @param {Stored} file @returns {Child[]} */
@@ -508,9 +535,9 @@
       make("article", { class: "assertion none" },
         make("h3", {}, `Question ${number + 1}`),
         make("p", { class: "muted" }, `${question.judge} · ${money(question.costUsd)}`),
-        question.votes.map((vote, place) => [
+        question.votes.flatMap((vote, place) => [
           make("h4", {}, question.votes.length > 1 ? `Vote ${place + 1}` : "Answer"),
-          block(whole(vote.answer) ? vote.answer : vote.trouble)]).flat(),
+          block(whole(vote.answer) ? vote.answer : vote.trouble)]),
         folded("Question", false, block(question.prompt)),
         folded("Instructions", false, block(question.instructions)))));
   }
@@ -525,13 +552,15 @@
       ["Exit code", session.exitCode], ["Cost", money(session.costUsd)], ["Tokens", usage.join(", ") || "unknown"],
       ["Session id", session.sessionId], ["Files", attempt?.directory], ["Expected to fail", execution.expectedFail ? "yes" : ""],
       ["Tags", execution.tags.join(", ")],
+      ...Object.entries(/** @type {Record<string, string>} */ (data("settings") ?? {}))
+        .map(([name, words]) => /** @type {[string, string]} */ ([name[0].toUpperCase() + name.slice(1), words])),
       ["Trouble", session.trouble ? `${session.trouble.kind}: ${whole(session.trouble.message)}` : ""],
     ]);
     const skills = session.skills.length > 0 && [make("h3", {}, "Skills"), make("ul", {}, session.skills.map(skill =>
       make("li", {}, `${skill.skill}: ${skill.confidence}`, skill.evidence.length > 0 && `; ${skill.evidence.join("; ")}`)))];
     return section("environment", "Environment",
       make("dl", { class: "facts-list" }, facts.filter(([, value]) => value !== "" && value !== undefined && value !== null)
-        .map(([name, value]) => [make("dt", {}, name), make("dd", {}, `${value}`)]).flat()),
+        .flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, `${value}`)])),
       skills, make("h3", {}, "Prompt"), block(whole(session.prompt) ? session.prompt : execution.prompt),
       whole(session.finalOutput) ? [make("h3", {}, "Final output"), block(session.finalOutput)] : null);
   }
@@ -594,7 +623,7 @@
     const words = (wanted.get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     let cells = 0, cases = 0;
     for (const row of rows) {
-      const own = (row.textContent ?? "").toLowerCase() + " " + (row.dataset.suite ?? "").toLowerCase();
+      const own = `${(row.textContent ?? "").toLowerCase()} ${(row.dataset.suite ?? "").toLowerCase()}`;
       const rowMatches = (!wanted.has("in") || row.dataset.suite === wanted.get("in"))
         && (!wanted.has("tag") || [...row.querySelectorAll(".tag")].some(tag => tag.textContent === wanted.get("tag")));
       let any = false;

@@ -98,7 +98,9 @@ MAX_GITHUB_PAGES = 100  # of a list
 MAX_GITHUB_REDIRECTS = 5
 MAX_EVENT_BYTES = 32 * 1024 * 1024  # of the payload; GitHub's have at most 25 MB
 MAX_SERVICE_MESSAGE_CHARACTERS = 500  # of a service's own words in an error message
+BROWSER_FAILS_WITHIN_SECONDS = 1.0  # one that still runs then is open
 MAX_REVIEW_COMMENTS = 20
+MAX_REVIEW_CHARACTERS = 6_000  # about the failures of a case, before they are escaped; as many again for evidence
 MAX_STATUS_CHARACTERS = 140  # GitHub takes no longer description of a commit status
 MAX_STEP_SUMMARY_BYTES = 1_048_576  # GitHub drops the whole summary of a step when it is larger
 # GitHub's real limit differs from the one in its message, and between servers: a refused text is sent again, smaller.

@@ -16,7 +16,7 @@ from npm_packages import node_modules
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PLAYWRIGHT, AXE, TYPESCRIPT = "1.65.1", "4.14.1", "5.9.3"
+PLAYWRIGHT, AXE = "1.65.1", "4.14.1"
 DRIVER = Path(__file__).with_suffix(".mjs")
 
 
@@ -24,11 +24,6 @@ def browser_modules() -> Path:
     """Playwright without a browser of its own, and axe-core."""
     packages = (f"playwright-core@{PLAYWRIGHT}", f"axe-core@{AXE}")
     return node_modules(f"browser-{PLAYWRIGHT}-{AXE}", *packages)
-
-
-def typescript() -> Path:
-    """The program that checks types."""
-    return node_modules(f"typescript-{TYPESCRIPT}", f"typescript@{TYPESCRIPT}") / "typescript/bin/tsc"
 
 
 @dataclass

@@ -29,7 +29,9 @@ attack, log, prompt = {attack!r}, pathlib.Path(os.environ["LOG"]), sys.argv[1]
 def say(**fields): print(json.dumps(fields))
 cwd = os.getcwd()
 say(type="message", role="user", text=prompt)
-say(type="message", role="assistant", phase="thinking", text="Think about " + attack)
+usage = {{"inputTokens": 1234, "cacheTokens": 1000, "outputTokens": 56, attack: attack}}
+thought = {{"text": "Think about " + attack, "phase": "thinking", "usage": usage, "at": "2026-01-02T03:04:05Z"}}
+say(type="message", role="assistant", **thought)
 say(type="toolCall", tool="Read", args={{"path": "in.txt", attack: attack}})
 say(type="fileRead", path=cwd + "/in.txt")
 say(type="toolResult", tool="Read", output="in.txt says " + attack)
@@ -37,14 +39,15 @@ number = len(list(log.glob("*")))
 (log / str(os.getpid())).touch()
 works = os.environ["MODE"] == "good" or ("flaky" in prompt and number % 2)
 line = "echo done > out.txt" if works else "echo done > other.txt"
-say(type="toolCall", tool="Bash", args={{"command": line}})
+say(type="toolCall", tool="Bash", args={{"command": line}}, at="2026-01-02T03:04:07Z")
 say(type="command", command=line, exitCode=0)
-say(type="toolResult", tool="Bash", output=attack)
+say(type="toolResult", tool="Bash", output=attack, at="2026-01-02T03:04:10Z")
 say(type="skillSignal", skill="skill " + attack, signal="tool")
 pathlib.Path("out.txt" if works else "other.txt").write_text("done " + attack + "\\n")
 pathlib.Path("in.txt").write_text("changed by the agent\\n" + attack + "\\n")
 pathlib.Path("odd <b>&name.txt").write_text(attack)
 say(type="message", role="assistant", phase="final", text="The answer: " + attack)
+say(type="session", usage={{"inputTokens": 1234 * (1 + len(prompt)), "outputTokens": 56}}, cost={{"usd": 0.01}})
 """
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.model.session import AgentConfig, Capture, Ending, Session
+from skillgym_action.model.session_report import Message, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from skillgym_action.model.session_report import Event
 
 SESSION = Session(
     agent=AgentConfig(type="claude-code"),
@@ -47,6 +50,11 @@ def capture_of(stdout: str = "", **changes: Any) -> Capture:
     known["stderr"] = Printed(known["stderr"])
     known["collected"] = tuple(Printed(text) for text in known["collected"])
     return Capture(stdout=Printed(stdout), **known)
+
+
+def without_tokens(events: Iterable[Event]) -> list[Event]:
+    """The events, none with the tokens of its model round."""
+    return [replace(event, usage=None) if isinstance(event, Message | ToolCall) else event for event in events]
 
 
 def jsonl(*lines: dict[str, Any]) -> str:

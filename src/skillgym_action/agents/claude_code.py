@@ -81,6 +81,7 @@ def progress(line: str) -> Progress | None:
 
 @dataclass
 class _Parser(StreamParser):
+    WHOLE_ROUNDS = False
     error: str = ""
     retry_after: float | None = None
 
@@ -107,9 +108,11 @@ class _Parser(StreamParser):
 
     def _assistant(self, event: LenientJson) -> None:
         message = event.child("message")
+        self.log.round = ""
         if message.text("model") == SYNTHETIC:
             self.error = event.text("error") or self.error
         elif step := message.text("id"):
+            self.log.round = step
             self.rounds[step] = _usage(message.child("usage"))
             self.model = self.model or message.text("model")
         at = event.text("timestamp")

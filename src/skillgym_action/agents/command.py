@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import reported_or_crashed, started_again
@@ -37,7 +37,7 @@ from skillgym_action.model.session_report import (
     Usage,
 )
 from skillgym_action.model.verdicts import TROUBLES
-from skillgym_action.transcripts.agent_output import Events
+from skillgym_action.transcripts.agent_output import Events, round_usage
 from skillgym_action.transcripts.lenient_json import LenientJson, json_object, shortened
 from skillgym_action.transcripts.trouble_signs import brief
 
@@ -174,6 +174,8 @@ def _event(record: LenientJson) -> Event | None:
     if record.text("type") == "message" and record.text("role") not in {"user", "assistant"}:
         return None
     sound = all(isinstance(getattr(event, leaf.name), LEAVES.get(str(leaf.type), object)) for leaf in fields(event))
+    if sound and isinstance(event, Message | ToolCall) and event.usage is not None:
+        event = replace(event, usage=round_usage(_usage(record.child("usage"))))
     return event if sound else None
 
 

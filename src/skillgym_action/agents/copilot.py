@@ -154,6 +154,7 @@ class _Parser(StreamParser):
 
     def _message(self, message: LenientJson, at: str | None) -> None:
         main = message.at("parentToolCallId") is None
+        self.log.round = message.text("apiCallId") or ""
         if thought := message.text("reasoningText"):
             self.log.thinking(thought, at)
         if text := message.text("content"):

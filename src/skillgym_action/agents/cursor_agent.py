@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, reported_or_crashed, streamed_events
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 TOOLS = Tools(commands={"shell": "command"}, reads={"read": "path"}, writes={"write": "path", "edit": "path"})
 # Fields of a result that are shown in reports.
 SHOWN = ("stdout", "stderr", "content", "error", "errorMessage", "message")
-LATEST = 253402300799  # the last second of the year 9999
 
 
 def invocation(session: Session, *resumed: str) -> Invocation:
@@ -57,9 +55,9 @@ class _Parser(StreamParser):
             case "system", "init":
                 self.model = event.text("model")
             case "user", _:
-                self.log.user_message(_words(event), _at(event))
+                self.log.user_message(_words(event), event.moment("timestamp_ms"))
             case "assistant", _:
-                self.log.assistant_message(_words(event), _at(event))
+                self.log.assistant_message(_words(event), event.moment("timestamp_ms"))
             case "tool_call", "started" | "completed":
                 self._tool(event)
             case "result", _:
@@ -71,14 +69,16 @@ class _Parser(StreamParser):
     def _tool(self, event: LenientJson) -> None:
         key, (tool, call) = event.text("call_id") or "", _tool(event)
         if not self.log.called(key):
-            self.log.call(key, tool, call.at("args"), TOOLS.effects(tool, call.child("args")), _at(event))
+            self.log.call(
+                key, tool, call.at("args"), TOOLS.effects(tool, call.child("args")), event.moment("timestamp_ms")
+            )
         if event.text("subtype") == "completed":
             result = call.child("result")
             outcome = (*result.children(), LenientJson({}))[0]
             shown = [text for name in SHOWN if (text := outcome.text(name))]
             failed = bool(result.value) and "success" not in result.value
             code = outcome.count("exitCode")
-            self.log.result(key, "\n".join(shown), failed=failed, exit_code=code, at=_at(event))
+            self.log.result(key, "\n".join(shown), failed=failed, exit_code=code, at=event.moment("timestamp_ms"))
 
     def _result(self, result: LenientJson) -> None:
         self.complete = True
@@ -124,11 +124,3 @@ def _tool(event: LenientJson) -> tuple[str, LenientJson]:
 
 def _words(event: LenientJson) -> str:
     return "".join(part.text("text") or "" for part in event.children("message", "content"))
-
-
-def _at(event: LenientJson) -> str | None:
-    """The time of a line that has one, in ISO 8601."""
-    milliseconds = event.amount("timestamp_ms")
-    if milliseconds is None or milliseconds / 1000 > LATEST:
-        return None
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -94,9 +94,13 @@ class _Round:
 
 @dataclass
 class _Parser(StreamParser):
-    """``logged``: the rounds of the log; ``pieces``: the parts of the current message, which began at ``begun``."""
+    """``logged``: the rounds of the log; ``pieces``: the parts of the current message, which began at ``begun``.
+
+    ``order``: ids of the rounds of this session, in the order of the log.
+    """
 
     logged: dict[str, _Round] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
     codes: dict[str, int | None] = field(default_factory=dict)
     thoughts: list[tuple[str, ...]] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
@@ -143,6 +147,7 @@ class _Parser(StreamParser):
         self.session_id, self.model = event.text("session_id"), event.text("model")
         rounds = {key: one for key, one in self.logged.items() if one.at >= (event.text("timestamp") or "")}
         self.rounds = {key: one.usage for key, one in rounds.items()}
+        self.order = list(rounds)
         self.thoughts = [one.thoughts for one in rounds.values()]
         self.codes = {call: code for one in rounds.values() for call, code in one.codes.items()}
 
@@ -151,6 +156,7 @@ class _Parser(StreamParser):
         if self.between_rounds:
             number, self.between_rounds = self.turns or 0, False
             self.turns = number + 1
+            self.log.round = next(iter(self.order[number : number + 1]), "")
             for thought in self.thoughts[number : number + 1]:
                 for text in thought:
                     self.log.thinking(text)
@@ -178,6 +184,8 @@ class _Parser(StreamParser):
     def finish(self, capture: Capture) -> None:
         """Find the failure: by the error message first, then by the HTTP status that it leaves out."""
         self._end_message()
+        if self.turns != len(self.order):  # calls of one round, one after the other, look like several
+            self.log.forget_rounds()
         if self.error is not None:
             message = self.error.text("message") or self.notice or "the session failed"
             kind = "max-steps" if self.error.text("type") == TURN_LIMIT else kind_of_error(message, _status(capture))

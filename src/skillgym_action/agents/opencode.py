@@ -154,13 +154,14 @@ class _Parser(StreamParser):
 
     def take(self, event: LenientJson) -> bool:
         part = event.child("part")
+        self.log.round = part.text("messageID") or ""
         match event.text("type"):
             case "session":
                 self.version, self.model = event.text("version"), event.text("model")
             case "text":
-                self.log.assistant_message(part.text("text") or "")
+                self.log.assistant_message(part.text("text") or "", part.moment("time", "start"))
             case "reasoning":
-                self.log.thinking(part.text("text") or "")
+                self.log.thinking(part.text("text") or "", part.moment("time", "start"))
             case "tool_start":
                 self.running[event.text("callID") or ""] = event
             case "tool_use":
@@ -183,6 +184,7 @@ class _Parser(StreamParser):
         """Add the calls of tools that were still running when the CLI was ended; how the last answer ended."""
         if self.ending and self.failure is None:
             self.fail(ANSWER_ENDED[self.ending], self.ending)
+        self.log.round = ""
         for key, call in self.running.items():
             tool = call.text("tool") or ""
             self.log.call(key, tool, call.at("args"), TOOLS.effects(tool, call.child("args")))
@@ -190,9 +192,11 @@ class _Parser(StreamParser):
     def _tool(self, part: LenientJson) -> None:
         key, tool, state = part.text("callID") or "", part.text("tool") or "", part.child("state")
         self.running.pop(key, None)
-        self.log.call(key, tool, state.at("input"), TOOLS.effects(tool, state.child("input")))
-        output, error = state.text("output") or "", state.text("error")
-        self.log.result(key, error or output, failed=error is not None, exit_code=state.count("metadata", "exit"))
+        effects, began = TOOLS.effects(tool, state.child("input")), state.moment("time", "start")
+        self.log.call(key, tool, state.at("input"), effects, began)
+        output, error, ended = state.text("output") or "", state.text("error"), state.moment("time", "end")
+        code = state.count("metadata", "exit")
+        self.log.result(key, error or output, failed=error is not None, exit_code=code, at=ended)
         if tool == "skill" and error == NO_RIPGREP:
             self.fail("the agent cannot load skills without ripgrep; put rg on the PATH", "agent-missing")
 

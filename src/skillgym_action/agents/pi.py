@@ -88,7 +88,8 @@ class _Parser(StreamParser):
             case "session", _:
                 self.session_id = event.text("id")
             case "message_end", "user":
-                self.log.user_message("\n".join(_texts(event.child("message"))))
+                message = event.child("message")
+                self.log.user_message("\n".join(_texts(message)), message.moment("timestamp"))
             case "message_end", "assistant":
                 self._message(event.child("message"))
             case "tool_execution_start", _:
@@ -111,11 +112,12 @@ class _Parser(StreamParser):
             self.usd = None
 
     def _message(self, message: LenientJson) -> None:
+        self.log.round, at = _round(message), message.moment("timestamp")
         for part in message.children("content"):
             if text := part.text("text"):
-                self.log.assistant_message(text)
+                self.log.assistant_message(text, at)
             elif thought := part.text("thinking"):
-                self.log.thinking(thought)
+                self.log.thinking(thought, at)
         self.model = message.text("model")
         self.failure = None
         reason, tokens = message.text("stopReason"), message.count("usage", "totalTokens")

@@ -110,7 +110,9 @@ class _Parser(StreamParser):
 
     def _assistant(self, event: LenientJson) -> None:
         message, main = event.child("message"), event.at("parent_tool_use_id") is None
+        self.log.round = ""
         if (key := message.text("id")) and _paid(message):
+            self.log.round = key
             self.rounds[key], self.failed_call = _usage(message), ""
         for part in message.children("content"):
             if (text := part.text("text")) is not None:

@@ -24,7 +24,7 @@ def differences(base: RunReport, head: RunReport) -> Iterator[Difference]:
     """The differences: the tool's first, then those of runners and of suites. What is unknown on a side is none."""
     yield from _difference("skillgym-action", "", base.version, head.version)
     yield from _difference("judge", "", _judge(base), _judge(head))
-    limits = (dict(_limits(report.limits)) for report in (base, head))
+    limits = (dict(limits_in_words(report.limits)) for report in (base, head))
     for what, values in _in_both(*limits):
         yield from _difference(what, "", *values)
     for runner, (earlier, later) in _in_both(_by_runner(base), _by_runner(head)):
@@ -47,7 +47,8 @@ def _judge(report: RunReport) -> str | None:
     return ", ".join([judge.model, *versions, *votes])
 
 
-def _limits(limits: LimitSettings | None) -> Iterator[tuple[str, str]]:
+def limits_in_words(limits: LimitSettings | None) -> Iterator[tuple[str, str]]:
+    """What is limited in all sessions, and how; nothing if it is unknown."""
     if limits is None:
         return
     yield "time limit", f"{limits.timeout:g} s" if limits.timeout else "that of the suite"

@@ -17,9 +17,10 @@ from skillgym_action.github.api_objects import (
     parse_pages,
 )
 from skillgym_action.github.comment import own_comments
-from skillgym_action.limits import COMMIT_CHARACTERS, MAX_REVIEW_COMMENTS
+from skillgym_action.limits import COMMIT_CHARACTERS, MAX_REVIEW_CHARACTERS, MAX_REVIEW_COMMENTS
+from skillgym_action.reporters.failed_assertions import failed_assertions
 from skillgym_action.reporters.wording import RED, cause, runner_id
-from skillgym_action.text.escaping import clipped, markdown_code_span, markdown_inline
+from skillgym_action.text.escaping import clipped, markdown_code_block, markdown_code_span, markdown_inline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
 
-_NAME, _MESSAGE, _RUNNERS = 120, 400, 10  # characters; characters; runners of a case that are listed
+_NAME, _RUNNERS = 120, 10  # characters; runners of a case that are listed
 _NO_LIMIT = 10**9  # a line after all others
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
@@ -197,14 +198,46 @@ def _failing_cases(report: RunReport) -> Iterator[tuple[list[Result], range]]:
 
 
 def review_text(results: list[Result]) -> str:
-    """Markdown: the case, and for each runner that is not green why."""
+    """Markdown: the case, and for each runner that is not green why: all assertions that do not hold, then evidence."""
+    shown = results[:_RUNNERS]
+    share = MAX_REVIEW_CHARACTERS // len(shown)
     lines = [f"**{markdown_code_span(clipped(results[0].case_id, _NAME))}** is not green", ""]
-    for result in results[:_RUNNERS]:
-        reason = cause(result)
-        message = markdown_inline(clipped(reason.message.strip().partition("\n")[0], _MESSAGE))
-        assertion = f"{markdown_code_span(clipped(reason.assertion, _NAME))}: " if reason.assertion else ""
-        runner = markdown_code_span(clipped(runner_id(result), _NAME))
-        lines.append(f"- {runner} · {markdown_inline(clipped(reason.label, _NAME))} · {assertion}{message}")
+    for result in shown:
+        lines += _why(result, share)
     if len(results) > _RUNNERS:
         lines.append(f"- and {len(results) - _RUNNERS} more runners")
+    for result in shown:
+        lines += _evidence(result, share)
     return "\n".join(lines)
+
+
+def _why(result: Result, most: int) -> Iterator[str]:
+    """An entry of a list; several assertions are a numbered list below it."""
+    reason, found = cause(result), failed_assertions(result, most, evidence=False)
+    head = f"- {_runner(result)} · {markdown_inline(clipped(reason.label, _NAME))}"
+    message = markdown_inline(found.message.strip().partition("\n")[0])
+    alone = len(found.shown) + found.more == 1 and not message
+    entries = [
+        f"{number or ('' if alone else '1. ')}{markdown_code_span(one.title)}: {markdown_inline(one.explanation)}"
+        for number, one in found.numbered()
+    ]
+    if alone:
+        yield f"{head} · {entries[0]}"
+        return
+    yield f"{head} · {message}" if message else head
+    yield from (f"  {entry}" for entry in entries)
+    if found.more:
+        yield f"  - and {found.more:,} more"
+
+
+def _evidence(result: Result, most: int) -> Iterator[str]:
+    """A folded block with the assertions and their evidence; nothing without any."""
+    found = failed_assertions(result, most)
+    if any(one.body for one in found.shown):
+        yield f"\n<details><summary>Evidence: {markdown_inline(clipped(runner_id(result), _NAME))}</summary>\n"
+        yield markdown_code_block(found.text())
+        yield "\n</details>"
+
+
+def _runner(result: Result) -> str:
+    return markdown_code_span(clipped(runner_id(result), _NAME))

@@ -14,24 +14,39 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RoundUsage:
+    """Tokens of one model round, defined as in ``Usage``. Unknown is None, not zero."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cache_tokens: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
-    """A message. ``phase`` is None for messages of the user; ``at``: ISO 8601, here and in all events."""
+    """A message. ``phase`` is None for messages of the user; ``at``: ISO 8601, here and in all events.
+
+    ``usage``: of the model round that it belongs to; one message or tool call of each round has it, if any.
+    """
 
     role: Literal["user", "assistant"]
     text: str
     phase: Literal["thinking", "commentary", "final"] | None = None
     at: str | None = None
+    usage: RoundUsage | None = None
     type: Literal["message"] = "message"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
-    """A call of a tool; ``tool`` is the agent's own name for it."""
+    """A call of a tool; ``tool`` is the agent's own name for it. ``usage``: as in ``Message``."""
 
     tool: str
     args: Any = None
     at: str | None = None
     duration_ms: int | None = None
+    usage: RoundUsage | None = None
     type: Literal["toolCall"] = "toolCall"
 
 

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import BROWSER_FAILS_WITHIN_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -18,9 +20,10 @@ _started: list[subprocess.Popen[bytes]] = []  # else Python warns that nobody wa
 
 
 def open_in_browser(path: Path, environment: Mapping[str, str]) -> bool:
-    """Open a file; whether a program for that was started. ``BROWSER`` names one, or several separated by colons.
+    """Open a file; whether a program for that was started and has not failed at once.
 
-    Without it the desktop decides; nothing is started on a machine without a display.
+    ``BROWSER`` names one, or several separated by colons. Without it the desktop decides; nothing is started on a
+    machine without a display.
     """
     for command in _commands(environment):
         program = shutil.which(command[0], path=environment.get("PATH"))
@@ -40,8 +43,17 @@ def open_in_browser(path: Path, environment: Mapping[str, str]) -> bool:
         except OSError:
             continue
         _started.append(browser)
-        return True
+        if not _has_failed(browser):
+            return True
     return False
+
+
+def _has_failed(browser: subprocess.Popen[bytes]) -> bool:
+    """Whether it ended with an error at once, as ``xdg-open`` does where there is no browser."""
+    try:
+        return browser.wait(BROWSER_FAILS_WITHIN_SECONDS) != 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def _commands(environment: Mapping[str, str]) -> list[list[str]]:

@@ -7,12 +7,14 @@ allows the packaged script and the styles of the page, by their hashes, and noth
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from skillgym_action.comparison.differences import limits_in_words
 from skillgym_action.limits import (
     MAX_HTML_BYTES,
     MAX_HTML_SESSION_BYTES,
@@ -25,7 +27,7 @@ from skillgym_action.model.verdicts import GREEN
 from skillgym_action.reporters.html_session import address, execution_data, fitted, session_data, session_id
 from skillgym_action.reporters.html_view import FixedParts, html_view
 from skillgym_action.reporters.markdown import PACKAGED, environment
-from skillgym_action.text.escaping import html_text
+from skillgym_action.text.escaping import html_data, html_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,6 +110,7 @@ def _sessions(report: RunReport, artifacts: ArtifactSource | None) -> Iterator[s
     left = MAX_HTML_BYTES
     weights = sum(_weight(result.status in GREEN) * (1 + len(result.attempts)) for result in report.results)
     before = _sessions_before(report)
+    yield _data("settings", html_data(json.dumps(dict(limits_in_words(report.limits)))))
     left_out = 0
     for result in report.results:
         weight = _weight(result.status in GREEN)

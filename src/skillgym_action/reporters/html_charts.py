@@ -128,7 +128,8 @@ def _costs(by_runner: Mapping[str, Totals]) -> Chart | None:
         parts.append(_text(52, y + 4, f"{share} %", "end"))
     digits = max(2, 2 - floor(log10(most)))
     parts += [
-        _text(60 + span * step / 4, height + 24, f"${most * step / 4:,.{digits}f}", "middle") for step in range(5)
+        _text(60 + span * step / 4, height + 24, f"${most * step / 4:,.{digits}f}", "end" if step == 4 else "middle")  # noqa: PLR2004
+        for step in range(5)
     ]
     parts.append(_text(60 + span / 2, height + 44, "mean cost of an execution", "middle"))
     words = []

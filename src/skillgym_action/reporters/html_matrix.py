@@ -92,7 +92,7 @@ class CaseRows:
             tone=tone_of(result.status),
             share=inline(str(samples)) if samples.judged > 1 else NOTHING,
             score=inline(score(result.judgement)),
-            cost=inline(cost(result)),
+            cost=inline(cost(result)) if result.cost.usd is not None else NOTHING,
             time=inline(duration(result.duration_ms)),
             failure=inline(found.label) if found else NOTHING,
             flaky=inline("flaky") if is_flaky(result, self.report.sampled_repetitions) else NOTHING,

@@ -13,6 +13,8 @@ from typing import Any
 from skillgym_action.text.escaping import visible
 
 Json = dict[str, Any]
+_MOST_TOKENS = 10**15  # a number that a browser can count with
+_TOKENS = ("inputTokens", "outputTokens", "reasoningTokens", "cacheTokens")
 _EFFECTS = frozenset({"command", "fileRead", "fileWrite", "skillSignal"})
 
 
@@ -27,7 +29,8 @@ def steps_of(report: Mapping[str, Any]) -> list[Json]:
 
     ``kind`` is ``message`` (``role``, ``phase``, ``text``), ``tool`` (``tool``, ``args``, ``result``, ``effects``),
     ``command``, ``read``, ``write``, ``skill`` or ``raw``. ``after`` and ``ms``, if known: milliseconds since the first
-    event, and how long the step took. ``size``: the characters of its texts.
+    event, and how long the step took. ``size``: the characters of its texts. ``usage``, at one step of each model round
+    whose tokens are known: numbers of a ``RoundUsage``.
     """
     steps: list[Json] = []
     waiting: list[Json] = []  # calls without a result
@@ -45,7 +48,7 @@ def steps_of(report: Mapping[str, Any]) -> list[Json]:
             continue
         if step := _step(event):
             if at and began:
-                step["after"], step["called"] = _milliseconds(began, at), at
+                step["after"], step["called"] = max(0, _milliseconds(began, at)), at
             steps.append(step)
             if "effects" in step:  # a call, not a result without one
                 waiting.append(step)
@@ -99,17 +102,24 @@ def _step(event: Mapping[str, Any]) -> Json | None:
     kind = event.get("type")
     if kind == "message":
         step: Json = {"kind": "message", "role": text_of(event.get("role")), "text": long_text(event.get("text"))}
-        return step | ({"phase": phase} if (phase := text_of(event.get("phase"))) else {})
+        return step | ({"phase": phase} if (phase := text_of(event.get("phase"))) else {}) | _usage(event)
     if kind == "toolCall":
         args = event.get("args")
         step = {"kind": "tool", "tool": text_of(event.get("tool")), "args": _arguments(args), "effects": []}
         ms = event.get("durationMs")
-        return step | ({"ms": ms} if _is_int(ms) else {})
+        return step | ({"ms": ms} if _is_int(ms) else {}) | _usage(event)
     if kind == "toolResult":
         return {"kind": "tool", "tool": text_of(event.get("tool")), "result": long_text(event.get("output"))}
     if kind in _EFFECTS:
         return _effect(event)
     return {"kind": "raw", "text": long_text(event.get("line"))} if kind == "raw" else None
+
+
+def _usage(event: Mapping[str, Any]) -> Json:
+    """The known tokens of the model round that begins with the event; nothing if there are none."""
+    usage = event.get("usage")
+    found = {key: usage[key] for key in _TOKENS if _is_count(usage.get(key))} if isinstance(usage, Mapping) else {}
+    return {"usage": found} if found else {}
 
 
 def _effect(event: Mapping[str, Any]) -> Json:
@@ -144,6 +154,10 @@ def _objects(value: Any) -> list[Mapping[str, Any]]:
 
 def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return _is_int(value) and 0 <= value < _MOST_TOKENS
 
 
 def _moment(value: Any) -> datetime | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.comparison.differences import limits_in_words
 from skillgym_action.limits import COMMIT_CHARACTERS, MAX_HTML_LISTED
 from skillgym_action.model.samples import samples_of
 from skillgym_action.model.totals import totals as totals_of
@@ -204,6 +205,7 @@ def _provenance(report: RunReport) -> Iterator[Figure]:
         "Judge": judge_name(report.judge) if report.judge else "",
         "skillgym-action": report.version,
     }
+    found |= {f"{what[:1].upper()}{what[1:]}": words for what, words in limits_in_words(report.limits)}
     for runner in report.runners:
         versions = sorted(
             {result.version for result in report.results if result.version and runner_of(result) == runner.id}
@@ -244,7 +246,8 @@ def _failures(report: RunReport) -> Iterator[ExecutionGroup]:
 def _sessions(result: Result, report: RunReport) -> str:
     samples = samples_of(result, report.sampled_repetitions)
     share = f"{samples} passed, " if samples.judged > 1 else ""
-    return f"{share}{cost(result)}, {duration(result.duration_ms)}"
+    known = f"{cost(result)}, " if result.cost.usd is not None else ""
+    return f"{share}{known}{duration(result.duration_ms)}"
 
 
 def _baselines(comparison: Comparison | None) -> Iterator[BaselineView]:

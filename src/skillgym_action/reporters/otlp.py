@@ -80,6 +80,15 @@ class _Tool:
     attributes: Json = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class _Round:
+    """A span of a model round, and its tokens if they are known."""
+
+    began: datetime
+    ended: datetime
+    usage: Mapping[str, Any] = field(default_factory=dict)
+
+
 class _Trace:
     """The spans of one session. Ids depend on the run and the session alone."""
 
@@ -118,10 +127,8 @@ class _Trace:
 
     def _agent(self, stored: Mapping[str, Any]) -> Json:
         """Attributes that the conventions define."""
-        runner, usage = self._result.runner, stored.get("usage")
-        usage = usage if isinstance(usage, Mapping) else {}
+        runner = self._result.runner
         agent = runner.agent.type if runner else "unknown"
-        output = [number for number in (_count(usage, "outputTokens"), _count(usage, "reasoningTokens")) if number]
         is_errored = self._attempt.status is Status.ERRORED
         texts = {}
         if self._content:
@@ -137,9 +144,7 @@ class _Trace:
             "gen_ai.conversation.id": _text(stored.get("sessionId")),
             "gen_ai.request.model": (runner.agent.model if runner else None) or self._model,
             "gen_ai.response.model": self._model,
-            "gen_ai.usage.input_tokens": _count(usage, "inputTokens"),
-            "gen_ai.usage.output_tokens": sum(output) if output else _count(usage, "outputTokens"),
-            "gen_ai.usage.cache_read.input_tokens": _count(usage, "cacheTokens"),
+            **_tokens(stored.get("usage")),
             "error.type": (self._failure.id if self._failure else "_OTHER") if is_errored else None,
             **texts,
         }
@@ -163,7 +168,7 @@ class _Trace:
     def _below(self, stored: Mapping[str, Any], begin: datetime, end: datetime) -> Iterator[Json]:
         """Spans of model rounds and tools, in the order in which they begin, all within the session."""
         events = stored.get("events")
-        rounds: list[tuple[datetime, datetime]] = []
+        rounds: list[_Round] = []
         tools: list[_Tool] = []
         waiting: list[_Tool] = []
         last = before = begin
@@ -175,9 +180,11 @@ class _Trace:
             now = min(max(at or last, last), end)
             if kind == "toolCall" or (kind == "message" and event.get("role") == "assistant"):
                 if at and not is_model:
-                    rounds.append((before, now))
+                    rounds.append(_Round(began=before, ended=now))
                 elif at and rounds:
-                    rounds[-1] = (rounds[-1][0], now)
+                    rounds[-1].ended = now
+                if at and isinstance(usage := event.get("usage"), Mapping):
+                    rounds[-1].usage = usage
                 is_model = is_model or at is not None
             if kind == "toolCall":
                 waiting.append(self._tool(event, now, end))
@@ -210,16 +217,19 @@ class _Trace:
         if self._content and isinstance(event.get("command"), str):
             attributes["process.command_line"] = event["command"]
 
-    def _in_order(self, rounds: list[tuple[datetime, datetime]], tools: list[_Tool]) -> Iterator[Json]:
+    def _in_order(self, rounds: list[_Round], tools: list[_Tool]) -> Iterator[Json]:
         spans = []
-        for number, times in enumerate(rounds):
+        for number, one in enumerate(rounds):
             attributes = {
                 "gen_ai.operation.name": "chat",
                 "gen_ai.provider.name": self._agent({})["gen_ai.provider.name"],
                 "gen_ai.request.model": self._model,
+                **_tokens(one.usage),
             }
             name = f"chat {self._model}" if self._model else "chat"
-            spans.append(self._span(name, _id(f"{self._key}\nround {number}", 8), times, attributes, CLIENT))
+            spans.append(
+                self._span(name, _id(f"{self._key}\nround {number}", 8), (one.began, one.ended), attributes, CLIENT)
+            )
         for number, tool in enumerate(tools):
             attributes = {
                 "gen_ai.operation.name": "execute_tool",
@@ -257,6 +267,17 @@ def _finish(waiting: list[_Tool], event: Mapping[str, Any], now: datetime, *, co
     tool.ended = tool.ended or now
     if content and isinstance(event.get("output"), str):
         tool.attributes["gen_ai.tool.call.result"] = event["output"]
+
+
+def _tokens(usage: object) -> Json:
+    """Attributes for the tokens of a session or a model round; the conventions count reasoning as output."""
+    known = usage if isinstance(usage, Mapping) else {}
+    output = [number for name in ("outputTokens", "reasoningTokens") if (number := _count(known, name)) is not None]
+    return {
+        "gen_ai.usage.input_tokens": _count(known, "inputTokens"),
+        "gen_ai.usage.output_tokens": sum(output) if output else None,
+        "gen_ai.usage.cache_read.input_tokens": _count(known, "cacheTokens"),
+    }
 
 
 def _attributes(values: Json) -> list[Json]:

@@ -14,6 +14,7 @@ from skillgym_action.model.session_report import (
     FileWrite,
     Message,
     Raw,
+    RoundUsage,
     SkillSignal,
     ToolCall,
     ToolResult,
@@ -25,7 +26,7 @@ from skillgym_action.transcripts.lenient_json import json_object, shortened
 from skillgym_action.transcripts.trouble_signs import brief, crashed, kind_of_text, unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from skillgym_action.model.session import Capture, Output
     from skillgym_action.model.session_report import Event
@@ -81,7 +82,8 @@ class EventLog:
     """Events in the order the agent reported them. ``at`` is a time in ISO 8601.
 
     A tool call becomes an event for the call, one for each effect and one for the result. When a tool fails, its
-    effects are removed, except for commands: they did run.
+    effects are removed, except for commands: they did run. ``round``: the id of the model round that messages and calls
+    which are added next belong to; empty if it is not known.
     """
 
     def __init__(self) -> None:
@@ -89,6 +91,8 @@ class EventLog:
         self._events = self.bounded.kept
         self._calls: dict[str, _Call] = {}
         self._last_message: int | None = None
+        self._rounds: dict[str, int] = {}  # index of the first message or call of each round
+        self.round = ""
 
     def raw_line(self, line: str) -> None:
         """Add a line whose meaning is not known."""
@@ -100,18 +104,31 @@ class EventLog:
 
     def thinking(self, text: str, at: str | None = None) -> None:
         """Add thoughts of the model."""
-        self.bounded.add(Message(role="assistant", phase="thinking", text=text, at=at))
+        if self.bounded.add(Message(role="assistant", phase="thinking", text=text, at=at)):
+            self._note_round()
 
     def assistant_message(self, text: str, at: str | None = None, *, main: bool = True) -> None:
         """Add a message of the model. The last one of the main agent is its final answer unless a call follows."""
-        if self.bounded.add(Message(role="assistant", phase="commentary", text=text, at=at)) and main:
-            self._last_message = len(self._events) - 1
+        if self.bounded.add(Message(role="assistant", phase="commentary", text=text, at=at)):
+            self._note_round()
+            if main:
+                self._last_message = len(self._events) - 1
+
+    def _note_round(self) -> None:
+        """The last event belongs to the current round."""
+        if self.round:
+            self._rounds.setdefault(self.round, len(self._events) - 1)
+
+    def forget_rounds(self) -> None:
+        """It is not known which events belong to which model round."""
+        self._rounds.clear()
 
     def call(self, key: str, tool: str, args: object, effects: Iterable[Effect] = (), at: str | None = None) -> None:
         """Add a tool call, and its effects if it succeeds. ``key``: the id that its result refers to."""
         self._last_message = None
         if not self.bounded.add(ToolCall(tool=tool, args=args, at=at)):
             return
+        self._note_round()
         start = len(self._events)
         for effect in effects:
             self.bounded.add(replace(effect, at=at))
@@ -134,9 +151,13 @@ class EventLog:
                 self._events[index] = None
         self.bounded.add(ToolResult(tool=call.tool, output=output, at=at))
 
-    def events(self) -> tuple[Event, ...]:
-        """Return all events, with the final answer marked."""
+    def events(self, rounds: Mapping[str, Usage]) -> tuple[Event, ...]:
+        """Return all events, with the final answer marked, and the tokens of rounds at their first message or call."""
         events = list(self._events)
+        for key, index in self._rounds.items():
+            event, usage = events[index], round_usage(rounds.get(key, Usage()))
+            if usage and isinstance(event, Message | ToolCall):
+                events[index] = replace(event, usage=usage)
         if self._last_message is not None and isinstance(last := events[self._last_message], Message):
             events[self._last_message] = replace(last, phase="final")
         return tuple(event for event in events if event is not None)
@@ -160,6 +181,8 @@ class TranscriptParser(ABC):
 
     # Beginnings of lines that only repeat what other lines contain; they can be many, and are not parsed.
     NOISE: ClassVar[tuple[str, ...]] = ()
+    # Whether ``rounds`` have all output of a round; else events do not tell it.
+    WHOLE_ROUNDS: ClassVar[bool] = True
 
     log: EventLog = field(default_factory=EventLog)
     rounds: dict[str, Usage] = field(default_factory=_Rounds)
@@ -194,8 +217,11 @@ class TranscriptParser(ABC):
 
     def transcript(self, capture: Capture) -> Transcript:
         """Return the transcript. How the process ended decides its trouble only if the agent reported none."""
+        known = self.rounds
+        if not self.WHOLE_ROUNDS:
+            known = {key: replace(usage, output_tokens=None) for key, usage in known.items()}
         return Transcript(
-            events=self.log.events(),
+            events=self.log.events(known),
             final_output=self.final_output,
             session_id=self.session_id,
             model=self.model,
@@ -208,6 +234,19 @@ class TranscriptParser(ABC):
             or (crashed(capture) if self.complete else unfinished(capture))
             or self.log.bounded.trouble(),
         )
+
+
+def round_usage(usage: Usage) -> RoundUsage | None:
+    """Return the tokens of a model round; None where no number is known."""
+    numbers = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.cache_tokens)
+    if all(number is None for number in numbers):
+        return None
+    return RoundUsage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
+        cache_tokens=usage.cache_tokens,
+    )
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import UTC, datetime
 
 from skillgym_action.limits import MAX_JSON_DEPTH, MAX_JSON_TEXT_CHARACTERS
+
+_LATEST = 253402300799  # the last second of the year 9999
 
 
 class LenientJson:
@@ -48,6 +51,14 @@ class LenientJson:
         """Return a whole number that is not negative; None for anything else."""
         value = self.amount(*path)
         return None if value is None or value != int(value) else int(value)
+
+    def moment(self, *path: str) -> str | None:
+        """Return a time that is given in milliseconds since 1970, as ISO 8601 in UTC; None for anything else."""
+        milliseconds = self.amount(*path)
+        if milliseconds is None or milliseconds / 1000 > _LATEST:
+            return None
+        moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def true(self, *path: str) -> bool:
         """Whether the value is ``true``."""

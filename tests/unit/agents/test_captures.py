@@ -16,7 +16,7 @@ from skillgym_action.agents import agent_named
 from skillgym_action.limits import MAX_TRANSCRIPT_EVENTS
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.session import AgentConfig, Capture, Ending
-from skillgym_action.model.session_report import Raw
+from skillgym_action.model.session_report import Message, Raw, RoundUsage, ToolCall
 from skillgym_action.processes.outputs import OutputFile
 
 by_agent = pytest.mark.parametrize("agent", AGENTS)
@@ -39,6 +39,32 @@ def test_the_same_session_costs_each_agent_the_same_tokens(agent):
     output = 84 + reasoning_beside_output
     assert usage.output_tokens + (usage.reasoning_tokens or 0) == output
     assert usage.total_tokens == usage.input_tokens + output - 600
+
+
+# Input, output, reasoning and cached tokens of a round that each agent tells of the same two rounds.
+ROUND = {
+    "claude-code": (1320, None, None, 300),
+    "copilot": (1000, 37, 5, 300),
+    "gemini": (1000, 42, 5, 300),
+    "opencode": (1000, 37, 5, 300),
+    "pi": (1000, 42, None, 300),
+    "qwen": (1000, 42, None, 300),
+}
+
+
+@by_agent
+def test_a_model_round_has_its_tokens_at_one_event_and_none_where_the_agent_does_not_tell(agent):
+    said = [event for event in recorded_report(agent, "shell").events if isinstance(event, Message | ToolCall)]
+    numbers = [(one.input_tokens, *rest_of(one)) for event in said if (one := event.usage)]
+    if agent not in ROUND:
+        assert numbers == []
+    else:
+        first, *rest = ROUND[agent]
+        assert numbers == [(first, *rest), (first + 1, *rest)]
+
+
+def rest_of(usage: RoundUsage) -> tuple[int | None, ...]:
+    return usage.output_tokens, usage.reasoning_tokens, usage.cache_tokens
 
 
 @by_agent

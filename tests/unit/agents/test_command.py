@@ -20,6 +20,7 @@ from skillgym_action.model.session_report import (
     FileWrite,
     Message,
     Raw,
+    RoundUsage,
     SkillSignal,
     ToolCall,
     ToolResult,
@@ -230,6 +231,20 @@ def test_trouble_is_recognised(lines, ending, trouble):
     capture = capture_of(jsonl(*lines), **ending)
     transcript = command.transcript(capture, session_with(stand_in("x", output="events")))
     assert command.trouble(capture, transcript) == trouble
+
+
+def test_messages_and_calls_may_have_the_tokens_of_their_model_round():
+    lines = (
+        {"type": "message", "role": "assistant", "text": "a", "usage": {"inputTokens": 9, "outputTokens": "many"}},
+        {"type": "toolCall", "tool": "Bash", "usage": {"outputTokens": -1}},
+        {"type": "toolCall", "tool": "Read", "usage": "much"},
+    )
+    seen = command.transcript(capture_of(jsonl(*lines)), session_with(stand_in("x", output="events"))).events
+    assert seen == (
+        Message(role="assistant", text="a", usage=RoundUsage(input_tokens=9)),
+        ToolCall(tool="Bash"),
+        ToolCall(tool="Read"),
+    )
 
 
 KINDS = [*command.EVENTS, "step", "session", "error"]

@@ -195,6 +195,15 @@ def test_thoughts_come_before_the_round_they_belong_to():
     assert transcript.turns == 3
 
 
+def test_calls_of_one_round_that_look_like_two_rounds_have_no_tokens_of_another():
+    log = [jsonl(logged("m1", "", ""), logged("m2"))]
+    one_by_one = (called("a"), answered(), called("b", "c2"), answered(call="c2"), said("x"), DONE)
+    assert [event for event in read(INIT, *one_by_one, collected=log).events if getattr(event, "usage", None)] == []
+    together = (called("a"), called("b", "c2"), answered(), answered(call="c2"), said("x"), DONE)
+    counted = [event.type for event in read(INIT, *together, collected=log).events if getattr(event, "usage", None)]
+    assert counted == ["toolCall", "message"]
+
+
 def test_of_a_continued_log_only_this_session_counts():
     before = logged("old", at="2026-01-01T00:00:00.000Z", thoughts=("long ago",))
     transcript = read(INIT, said("x"), collected=[jsonl(before, {"$set": {"messages": [logged("new")]}})])

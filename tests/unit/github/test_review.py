@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,9 +15,10 @@ from on_github import BOT, NUMBER, SHA, api_of, github_with
 from skillgym_action.github.api import GitHubError
 from skillgym_action.github.api_objects import ChangedFile as Changed
 from skillgym_action.github.pull_request import PullRequest
-from skillgym_action.github.review import Review, changed_lines
+from skillgym_action.github.review import Review, changed_lines, review_text
 from skillgym_action.github.status import CommitStatus, status_context
 from skillgym_action.limits import MAX_REVIEW_COMMENTS
+from skillgym_action.model.result import Outcome
 from skillgym_action.model.run_report import SuitesFrom
 
 MARKER = "<!-- skillgym-action:default -->"
@@ -187,10 +189,53 @@ def test_a_green_run_asks_once_and_writes_nothing():
         assert [(request.method, request.status) for request in github.requests] == [("GET", 200)]
 
 
+def judged(result, *outcomes):
+    return replace(result, judgement=replace(result.judgement, outcomes=outcomes, failure=None))
+
+
+def outcome(name, explanation, evidence=None, *, passed=False):
+    return Outcome(assertion=name, type="file-contains", passed=passed, explanation=explanation, evidence=evidence)
+
+
+def test_all_assertions_that_do_not_hold_are_listed_with_evidence():
+    (result,) = run_report("fix failed").results
+    text = review_text(
+        [
+            judged(
+                result,
+                outcome("file:a exists", "a does not exist"),
+                outcome("file:b contains 'x'", "no 'x' in b", "+ 1 | y\n```"),
+                outcome("file:c exists", "c exists", passed=True),
+            )
+        ]
+    )
+    assert text == (
+        "**`fix`** is not green\n\n"
+        "- `claude` · Assertion failure\n"
+        "  1. `file:a exists`: a does not exist\n"
+        "  2. `file:b contains 'x'`: no 'x' in b\n"
+        "\n<details><summary>Evidence: claude</summary>\n\n"
+        "````\n1. file:a exists: a does not exist\n2. file:b contains 'x': no 'x' in b\n   + 1 | y\n   ```\n````\n"
+        "\n</details>"
+    )
+
+
+def test_more_assertions_than_fit_are_counted_and_the_comment_stays_short():
+    many = [outcome(f"file:{number:03} exists", "no such file " * 20, "e" * 900) for number in range(300)]
+    results = [
+        judged(result, *many) for result in run_report("\n".join(f"fix failed @r{n}" for n in range(12))).results
+    ]
+    text = review_text(results)
+    assert re.search(r"^  - and 2\d\d more$", text, re.MULTILINE)
+    assert "- and 2 more runners" in text
+    assert len(text) < 40_000
+
+
 def test_text_of_agents_stays_text():
     with github_with(NEW_FILE) as github:
         review(github, "fix failed: @octocat see #1 ![x](http://evil.example/y) <img src=x>")
-        body = github.review_comments(NUMBER)[0].body.partition("\n")[2]
+        body, code, _ = github.review_comments(NUMBER)[0].body.partition("\n")[2].partition("\n```\n")
+        assert code
         for evil in ("@octocat", "#1", "![", "<img", "http://"):
             assert evil not in body
 

@@ -21,4 +21,5 @@ def test_the_browser_that_the_environment_names_is_started(tmp_path):
 
 def test_nothing_is_started_without_a_display(tmp_path):
     assert not open_in_browser(tmp_path / "a.html", {"PATH": "/bin"})
+    assert not open_in_browser(tmp_path / "a.html", {"BROWSER": "false", "PATH": "/bin"})
     assert not open_in_browser(tmp_path / "a.html", {"BROWSER": "'", "PATH": "/bin"})

@@ -191,7 +191,7 @@ def test_a_session_that_changed_is_compared_with_one_of_the_baseline():
 
 def test_without_artifacts_the_results_are_shown():
     data = data_of(page_of(run_report("a failed: no out.txt")))
-    assert list(data) == ["execution-0", "left-out"]
+    assert list(data) == ["settings", "execution-0", "left-out"]
     assert data["execution-0"]["failure"]["message"] == "no out.txt"
 
 

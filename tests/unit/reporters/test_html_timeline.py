@@ -13,7 +13,7 @@ ANYTHING = st.recursive(
     max_leaves=8,
 )
 KINDS = ["message", "toolCall", "toolResult", "command", "fileRead", "fileWrite", "skillSignal", "raw", "new"]
-NAMES = ["text", "tool", "args", "output", "command", "path", "at", "exitCode", "durationMs", "line"]
+NAMES = ["text", "tool", "args", "output", "command", "path", "at", "exitCode", "durationMs", "line", "usage"]
 EVENT = st.builds(
     lambda kind, more: {**more, "type": kind},
     st.sampled_from(KINDS),
@@ -39,6 +39,18 @@ def test_a_call_has_its_result_its_commands_and_files():
     assert (tool["tool"], tool["result"], tool["after"], tool["ms"]) == ("Bash", "a", 1000, 2000)
     assert tool["effects"] == [{"kind": "command", "text": "ls", "exit": 2}, {"kind": "read", "path": "/w/a"}]
     assert (write["kind"], write["path"]) == ("write", "/w/b")
+
+
+def test_a_step_has_the_tokens_of_its_model_round_as_far_as_they_are_known_and_never_a_zero_for_unknown():
+    usage = {"inputTokens": 1200, "outputTokens": 0, "cacheTokens": "many", "reasoningTokens": None, "other": 7}
+    events = [
+        {"type": "message", "role": "assistant", "text": "Hello.", "usage": usage},
+        call("Bash", command="ls") | {"usage": {"inputTokens": -1, "outputTokens": True}},
+        call("Read") | {"usage": [1]},
+    ]
+    message, *calls = steps_of({"events": events})
+    assert message["usage"] == {"inputTokens": 1200, "outputTokens": 0}
+    assert ["usage" in one for one in calls] == [False, False]
 
 
 def test_results_of_parallel_calls_belong_to_the_first_waiting_call_of_their_tool():

@@ -160,6 +160,9 @@ def test_the_attributes_are_those_of_the_conventions():
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "anthropic",
         "gen_ai.request.model": "m-1",
+        "gen_ai.usage.input_tokens": 1000,
+        "gen_ai.usage.output_tokens": 47,
+        "gen_ai.usage.cache_read.input_tokens": 300,
     }
     assert tool["attributes"] == {
         "gen_ai.operation.name": "execute_tool",

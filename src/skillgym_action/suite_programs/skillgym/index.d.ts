@@ -200,6 +200,16 @@ export interface MessageEvent {
   phase?: "thinking" | "commentary" | "final";
   text: string;
   at?: string;
+  usage?: RoundUsage;
+}
+
+/** Tokens of a model round. One message or tool call of each round has them, if the agent tells them. */
+export interface RoundUsage {
+  inputTokens?: number;
+  outputTokens?: number;
+  reasoningTokens?: number;
+  /** Input tokens that came from a cache. */
+  cacheTokens?: number;
 }
 
 /** A tool the agent called, under the agent's own name for it. */
@@ -209,6 +219,7 @@ export interface ToolCallEvent {
   args?: any;
   at?: string;
   durationMs?: number;
+  usage?: RoundUsage;
 }
 
 export interface ToolResultEvent {
