@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint lock bench simulate mutants test-agents test-container test-browser compare-agentv clean
+.PHONY: help demo test lint lock bench simulate mutants test-agents test-container test-browser pictures compare-agentv clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -69,6 +69,9 @@ test-container: $(VENV)/development ## build the image and run it as GitHub's ru
 
 test-browser: $(VENV)/development ## open the HTML report in Chromium, with axe-core; installs what is missing once
 	eval "$$(tests/browser/chromium.sh)" && $(BIN)/pytest tests/browser
+
+pictures: $(VENV)/development ## draw the pictures of the documentation: a run of Claude Code with a scripted model, in 6 minutes
+	eval "$$(tests/browser/chromium.sh)" && $(BIN)/python tests/support/pictures.py
 
 compare-agentv: $(VENV)/development ## compare scores with AgentV's own; installs it once (800 MB)
 	$(BIN)/python tests/support/compare_agentv.py

@@ -23,7 +23,8 @@ if ! program=$(found); then
   say "installing chromium"
   log=$(mktemp)
   { apt-get update -qq &&
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+      chromium fonts-dejavu-core fonts-liberation fonts-noto-color-emoji
   } >"$log" 2>&1 || { tail -n 30 "$log" >&2; give_up "chromium could not be installed"; }
   rm -f "$log"
   program=$(found) || give_up "the package chromium has no chromium"

@@ -46,7 +46,7 @@ const methods = {
   select: (selector, value) => page.locator(selector).selectOption(value),
   press: key => page.keyboard.press(key),
   media: options => page.emulateMedia(options),
-  shot: async path => { await page.screenshot({ path, fullPage: true }); },
+  shot: async (path, options) => { await page.screenshot({ path, fullPage: true, ...options }); },
   seen: () => seen,
   async axe() {
     await page.evaluate(axe);

@@ -26,7 +26,7 @@ from model_openai import Chat, Responses
 from model_script import SCENARIOS, Cut, End, Fail, Forever, Garble, Hang, Reject, Say, Shell, Together, call_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from model_protocols import Ask, Event, ModelProtocol
     from model_script import Spoken, Step
@@ -70,6 +70,29 @@ class Script:
         return isinstance(step, Fail) and step.times is not None and self.failed.get(index, 0) >= step.times
 
 
+@dataclass
+class Prompted:
+    """Scripts by a part of the prompt. The sessions of a prompt play its scripts in turn, and then the last one."""
+
+    scripts: Mapping[str, Sequence[Script]]
+    sessions: dict[str, list[str]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def script(self, body: Any) -> Script | None:
+        """The script of a request. Sessions are known by the id that Claude Code sends."""
+        said = json.dumps(body.get("messages"), ensure_ascii=False)
+        prompt = next((prompt for prompt in self.scripts if json.dumps(prompt, ensure_ascii=False)[1:-1] in said), None)
+        if prompt is None:
+            return None
+        session = str((body.get("metadata") or {}).get("user_id"))
+        with self.lock:
+            sessions = self.sessions.setdefault(prompt, [])
+            if session not in sessions:
+                sessions.append(session)
+            scripts = self.scripts[prompt]
+            return scripts[min(sessions.index(session), len(scripts) - 1)]
+
+
 class ModelServer:
     """Listens on a free port of 127.0.0.1 between ``with`` and its end; ``requests`` is the log.
 
@@ -79,7 +102,7 @@ class ModelServer:
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.refused: list[str] = []
-        self.scripts: dict[str, Script] = {}
+        self.scripts: dict[str, Script | Prompted] = {}
         self.closing = threading.Event()
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.owner = self
@@ -103,6 +126,12 @@ class ModelServer:
         """The base URL under which ``steps`` are played."""
         name = f"script-{len(self.scripts) + 1}"
         self.scripts[name] = Script(steps)
+        return f"{self.proxy}/{name}"
+
+    def prompted(self, scripts: Mapping[str, Sequence[tuple[Step, ...]]]) -> str:
+        """The base URL under which each prompt has scripts of its own."""
+        name = f"script-{len(self.scripts) + 1}"
+        self.scripts[name] = Prompted({prompt: [Script(one) for one in many] for prompt, many in scripts.items()})
         return f"{self.proxy}/{name}"
 
     def scenario(self, name: str) -> str:
@@ -143,6 +172,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._json({"input_tokens": 100})
         protocol = next((PROTOCOLS[end] for end in PROTOCOLS if path.endswith(end)), None)
         script = self.server.owner.scripts.get(name)
+        if isinstance(script, Prompted):
+            script = script.script(body)
         if protocol is None or script is None:
             return self._json({"error": {"message": f"nothing is scripted for {self.path}"}}, 404)
         return self._play(protocol, protocol.ask(path, body), script)

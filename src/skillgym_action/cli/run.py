@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
@@ -19,7 +20,6 @@ from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from skillgym_action.cli.terminal import Terminal
     from skillgym_action.model.execution import Execution, Runner
@@ -171,7 +171,7 @@ def show_report(
                 terminal.untrusted(result.final_output)
     if not settings.quiet:
         # A container has other paths than the job.
-        shown = os.path.relpath(directory) if terminal.log else str(directory)
+        shown = os.path.relpath(directory) if terminal.log else relative_path(directory, Path.cwd())
         terminal.progress(f"reports: {terminal_line(shown)}")
 
 

@@ -85,18 +85,27 @@ def found_first(found: Sequence[bool]) -> Order | None:
     return Order(", found ones first", sorted(range(len(found)), key=lambda at: not found[at]))
 
 
-def listed(label: str, values: Sequence[str], order: Order | None = None) -> str:
-    """Observed values with a label, one value per line, numbered from 1."""
+def listed(label: str, values: Sequence[str], order: Order | None = None, readings: Sequence[str] = ()) -> str:
+    """Observed values with a label, one value per line, numbered from 1.
+
+    ``readings``: how a matcher parsed each of them, which gets a line of its own where the value is long.
+    """
     if not values:
         return f"  {label}: none"
     positions = range(len(values)) if order is None else order.positions
-    lines = [
-        f"    {at + 1}. " + cut(values[at], MAX_LISTED_VALUE_CHARACTERS).replace("\n", "\n       ")
-        for at in positions[:MAX_LISTED_VALUES]
-    ]
+    wholes = [(at, _with_reading(values[at], readings[at] if readings else "")) for at in positions[:MAX_LISTED_VALUES]]
+    lines = [f"    {at + 1}. " + whole.replace("\n", "\n       ") for at, whole in wholes]
     more = len(values) - MAX_LISTED_VALUES
     head = f"  {label}{order.note if order else ''}:"
     return "\n".join([head, *lines, *([f"    … and {more} more"] if more > 0 else [])])
+
+
+def _with_reading(value: str, reading: str) -> str:
+    shown_value = cut(value, MAX_LISTED_VALUE_CHARACTERS)
+    if not reading:
+        return shown_value
+    between = " " if len(value) + len(reading) < MAX_LISTED_VALUE_CHARACTERS else "\n"
+    return f"{shown_value}{between}= {cut(reading, MAX_LISTED_VALUE_CHARACTERS)}"
 
 
 def nearest_line(text: str, wanted: str) -> str:

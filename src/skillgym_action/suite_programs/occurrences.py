@@ -237,11 +237,13 @@ class Occurrences(Generic[M]):
     ) -> None:
         items = self._kind.of(report)
         reading = next((rule.reading for rule in rules if rule.reading), None)
-        lines = [self._kind.shown(item) + (f" = {reading(item)}" if reading else "") for item in items]
+        lines = [self._kind.shown(item) for item in items]
+        readings = [reading(item) for item in items] if reading else []
         near = details.get("near")
-        compared = list(map(self._kind.compared, items)) if self._kind.compared else lines
+        both = [f"{line} {read}" for line, read in zip(lines, readings, strict=True)] if reading else lines
+        compared = list(map(self._kind.compared, items)) if self._kind.compared else both
         order = nearest_first((near.wanted,), compared) if near else found_first(details.get("found", ()))
-        observed = listed(self._kind.many, lines, order)
+        observed = listed(self._kind.many, lines, order, readings)
         words = FailureMessage(observed=observed, message=options[0], explain=options[1])
         context = ExplainContext(
             report=report, expected=details["expected"], actual=details.get("actual"), observed=items

@@ -160,3 +160,17 @@ def test_every_scenario_can_be_played():
     with ModelServer() as server:
         bases = [server.scenario(name) for name in SCENARIOS]
     assert len(set(bases)) == len(SCENARIOS)
+
+
+def test_each_prompt_has_scripts_of_its_own_and_each_session_of_it_the_next_one():
+    def first(base_url: str, prompt: str, session: str, turns: int = 0) -> str:
+        messages = [{"role": "user", "content": [{"type": "text", "text": prompt}]}, *[CALL, RESULT] * turns]
+        return ask(base_url, messages=messages, metadata={"user_id": session})["content"][0]["text"]
+
+    with ModelServer() as server:
+        url = server.prompted({'Say "one"': [(Say("1"),), (Say("one"), Say("uno"))], "Say two": [(Say("2"),)]})
+        assert [first(url, 'Please. Say "one".', session) for session in "abac"] == ["1", "one", "1", "one"]
+        assert first(url, 'Please. Say "one".', "b", turns=1) == "uno"
+        assert first(url, "Say two", "a") == "2"
+        status, words = post(f"{url}/v1/messages", {"messages": [{"role": "user", "content": "Say three"}]})
+        assert (status, "nothing is scripted" in words) == (404, True)

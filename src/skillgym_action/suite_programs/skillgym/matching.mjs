@@ -66,10 +66,19 @@ export function foundFirst(found) {
   return { note: ", found ones first", positions };
 }
 
-/** Observed values with a label, one value per line, numbered from 1. */
-export function listed(label, values, order) {
+/**
+ * Observed values with a label, one value per line, numbered from 1. `readings`: how a matcher parsed each of them, which
+ * gets a line of its own where the value is long.
+ */
+export function listed(label, values, order, readings) {
   if (!values.length) return `  ${label}: none`;
-  const line = (at) => `    ${at + 1}. ${cut(values[at], LISTED_VALUE_CHARACTERS).replaceAll("\n", "\n       ")}`;
+  const whole = (at) => {
+    const value = cut(values[at], LISTED_VALUE_CHARACTERS);
+    if (!readings) return value;
+    const fits = values[at].length + readings[at].length < LISTED_VALUE_CHARACTERS;
+    return `${value}${fits ? " " : "\n"}= ${cut(readings[at], LISTED_VALUE_CHARACTERS)}`;
+  };
+  const line = (at) => `    ${at + 1}. ${whole(at).replaceAll("\n", "\n       ")}`;
   const positions = order?.positions ?? values.map((_, at) => at);
   const lines = positions.slice(0, LISTED_VALUES).map(line);
   if (values.length > LISTED_VALUES) lines.push(`    … and ${values.length - LISTED_VALUES} more`);

@@ -15,12 +15,13 @@ export function assertionsAbout(kind) {
   const check = (report, options, rules = []) => {
     const items = kind.of(report);
     const reading = rules.find((rule) => rule.reading)?.reading;
-    const lines = () => items.map((item) => kind.shown(item) + (reading ? ` = ${reading(item)}` : ""));
     const failExpecting = (text, { near, found = [], ...context }) => {
-      const shownItems = lines();
-      const compared = kind.compared ? items.map(kind.compared) : shownItems;
+      const shownItems = items.map(kind.shown);
+      const readings = reading && items.map(reading);
+      const both = (item, at) => (readings ? `${item} ${readings[at]}` : item);
+      const compared = kind.compared ? items.map(kind.compared) : shownItems.map(both);
       const order = near ? nearestFirst([near.wanted], compared) : foundFirst(found);
-      fail(`expected ${text}`, listed(many, shownItems, order), options, { report, ...context, observed: items });
+      fail(`expected ${text}`, listed(many, shownItems, order, readings), options, { report, ...context, observed: items });
     };
     return { items, fail: failExpecting };
   };

@@ -1,0 +1,69 @@
+"""The pictures of the documentation are there, in light and dark, and the run that they show can be made again."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+
+import pytest
+
+from docs_tables import REPOSITORY, documents
+from picture_run import GOOD, MODELS, SHORTENED, SUITE
+from pictures import FOLDER, NAMES, SCHEMES
+
+SHOWN = re.compile(
+    r'<source media="\(prefers-color-scheme: dark\)" srcset="(\S+)-dark\.png">\s*'
+    r'<img alt="([^"]+)" src="(\S+)-light\.png"'
+)
+FIXTURES = re.compile(r"hostile|everything|fuzz|case-\d|fixture|foo|bar\b|lorem", re.IGNORECASE)
+MOST_BYTES = 200_000
+
+
+def shown() -> list[tuple[str, str]]:
+    """Name and alternative text of each picture, where a document shows it."""
+    found = []
+    for document in documents():
+        text = document.read_text(encoding="utf-8")
+        assert text.count("<picture>") == len(SHOWN.findall(text)), document
+        for dark, words, light in SHOWN.findall(text):
+            assert dark == light, document
+            path = (document.parent / light).resolve()
+            assert path.parent == FOLDER, document
+            found.append((path.name, words))
+    return found
+
+
+def test_every_picture_is_shown_and_the_first_document_shows_all():
+    files = {f"{name}-{scheme}.png" for name in NAMES for scheme in SCHEMES}
+    assert {path.name for path in FOLDER.iterdir()} == files
+    assert {name for name, _ in shown()} == set(NAMES)
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert {light.removeprefix("docs/images/") for _, _, light in SHOWN.findall(readme)} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_light_and_dark_show_the_same_at_a_size_that_can_be_read(name):
+    sizes = set()
+    for scheme in SCHEMES:
+        content = (FOLDER / f"{name}-{scheme}.png").read_bytes()
+        assert content.startswith(b"\x89PNG\r\n\x1a\n")
+        assert len(content) <= MOST_BYTES
+        sizes.add(struct.unpack(">II", content[16:24]))
+    ((width, height),) = sizes
+    assert 1600 <= width <= 2400
+    assert 600 <= height <= 2 * width
+
+
+def test_every_case_of_the_run_has_a_script_and_no_fixture_is_in_it():
+    sources = [json.dumps(SUITE, ensure_ascii=False)]
+    for folder, pattern in (("x-bench", "*.json"), ("python", "*_suite.py"), ("typescript", "*-suite.ts")):
+        sources += [path.read_text() for path in (REPOSITORY / "examples" / folder).glob(pattern)]
+    for prompt in GOOD:
+        assert sum(source.count(prompt) for source in sources) == 1, prompt
+    prompts = sum(len(re.findall(r"""\bprompt"?[:=] ?["']""", source)) for source in sources)
+    assert prompts == len(GOOD)
+    for scripts in SHORTENED.values():
+        assert scripts.keys() == GOOD.keys()
+    assert SHORTENED.keys() == MODELS.keys()
+    assert FIXTURES.findall("".join(sources) + repr(SHORTENED) + repr(GOOD)) == []

@@ -1,0 +1,154 @@
+"""Draws the pictures of the documentation: ``make pictures``.
+
+A run (``picture_run.py``) is shown as its readers see it: in a terminal (xterm.js), as a job's summary and as a comment
+(Markdown as GitHub shows it), and as the HTML report; all of them by Chromium, light and dark.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from browser import Browser, chromium
+from npm_packages import node_modules
+from paths import REPOSITORY, SUPPORT
+from picture_run import COLUMNS, ROWS, picture_run
+
+if TYPE_CHECKING:
+    from picture_run import PictureRun
+
+FOLDER = REPOSITORY / "docs/images"
+NAMES = ("terminal", "summary", "comment", "report", "session")
+SCHEMES = ("light", "dark")
+XTERM, UPNG = "6.0.0", "2.1.0"
+COLORS = 128
+MARKDOWN = (
+    "unified@11.0.5",
+    "remark-parse@11.0.0",
+    "remark-gfm@4.0.1",
+    "remark-gemoji@8.0.0",
+    "remark-rehype@11.1.2",
+    "rehype-raw@7.0.0",
+    "rehype-sanitize@6.0.0",
+    "rehype-stringify@10.0.1",
+    "github-markdown-css@5.9.0",
+)
+THEMES: dict[str, dict[str, str]] = {
+    "light": {
+        "background": "#ffffff",
+        "foreground": "#1f2328",
+        "red": "#cf222e",
+        "green": "#116329",
+        "yellow": "#7d4e00",
+        "blue": "#0969da",
+        "magenta": "#8250df",
+        "cyan": "#1b7c83",
+        "brightBlack": "#57606a",
+    },
+    "dark": {
+        "background": "#0d1117",
+        "foreground": "#e6edf3",
+        "red": "#ff7b72",
+        "green": "#3fb950",
+        "yellow": "#d29922",
+        "blue": "#58a6ff",
+        "magenta": "#bc8cff",
+        "cyan": "#39c5cf",
+        "brightBlack": "#8b949e",
+    },
+}
+TERMINAL = """<!doctype html><meta charset="utf-8"><style>{style}
+body {{ margin: 0; padding: 16px; background: {background}; }} .xterm-viewport {{ overflow: hidden !important; }}
+</style><div id="terminal"></div><script>{script}</script><script>
+const terminal = new Terminal({{
+  cols: {columns}, rows: {rows}, theme: {theme}, convertEol: true, fontSize: 13, cursorInactiveStyle: "none",
+  fontFamily: "DejaVu Sans Mono, monospace", scrollback: 0,
+}});
+terminal.open(document.getElementById("terminal"));
+terminal.write({text}, () => {{
+  const screen = terminal.buffer.active;
+  const lines = Array.from({{ length: {rows} }}, (_, row) => screen.getLine(row).translateToString(true));
+  terminal.resize({columns}, lines.findLastIndex(line => line) + 2);
+}});
+</script>"""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """``height``: where it is cut, in CSS pixels, or where the page ends. ``prepare``: a script that is run before."""
+
+    page: Path
+    width: int
+    height: int
+    fragment: str = ""
+    prepare: str = ""
+
+
+def pictures(ran: PictureRun, folder: Path, scheme: str) -> dict[str, Picture]:
+    """All of a run by name; pages are made in ``folder``."""
+    report = ran.directory / "report.html"
+    case = {"suite": "bench/python/release_notes_suite.py", "case": "uses-the-skill", "runner": "haiku"}
+    return {
+        "terminal": Picture(_terminal(ran.terminal, folder / f"terminal-{scheme}.html", scheme), 880, 900),
+        "summary": Picture(_markdown(ran.summary, folder / f"summary-{scheme}", scheme), 900, 900),
+        "comment": Picture(_markdown(ran.comment, folder / f"comment-{scheme}", scheme), 900, 900),
+        "report": Picture(report, 1180, 1000),
+        "session": Picture(report, 1180, 1000, f"#{urlencode(case)}"),
+    }
+
+
+def draw(ran: PictureRun, target: Path) -> None:
+    """Write all pictures, as NAME-SCHEME.png."""
+    target.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as folder, chromium() as browser:
+        for scheme in SCHEMES:
+            for name, picture in pictures(ran, Path(folder), scheme).items():
+                _shot(browser, picture, scheme, target / f"{name}-{scheme}.png")
+
+
+def _shot(browser: Browser, picture: Picture, scheme: str, target: Path) -> None:
+    size = {"width": picture.width, "height": picture.height}
+    browser.open(picture.page, picture.fragment, viewport=size, colorScheme=scheme, deviceScaleFactor=2)
+    browser.evaluate("new Promise(done => setTimeout(done, 500))")
+    if picture.prepare:
+        browser.evaluate(picture.prepare)
+    height = browser.evaluate("Math.ceil(document.documentElement.getBoundingClientRect().height)")
+    browser.call("shot", str(target), {"clip": {"x": 0, "y": 0, **size, "height": min(height, picture.height)}})
+    modules = node_modules(f"upng-{UPNG}", f"upng-js@{UPNG}")
+    subprocess.run(("node", SUPPORT / "palette.mjs", modules, target, str(COLORS)), check=True)
+
+
+def _markdown(text: str, file: Path, scheme: str) -> Path:
+    modules = node_modules("markdown-1", *MARKDOWN)
+    file.with_suffix(".md").write_text(text)
+    page = file.with_suffix(".html")
+    argv = ("node", SUPPORT / "markdown.mjs", modules, file.with_suffix(".md"), page, scheme)
+    subprocess.run(argv, check=True)
+    return page
+
+
+def _terminal(text: str, page: Path, scheme: str) -> Path:
+    package = node_modules(f"xterm-{XTERM}", f"@xterm/xterm@{XTERM}") / "@xterm/xterm"
+    script, style = ((package / name).read_text() for name in ("lib/xterm.js", "css/xterm.css"))
+    theme = THEMES[scheme]
+    fields: dict[str, Any] = {"style": style, "script": script, "columns": COLUMNS, "rows": ROWS}
+    quoted = {"theme": json.dumps(theme), "text": json.dumps(text).replace("</", "<\\/")}
+    page.write_text(TERMINAL.format(background=theme["background"], **fields, **quoted))
+    return page
+
+
+def main() -> int:
+    """0 when all were drawn."""
+    with TemporaryDirectory() as folder:
+        draw(picture_run(Path(folder)), FOLDER)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
