@@ -32,7 +32,7 @@ class Stored:
         return self.artifacts
 
     def baseline_session(self, directory, most):
-        raise AssertionError(directory)
+        raise AssertionError(directory, most)
 
 
 def artifacts(*commands, diff=DIFF):
