@@ -94,10 +94,15 @@ def test_a_comment_has_ten_failures_and_says_how_many_are_missing(failed):
 
 
 def test_failures_with_long_evidence_share_the_room_of_the_comment():
-    report = spoken_by(run_report("\n".join(f"fails-{number} failed" for number in range(60))), "x", "y\n" * 5_000)
-    markdown = shown(comment, report)
-    assert len(markdown) < 16_000
-    structure(markdown)
+    report = run_report("\n".join(f"fails-{number} failed: m{number}" for number in range(60)))
+    results = []
+    for result in report.results:
+        (outcome,) = result.judgement.outcomes
+        judgement = replace(result.judgement, outcomes=(replace(outcome, evidence="y\n" * 5_000),))
+        results.append(replace(result, judgement=judgement, final_output="word " * 1_000))
+    markdown = shown(comment, replace(report, results=tuple(results)))
+    assert 5_000 < len(markdown) < 8_000
+    assert markdown.count("<b><code>fails-") == 10
 
 
 def test_a_summary_with_more_failures_than_fit_says_how_many_are_missing():

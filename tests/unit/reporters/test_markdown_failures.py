@@ -28,12 +28,11 @@ class Stored:
 
     def session(self, directory, most):
         assert 0 < most < 100_000
-        assert 0 < most < 100_000
         self.read.append(directory)
         return self.artifacts
 
     def baseline_session(self, directory, most):
-        raise AssertionError(directory)
+        raise AssertionError(directory, most)
 
 
 def artifacts(*commands, diff=DIFF):
