@@ -206,8 +206,7 @@ def review_text(results: list[Result]) -> str:
         lines += _why(result, share)
     if len(results) > _RUNNERS:
         lines.append(f"- and {len(results) - _RUNNERS} more runners")
-    for result in shown:
-        lines += _evidence(result, share)
+    lines += _evidence(shown, share)
     return "\n".join(lines)
 
 
@@ -230,13 +229,15 @@ def _why(result: Result, most: int) -> Iterator[str]:
         yield f"  - and {found.more:,} more"
 
 
-def _evidence(result: Result, most: int) -> Iterator[str]:
-    """A folded block with the assertions and their evidence; nothing without any."""
-    found = failed_assertions(result, most)
-    if any(one.body for one in found.shown):
-        yield f"\n<details><summary>Evidence: {markdown_inline(clipped(runner_id(result), _NAME))}</summary>\n"
-        yield markdown_code_block(found.text())
-        yield "\n</details>"
+def _evidence(results: list[Result], most: int) -> Iterator[str]:
+    """A folded part with the assertions of each runner and their evidence; nothing without any."""
+    found = [(result, failed_assertions(result, most)) for result in results]
+    blocks = [(result, listed.text()) for result, listed in found if any(one.body for one in listed.shown)]
+    if blocks:
+        yield "\n<details><summary>Evidence</summary>\n"
+        for result, text in blocks:
+            yield f"{_runner(result)}\n\n{markdown_code_block(text)}\n"
+        yield "</details>"
 
 
 def _runner(result: Result) -> str:

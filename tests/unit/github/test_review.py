@@ -214,7 +214,7 @@ def test_all_assertions_that_do_not_hold_are_listed_with_evidence():
         "- `claude` · Assertion failure\n"
         "  1. `file:a exists`: a does not exist\n"
         "  2. `file:b contains 'x'`: no 'x' in b\n"
-        "\n<details><summary>Evidence: claude</summary>\n\n"
+        "\n<details><summary>Evidence</summary>\n\n`claude`\n\n"
         "````\n1. file:a exists: a does not exist\n2. file:b contains 'x': no 'x' in b\n   + 1 | y\n   ```\n````\n"
         "\n</details>"
     )
