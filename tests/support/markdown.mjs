@@ -21,6 +21,5 @@ const page = await unified()
 const style = readFileSync(resolve(`github-markdown-css/github-markdown-${scheme}.css`), "utf8");
 writeFileSync(target, `<!doctype html><meta charset="utf-8"><style>${style}
 body { margin: 0; }
-.markdown-body { padding: 24px; font-family: "Liberation Sans", "Noto Color Emoji", sans-serif; }
-.markdown-body code, .markdown-body pre { font-family: "DejaVu Sans Mono", monospace !important; font-size: 80% !important; }
+.markdown-body { padding: 24px; }
 </style><article class="markdown-body">${page}</article>`);
