@@ -20,7 +20,7 @@ from action_step import step
 from agent_clis import claude_code
 from github_server import GitHubServer
 from github_state import PullRequest
-from model_script import Read, Reject, Say, Shell, Skill, Write
+from model_script import Fail, Read, Say, Shell, Skill, Write
 from model_server import ModelServer
 from paths import REPOSITORY
 from record_examples import CART, CHECKED, NOTES, PRICE, RENAME, TAX
@@ -197,7 +197,7 @@ SHORTENED: dict[str, dict[str, tuple[Script, ...]]] = {
                 Say("Done: sum() refuses negative prices with a RangeError, and a new test shows it."),
             ),
         ),
-        "Rename sum to total": ((Reject("overloaded"),),),
+        "Rename sum to total": ((Fail(429),),),
     },
 }
 

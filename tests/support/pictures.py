@@ -79,6 +79,9 @@ terminal.write({text}, () => {{
 </script>"""
 
 
+OPEN = "document.querySelectorAll('details').forEach((one, at) => { one.open = at < %d; })"
+
+
 @dataclass(frozen=True)
 class Picture:
     """``height``: where it is cut, in CSS pixels, or where the page ends. ``prepare``: a script that is run before."""
@@ -93,13 +96,17 @@ class Picture:
 def pictures(ran: PictureRun, folder: Path, scheme: str) -> dict[str, Picture]:
     """All of a run by name; pages are made in ``folder``."""
     report = ran.directory / "report.html"
-    case = {"suite": "bench/python/release_notes_suite.py", "case": "uses-the-skill", "runner": "haiku"}
+    case = {"suite": "bench/changelog.json", "case": "names-the-area", "runner": "haiku"}
+    failures = "[...document.querySelectorAll('h3')].find(one => one.innerText.includes('failures')).scrollIntoView();"
+    failures += "scrollBy(0, -24);"
     return {
         "terminal": Picture(_terminal(ran.terminal, folder / f"terminal-{scheme}.html", scheme), 880, 900),
-        "summary": Picture(_markdown(ran.summary, folder / f"summary-{scheme}", scheme), 900, 900),
-        "comment": Picture(_markdown(ran.comment, folder / f"comment-{scheme}", scheme), 900, 900),
-        "report": Picture(report, 1180, 1000),
-        "session": Picture(report, 1180, 1000, f"#{urlencode(case)}"),
+        "summary": Picture(
+            _markdown(ran.summary, folder / f"summary-{scheme}", scheme), 900, 1000, prepare=f"{OPEN % 4};{failures}"
+        ),
+        "comment": Picture(_markdown(ran.comment, folder / f"comment-{scheme}", scheme), 900, 1000, prepare=OPEN % 1),
+        "report": Picture(report, 1000, 1080, prepare="document.getElementById('cases').scrollIntoView()"),
+        "session": Picture(report, 1000, 1340, f"#{urlencode(case)}"),
     }
 
 
@@ -119,7 +126,8 @@ def _shot(browser: Browser, picture: Picture, scheme: str, target: Path) -> None
     if picture.prepare:
         browser.evaluate(picture.prepare)
     height = browser.evaluate("Math.ceil(document.documentElement.getBoundingClientRect().height)")
-    browser.call("shot", str(target), {"clip": {"x": 0, "y": 0, **size, "height": min(height, picture.height)}})
+    clip = {"x": 0, "y": 0, **size, "height": min(height, picture.height)}
+    browser.call("shot", str(target), {"clip": clip, "fullPage": False})
     modules = node_modules(f"upng-{UPNG}", f"upng-js@{UPNG}")
     subprocess.run(("node", SUPPORT / "palette.mjs", modules, target, str(COLORS)), check=True)
 
