@@ -22,17 +22,17 @@ from skillgym_action.skill_evals.input_files import with_input_files
 from skillgym_action.skill_evals.judging import JudgedQuestions
 from skillgym_action.skill_evals.questions import CaseAssertions
 from skillgym_action.skill_evals.trigger_shapes import expected_trigger
+from skillgym_action.skill_evals.triggers import trigger_assertion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Collection
 
     from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.model.assertion import Assertion
-    from skillgym_action.model.errors import Location
-    from skillgym_action.model.suite import WorkspaceSpec
+    from skillgym_action.model.suite import TriggerRule, WorkspaceSpec
     from skillgym_action.skill_evals.deterministic import Patterns
     from skillgym_action.skill_evals.input_files import InputPlaces
-    from skillgym_action.skill_evals.trigger_shapes import ExpectedTrigger
+    from skillgym_action.skill_evals.trigger_lists import TriggerSettings
 
 _UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
 """Characters that cannot be passed to a program: NUL and halves of surrogate pairs."""
@@ -45,14 +45,14 @@ _EVERYTHING_ADVISORY = "leave out advisory: true, or required: false, of what de
 class SuiteSettings:
     """What a suite defines for all of its cases.
 
-    ``skills``: names of those under test. ``trigger``: makes the assertion that a skill loads, or does not.
+    ``skills``: names of those under test. ``triggers``: how it is judged that one of them loads, or does not.
     """
 
     workspace: WorkspaceSpec
     places: InputPlaces
     skills: tuple[str, ...]
     threshold: float | None
-    trigger: Callable[[ExpectedTrigger, Location], Assertion]
+    triggers: TriggerSettings
 
 
 @dataclass(slots=True)
@@ -144,7 +144,7 @@ def _case(case_id: str, members: keys.Members, settings: SuiteSettings, loaded: 
     expected = _read_assertions(members, asked)
     triggers = _triggers(members, settings)
     _refuse_undecided(members, asked, triggers)
-    assertions: tuple[Assertion, ...] = (*triggers, *asked.decided)
+    assertions: tuple[Assertion, ...] = (*triggers.values(), *asked.decided)
     if asked.questions:
         assertions += (JudgedQuestions(questions=tuple(asked.questions), expected_output=expected),)
     metadata, rounds = members.named("metadata"), _number(members, "max_turns", whole=True)
@@ -163,6 +163,7 @@ def _case(case_id: str, members: keys.Members, settings: SuiteSettings, loaded: 
         metadata=metadata.value if metadata else None,
         threshold=settings.threshold,
         workspace=replace(settings.workspace, files=files) if files else None,
+        trigger=next(iter(triggers)) if len(triggers) == 1 and not asked else None,
     )
 
 
@@ -221,17 +222,17 @@ def _label_of(item: SuiteValue) -> str | None:
     return keys.in_words(key) if key in {"required_output_sections", "expected_markers"} else None
 
 
-def _triggers(members: keys.Members, settings: SuiteSettings) -> tuple[Assertion, ...]:
-    """The assertions that skills load, or do not, besides the questions. Raises SuiteError."""
-    made: dict[str, Assertion] = {}
+def _triggers(members: keys.Members, settings: SuiteSettings) -> dict[TriggerRule, Assertion]:
+    """The assertions that skills load, or do not, besides the questions, by their rules. Raises SuiteError."""
+    made: dict[TriggerRule, Assertion] = {}
     for item in members.all(keys.TRIGGER):
         for one in item.items() if isinstance(item.value, list) else (item,):
-            assertion = settings.trigger(expected_trigger(one), one.location)
-            made.setdefault(assertion.name, assertion)
-    return tuple(made.values())
+            rule = settings.triggers.rule(expected_trigger(one), one)
+            made.setdefault(rule, trigger_assertion(rule, one.location))
+    return made
 
 
-def _refuse_undecided(members: keys.Members, asked: CaseAssertions, triggers: tuple[Assertion, ...]) -> None:
+def _refuse_undecided(members: keys.Members, asked: CaseAssertions, triggers: Collection[TriggerRule]) -> None:
     """Raises SuiteError for a case that nothing decides."""
     if not asked and not triggers:
         raise members.value.error("nothing says when the case is passed", _NO_QUESTION)

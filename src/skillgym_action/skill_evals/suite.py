@@ -44,7 +44,7 @@ def _evals(source: SuiteFile, top: SuiteValue) -> BenchmarkSuite:
     from skillgym_action.skill_evals.cases import SuiteSettings, cases_of, skills_named
     from skillgym_action.skill_evals.skill_location import located_skill
     from skillgym_action.skill_evals.suite_parts import finished, skill_name_of, workspace_of
-    from skillgym_action.skill_evals.trigger_lists import trigger_assertion
+    from skillgym_action.skill_evals.trigger_lists import TriggerSettings
 
     warnings = keys.KeyWarnings.none_yet()
     cases, skill_name, threshold = _case_list(top), None, None
@@ -58,7 +58,7 @@ def _evals(source: SuiteFile, top: SuiteValue) -> BenchmarkSuite:
         places=_places(source, location),
         skills=location.names,
         threshold=threshold,
-        trigger=lambda expected, place: trigger_assertion(expected, location.names, place),
+        triggers=TriggerSettings(skills=location.names, rounds=source.skills.settings.trigger_rounds),
     )
     loaded = cases_of(cases, settings)
     return finished(source, top, location, loaded, (*warnings.problems, *location.warnings))

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_SUITE_CASES
+from skillgym_action.limits import MAX_LISTED_SKILLS, MAX_SUITE_CASES, MAX_TRIGGER_RUNS
 from skillgym_action.model.errors import SuiteError
-from skillgym_action.model.suite import BenchmarkCase
+from skillgym_action.model.suite import BenchmarkCase, TriggerRule
 from skillgym_action.skill_evals import keys, trigger_shapes
 from skillgym_action.skill_evals.cases import LoadedEvals, case_id_of, prompt_of, tags_of, title_of
-from skillgym_action.skill_evals.deterministic import DecidedEvalAssertion, SkillUsed
 from skillgym_action.skill_evals.skill_location import located_skill
 from skillgym_action.skill_evals.suite_parts import finished, skill_name_of
-from skillgym_action.text.escaping import one_line
+from skillgym_action.skill_evals.triggers import trigger_assertion
 
 if TYPE_CHECKING:
     from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.formats import SuiteFile
-    from skillgym_action.model.assertion import Assertion
-    from skillgym_action.model.errors import Location
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.skill_evals.trigger_shapes import ExpectedTrigger, Shape, TriggerQuery
 
@@ -36,6 +34,7 @@ def trigger_suite(source: SuiteFile, top: SuiteValue, shape: Shape) -> Benchmark
         skill_name = skill_name_of(members)
         loaded.warnings.unknown(members, trigger_shapes.TOP_KEYS, "the file")
     location = located_skill(source, skill_name, named=_skills_named(queries))
+    settings = _settings(source, top, location.names)
     for number, query in enumerate(queries, start=1):
         case_id = f"eval-{number}"
         try:
@@ -43,7 +42,7 @@ def trigger_suite(source: SuiteFile, top: SuiteValue, shape: Shape) -> Benchmark
                 query.value.mapping()
                 case_id = case_id_of(keys.Members(query.value), number)
             loaded.claim(case_id, query.value)
-            case = _case(case_id, query, location.names, loaded)
+            case = _case(case_id, query, settings, loaded)
         except SuiteError as error:
             loaded.refuse(case_id, error)
         else:
@@ -51,20 +50,60 @@ def trigger_suite(source: SuiteFile, top: SuiteValue, shape: Shape) -> Benchmark
     return finished(source, top, location, loaded, location.warnings)
 
 
-def trigger_assertion(expected: ExpectedTrigger, skills: tuple[str, ...], location: Location) -> Assertion:
-    """The assertion that a skill loads, or does not. ``skills``: the names of those under test."""
-    wanted = (expected.skill,) if expected.skill else skills
-    name = f"{expected.skill or 'the skill'} {'loads' if expected.loads else 'does not load'}"
-    return DecidedEvalAssertion(
-        name=one_line(name),
-        type="skill-trigger",
-        subject=SkillUsed(wanted),
-        location=location,
-        negate=not expected.loads,
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TriggerSettings:
+    """What a suite defines for all of its queries. ``skills``: the names of those under test; ``rounds``: of the model.
+
+    ``runs`` and ``threshold`` as in ``TriggerRule``.
+    """
+
+    skills: tuple[str, ...]
+    rounds: int
+    runs: int = 3
+    threshold: float = 0.5
+
+    def rule(self, expected: ExpectedTrigger, value: SuiteValue) -> TriggerRule:
+        """The rule of one query. Raises SuiteError for a skill that is not under test."""
+        if expected.skill and expected.skill not in self.skills:
+            known = ", ".join(self.skills[:MAX_LISTED_SKILLS])
+            raise value.error(
+                f"the skill {expected.skill} is not installed for this suite: {known}",
+                "name one of these, or true or false",
+            )
+        return TriggerRule(
+            skills=(expected.skill,) if expected.skill else self.skills,
+            should_trigger=expected.loads,
+            runs=self.runs,
+            threshold=self.threshold,
+            rounds=self.rounds,
+        )
+
+
+def _settings(source: SuiteFile, top: SuiteValue, skills: tuple[str, ...]) -> TriggerSettings:
+    """Raises SuiteError for a number that is out of range."""
+    members = keys.Members(top) if isinstance(top.value, dict) else None
+    runs = members.named("runs") if members else None
+    threshold = members.first(keys.THRESHOLD) if members else None
+    return TriggerSettings(
+        skills=skills,
+        rounds=source.skills.settings.trigger_rounds,
+        runs=3 if runs is None else int(_number(runs, 1, MAX_TRIGGER_RUNS, whole=True)),
+        threshold=0.5 if threshold is None else _number(threshold, 0, 1),
     )
 
 
-def _case(case_id: str, query: TriggerQuery, skills: tuple[str, ...], loaded: LoadedEvals) -> BenchmarkCase:
+def _number(item: SuiteValue, least: float, most: float, *, whole: bool = False) -> float:
+    """A number in that range, above 0. Raises SuiteError."""
+    value = item.value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        fits = value > 0 and least <= value <= most
+        if fits and not (whole and value != int(value)):
+            return float(value)
+    kind = "a whole number" if whole else "a number"
+    raise item.wrong_type(f"{kind} from {least:g} to {most:g}" if least else f"{kind} above 0, at most {most:g}")
+
+
+def _case(case_id: str, query: TriggerQuery, settings: TriggerSettings, loaded: LoadedEvals) -> BenchmarkCase:
     value, expected = query.value, query.expected
     title: str | None = None
     tags: tuple[str, ...] = ()
@@ -78,13 +117,15 @@ def _case(case_id: str, query: TriggerQuery, skills: tuple[str, ...], loaded: Lo
         expected = expected or trigger_shapes.expected_of(members)
     if expected is None:
         raise value.error("does not say whether the skill has to load", "write should_trigger: true or false")
+    rule = settings.rule(expected, value)
     return BenchmarkCase(
         id=case_id,
         title=title,
         prompt=prompt,
         location=value.location,
-        assertions=(trigger_assertion(expected, skills, value.location),),
+        assertions=(trigger_assertion(rule, value.location),),
         tags=tags,
+        trigger=rule,
     )
 
 
