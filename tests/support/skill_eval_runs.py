@@ -30,7 +30,7 @@ VERDICTS: dict[str, Any] = {
 
 
 def says(words: str, first: int = 1) -> Reply:
-    """The judge's reply: a word for each question, such as ``yes no bare left-out``; the first is question ``first``."""
+    """The judge's reply: a word for each question from ``first`` on, such as ``yes no bare left-out``."""
     answers = [
         {"id": f"q{number}", **VERDICTS[word]}
         for number, word in enumerate(words.split(), start=first)
