@@ -225,7 +225,8 @@ class SessionReport:
 
     Times are ISO 8601 in UTC; ``cwd``: absolute path of the workspace; ``raw_artifacts``: name -> file beside the
     report; ``exit_code``: of the agent's process. ``watched_skills``: names of the skills that were installed for the
-    session, and whose load would be among the events; None: none was, or the agent reports no events.
+    session, and whose load would be among the events; (): none was, for a suite about a skill; None: it is not about
+    one, or the agent reports no events.
     """
 
     runner: RunnerRef

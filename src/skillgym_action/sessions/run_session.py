@@ -32,6 +32,7 @@ from skillgym_action.sessions.assertion_context import (
     without_place,
 )
 from skillgym_action.sessions.follow_up import FollowUpRecord, follow_ups, store_follow_up
+from skillgym_action.sessions.hooks import is_of_skill
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_judgement, with_suite_failure_class
 from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.secret_scan import CHANGES_FOLDER, SecretScan
@@ -212,7 +213,7 @@ class _SessionRun:
             return _AgentRun(trouble=Trouble(kind="workspace", message=message))
         except Exception as error:  # noqa: BLE001 -- an adapter that fails on some output must not end the run
             return _AgentRun(trouble=Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"))
-        if watched and workspace.installed.names:
+        if watched and is_of_skill(self._execution):
             report = replace(report, watched_skills=workspace.installed.names)
         report = replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(self._folder))
         return _AgentRun(report=report, trouble=trouble, records=records)
