@@ -52,7 +52,8 @@ def _xbench() -> dict[str, str]:
 
 def _python() -> dict[str, str]:
     head = "from skillgym_action import Suite, expect\n\nsuite = Suite('s')\n"
-    case = "\n\n@suite.case({id!r}, prompt={prompt!r})\ndef {id}(report, ctx):\n    expect.commands.includes(report, {word!r})\n"
+    case = "\n\n@suite.case({id!r}, prompt={prompt!r})\ndef {id}(report, ctx):\n    "
+    case += "expect.commands.includes(report, {word!r})\n"
     cases = (case.format(id=name, prompt=PROMPT, word=word) for name, word in (("right", "made"), ("wrong", "never")))
     return {"bench/greet_suite.py": head + "".join(cases), f".claude/skills/{NAME}/SKILL.md": SKILL}
 
