@@ -110,6 +110,8 @@ Event = Message | ToolCall | ToolResult | Command | FileRead | FileWrite | Skill
 
 
 Source = Literal["provider", "chars"]
+Answered = Literal["loaded", "rounds"]
+"""Why the session of a trigger query was ended: a skill was loaded, or none was in the model rounds that it has."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -183,7 +185,7 @@ class Transcript:
     """What an agent's adapter read from its output; ``normalise`` makes a ``SessionReport`` of it.
 
     ``duration_ms`` as the agent reports it; ``turns``: model rounds; ``skills``: names of all skills the agent had.
-    ``watched_skills``: as in a session report, of a recorded session.
+    ``watched_skills`` and ``answered``: as in a session report, of a recorded session.
     """
 
     events: tuple[Event, ...] = ()
@@ -198,6 +200,7 @@ class Transcript:
     duration_ms: int | None = None
     trouble: Trouble | None = None
     watched_skills: tuple[str, ...] | None = None
+    answered: Answered | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -240,7 +243,8 @@ class SessionReport:
 
     Times are ISO 8601 in UTC; ``cwd``: absolute path of the workspace; ``raw_artifacts``: name -> file beside the
     report; ``exit_code``: of the agent's process. ``watched_skills``: names of the skills that were installed for the
-    session, and whose load would be among the events; None: none was, or the agent reports no events.
+    session, and whose load would be among the events; (): none was, for a suite about a skill; None: it is not about
+    one, or the agent reports no events. ``answered``: why the session of a trigger query was ended; None: it was not.
     """
 
     runner: RunnerRef
@@ -263,3 +267,4 @@ class SessionReport:
     exit_code: int | None = None
     trouble: Trouble | None = None
     watched_skills: tuple[str, ...] | None = None
+    answered: Answered | None = None
