@@ -233,7 +233,8 @@ def _message(group: Sequence[Result]) -> Markup:
     On one line, with the beginning of its other lines: they have the values.
     """
     reason = cause(group[0])
-    text = inline(one_line(reason.message), _MESSAGE_CHARACTERS)
+    lines = (one_line(line).strip() for line in reason.message.splitlines())
+    text = inline(" · ".join(line for line in lines if line), _MESSAGE_CHARACTERS)
     others = len(not_holding(group[0])) - bool(reason.assertion)
     more = f" (and {counted(others, 'more assertion')})" if reason.assertion and others > 0 else ""
     return (html_code(reason.assertion) + markup(": ") if reason.assertion else NOTHING) + text + markup(more)

@@ -392,7 +392,7 @@ def test_a_message_of_several_lines_opens_with_its_first():
     (result,) = report.results
     failure = replace(result.judgement.failure, message="lists differ\n- a\n+ b")
     report = replace(report, results=(replace(result, judgement=replace(result.judgement, failure=failure)),))
-    assert "<br><code>file:out.txt exists</code>: lists differ - a + b</summary>\n" in shown(summary, report)
+    assert "<br><code>file:out.txt exists</code>: lists differ · - a · + b</summary>\n" in shown(summary, report)
     assert "```\n- a\n+ b\n\nsrc/\nREADME.md\n```" in shown(summary, report)
 
 
