@@ -357,3 +357,14 @@ MAX_RENDERED_BYTES = 4 * 1024**2  # of one rendered report
 RENDERING_SECONDS = 4  # for all that one process renders, its start included: errors are reported within 5 s
 CANCELLED_RENDERING_SECONDS = 1  # for what is still to be rendered once the run is cancelled
 MAX_TEMPLATE_ERROR_CHARACTERS = 2_000  # of the message about a report template
+
+# --- plugin_evals -----------------------------------------------------------------------------------
+
+MAX_PLUGIN_CASES = 5_000
+MAX_PLUGIN_FOLDERS = 20_000  # that are looked at for cases, and for skills of a plugin
+MAX_PLUGIN_CASE_GRADERS = 200
+MAX_PLUGIN_RUNS = 50  # of one case, as in the original
+MAX_PLUGIN_TURNS = 200
+MAX_PLUGIN_SECONDS = 3600
+MAX_PLUGIN_MATCHES = 10_000  # of a pattern in one text, that are counted
+MAX_PLUGIN_JUDGED_CHARACTERS = 100_000  # of a text that the judge sees

@@ -1,4 +1,4 @@
-"""What decides a case; the score of one with a threshold, computed from the outcomes of its assertions. Scores are from 0 to 1."""
+"""What decides a case, and the score of one with a threshold, from the outcomes of its assertions: from 0 to 1."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.errors import Location, Problem
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.resource_limits import ResourceLimits
+    from skillgym_action.model.session import CaseAgentSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,11 +31,13 @@ class SkillUnderTest:
     """A skill that is installed into the workspace of each session, where the runner's agent looks for skills.
 
     ``name``: from the frontmatter of its SKILL.md, also the name of the installed folder. ``folder``: the absolute path
-    of the folder of its SKILL.md.
+    of the folder of its SKILL.md. ``packaging`` ``plugin``: it is a whole plugin, for agents that load plugins;
+    ``in-plugin``: a skill of such a plugin, for agents that do not.
     """
 
     name: str
     folder: Path
+    packaging: Literal["skill", "plugin", "in-plugin"] = "skill"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,10 +59,12 @@ class InputFile:
     """A file, or a folder with everything in it, that is copied into workspaces.
 
     ``path``: where, relative to the workspace, with ``/``. ``source``: the absolute path of the original.
+    ``read_only``: the copies are.
     """
 
     path: str
     source: Path
+    read_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +104,8 @@ class BenchmarkCase:
     be green before; ``on_dependency_failure``: what happens otherwise. ``threshold``: the score that it needs, from 0
     to 1; None: every assertion has to pass. ``title``: a name for people, beside the id. ``questions``: how many
     outcomes need the judge; advisory ones are not counted. ``only_questions``: whether nothing can be judged without
-    it. ``max_steps``: model rounds per session.
+    it. ``max_steps``: model rounds per session. ``repetitions``: unless the user says how many. ``averaged``: the mean
+    of the scores of its repetitions has to reach the threshold, not each of them. ``agent``: what it asks of its agent.
     """
 
     id: str
@@ -124,6 +130,9 @@ class BenchmarkCase:
     questions: int = 0
     only_questions: bool = False
     max_steps: int | None = None
+    repetitions: int | None = None
+    averaged: bool = False
+    agent: CaseAgentSettings | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,11 +178,15 @@ class BenchmarkSuite:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundSuite:
-    """A suite file that was found. ``path``: relative to the repository root, or absolute outside of it."""
+    """A suite file that was found. ``path``: relative to the repository root, or absolute outside of it.
+
+    ``parts``: the files of it that were selected, where a suite has cases in files of their own; (): all.
+    """
 
     path: str
     file: Path
     format: str
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -87,8 +87,8 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
             commands.remove_untrusted_configuration(workspace)
             workspace.record_state()
         else:
-            skills_folders = AGENTS[execution.runner.agent.type].skills
-            workspace = services.workspaces.create(commands.spec, skills_folders)
+            agent = AGENTS[execution.runner.agent.type]
+            workspace = services.workspaces.create(commands.spec, agent.skills, plugins=agent.plugins)
             commands.prepare_own(workspace)
     except OSError as error:
         raise NotPreparedError("workspace", f"the workspace could not be created: {error}") from error

@@ -19,7 +19,7 @@ from skillgym_action.limits import MAX_LOG_COMMAND_CHARACTERS, MAX_STORED_DIFF_C
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
-from skillgym_action.model.session import Ending, Session
+from skillgym_action.model.session import NO_CASE_SETTINGS, Ending, Session
 from skillgym_action.model.session_report import Cost, SessionReport, Trouble, Usage
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.processes.outputs import OutputFile
@@ -240,6 +240,8 @@ class _SessionRun:
             budget=execution.budget,
             files=execution.case.files,
             prices=self._services.prices,
+            settings=execution.case.agent or NO_CASE_SETTINGS,
+            plugins=tuple(workspace.path / path for path in workspace.installed.plugins),
         )
 
     def _confined(self, invocation: Invocation, workspace: SessionWorkspace) -> Invocation:
@@ -248,9 +250,10 @@ class _SessionRun:
         info = AGENTS[agent.type]
         skill = workspace.installed.paths[:1] if info.skills_variable else ()
         installed = {str(info.skills_variable): str(workspace.path / path) for path in skill}
+        of_case = self._execution.case.agent.env if self._execution.case.agent else ()
         return replace(
             invocation,
-            env={**workspace.agent_env(), **installed, **agent.env, **invocation.env},
+            env={**workspace.agent_env(), **installed, **dict(of_case), **agent.env, **invocation.env},
             identity=workspace.suite_identity if info.replays else workspace.identity,
             limits=self._execution.limits,
             folders=workspace.folders,

@@ -116,6 +116,11 @@ class Settings(SkillgymSettings):
         ),
         Input("agentv-compat"),
     ] = False
+    threshold: Annotated[
+        Rate | None,
+        Option((*RUN, "rejudge"), "R", "Mean score that cases of plugins need, 0 to 1 (default: 1)."),
+        Input("threshold"),
+    ] = None
     skill: Annotated[
         str | None,
         Option(SELECT, "DIR", "Folder of the skill that suites of skills test (default: looked for near each suite)."),
@@ -350,7 +355,7 @@ class LoadOptions:
 
     ``cwd_option``: the directory as ``--cwd`` names it; then suites with another workspace are refused.
     ``environment``: the variables that suites may refer to. ``agentv_compat``: score as AgentV does. ``skills``: how
-    skills under test are found, and what their suites work in.
+    skills under test are found, and what their suites work in. ``threshold``: of cases with a mean score.
     """
 
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
@@ -359,6 +364,7 @@ class LoadOptions:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     agentv_compat: bool = False
     skills: SkillSettings = field(default_factory=SkillSettings)
+    threshold: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -370,6 +376,7 @@ class PlanOptions:
     execution, by suite path, case id and runner id, where they are not those of the run.
     ``match``: what ids of cases have to contain. ``last_failed``: run only these executions, by the same three.
     ``limits``: of each session; suites can only lower them. ``adapt``: changes the suites before they are planned.
+    ``repeated``: the user said how many repetitions there are, whatever cases say.
     """
 
     cases: tuple[str, ...] = ()
@@ -385,6 +392,7 @@ class PlanOptions:
     last_failed: frozenset[tuple[str, str, str]] | None = None
     repetitions: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     limits: ResourceLimits = field(default_factory=ResourceLimits)
+    repeated: bool = False
     adapt: Callable[[tuple[BenchmarkSuite, ...]], tuple[BenchmarkSuite, ...]] | None = None
 
 

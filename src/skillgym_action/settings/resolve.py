@@ -76,6 +76,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
             environment=_environment_for_suites(context),
             agentv_compat=settings.agentv_compat,
             skills=_skills(settings, config, context),
+            threshold=settings.threshold,
         ),
         plan=PlanOptions(
             cases=settings.case,
@@ -87,6 +88,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
             timeout=settings.timeout,
             default_timeout=milliseconds / 1000 if milliseconds else DEFAULT_TIMEOUT,
             shard=settings.shard or (1, 1),
+            repeated=settings.repeat is not None,
             limits=_limits(settings, config, in_action=context.job is not None),
         ),
         install_agents=InstallAgentsOptions(install_agents=settings.install_agents),

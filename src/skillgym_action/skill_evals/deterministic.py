@@ -249,7 +249,9 @@ def deterministic(
     elif kind == "skill_used":
         subject = SkillUsed(operands.texts or skills)
     elif kind.endswith("regex"):
-        subject = TextFound(wanted=tuple(_compiled(value, text, known) for text in operands.texts), path=path, any_of=negative)
+        subject = TextFound(
+            wanted=tuple(_compiled(value, text, known) for text in operands.texts), path=path, any_of=negative
+        )
     else:
         subject = TextFound(wanted=operands.texts, path=path, any_case=kind == "icontains", any_of=negative)
     shown = path if kind == "file_exists" else ", ".join(operands.texts) or path
@@ -297,7 +299,9 @@ def _produced(context: AssertionContext, unread: list[str]) -> Iterator[tuple[st
     yield from _file_texts(context, created, unread)
 
 
-def _file_texts(context: AssertionContext, names: Iterator[str] | tuple[str, ...], unread: list[str]) -> Iterator[tuple[str, str]]:
+def _file_texts(
+    context: AssertionContext, names: Iterator[str] | tuple[str, ...], unread: list[str]
+) -> Iterator[tuple[str, str]]:
     for name in names:
         text = context.files.text(name, MAX_SEARCHED_FILE_BYTES)
         if text is None:

@@ -123,7 +123,9 @@ class CaseAssertions:
         self._warn_about(members)
         operands = ", ".join(f"{item.key_path[-1]} {_scalar(item.value)}" for item in found)
         advisory = _is_advisory(members)
-        self._add(members.value, f"{word}: {operands}", label=_label(members) or label, negated=negated, advisory=advisory)
+        self._add(
+            members.value, f"{word}: {operands}", label=_label(members) or label, negated=negated, advisory=advisory
+        )
 
     def _flatten(self, members: Members, label: str | None, *, negated: bool) -> None:
         """A mapping of texts or lists: each of its members, with the key as the label. Raises SuiteError."""
@@ -222,7 +224,9 @@ def _text(members: Members, *, without: str | None) -> SuiteValue | None:
 
 def _has_lists(members: Members) -> bool:
     known = keys.QUESTION_WITHOUT_EFFECT | frozenset(keys.GRADED)
-    return any(isinstance(item.value, list | dict) for key in members.keys if key not in known for item in members.all((key,)))
+    return any(
+        isinstance(item.value, list | dict) for key in members.keys if key not in known for item in members.all((key,))
+    )
 
 
 def _label(members: Members, text: SuiteValue | None = None) -> str | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from skillgym_action.documents.user_files import Opener
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Runner
-    from skillgym_action.model.suite import FoundSuite
+    from skillgym_action.model.suite import BenchmarkCase, FoundSuite
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.settings.options import LoadOptions
     from skillgym_action.suite_hosts.suite_host import SuiteHosts
@@ -62,6 +62,7 @@ class SuiteFileAccess:
     agentv_compat: bool = False
     checkout: Checkout | None = None
     head: HeadCheckout | None = None
+    parts: tuple[str, ...] = ()
 
     @cached_property
     def skills(self) -> SkillFiles:
@@ -142,7 +143,8 @@ def load(
     def loaded(found_suite: FoundSuite) -> BenchmarkSuite | None:
         if hosts.cancelled:
             return None
-        source = SuiteFileAccess(found_suite.path, found_suite.file, hosts, environment, compat, checkout, head)
+        path, file, parts = found_suite.path, found_suite.file, found_suite.parts
+        source = SuiteFileAccess(path, file, hosts, environment, compat, checkout, head, parts)
         suite = _suite(found_suite, source)
         return None if hosts.cancelled else suite
 
@@ -230,6 +232,9 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
     def resolved_spec(spec: WorkspaceSpec) -> WorkspaceSpec:
         return replace(spec, cwd=directory(spec.cwd)) if spec.cwd else spec
 
+    def resolved_case(case: BenchmarkCase) -> BenchmarkCase:
+        return replace(case, workspace=resolved_spec(case.workspace)) if case.workspace else case
+
     def resolved_runner(runner: Runner) -> Runner:
         cwd = runner.agent.cwd
         return replace(runner, agent=replace(runner.agent, cwd=directory(cwd))) if cwd else runner
@@ -237,11 +242,13 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
     return replace(
         suite,
         workspace=resolved_spec(_workspace(suite.workspace, options)),
-        cases=tuple(
-            replace(case, workspace=resolved_spec(case.workspace)) if case.workspace else case for case in suite.cases
-        ),
+        cases=tuple(_with_threshold(resolved_case(case), options.threshold) for case in suite.cases),
         runners=tuple(usable(resolved_runner(runner), suite.path, options.environment) for runner in suite.runners),
     )
+
+
+def _with_threshold(case: BenchmarkCase, threshold: float | None) -> BenchmarkCase:
+    return case if threshold is None or not case.averaged else replace(case, threshold=threshold)
 
 
 def _refuse_other_workspaces(suites: Iterable[BenchmarkSuite], option: str) -> None:

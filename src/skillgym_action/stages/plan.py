@@ -237,5 +237,7 @@ def _execution(
         budget=case.budget if case.budget is not None else runner.agent.budget,
         model=options.model or case.model or runner.agent.model,
         limits=options.limits.tightest((case.workspace or suite.workspace).limits) or None,
-        repetitions=options.repetitions.get((suite.path, case.id, runner.id)),
+        repetitions=options.repetitions.get(
+            (suite.path, case.id, runner.id), None if options.repeated else case.repetitions
+        ),
     )
