@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.assertions.graders import ScoredAssertion
 from skillgym_action.filesystem.globs import matches_nothing
 from skillgym_action.model.errors import SuiteError, did_you_mean
-from skillgym_action.plugin_evals.grading import FileExists, RegexGrader, Target, ToolMatcher, ToolOrder, ToolUsed
+from skillgym_action.plugin_evals.grading import CreatedFile, RegexGrader, Target, ToolMatcher, ToolOrder, ToolUsed
 from skillgym_action.plugin_evals.judging import JudgedCriteria
 
 if TYPE_CHECKING:
@@ -136,12 +136,12 @@ def _tool_order(written: WrittenGrader, source: GraderSource) -> ToolOrder:
     return ToolOrder(before=matcher("before"), after=matcher("after"))
 
 
-def _file_exists(written: WrittenGrader, source: GraderSource) -> FileExists:  # noqa: ARG001 - it has no patterns
+def _file_exists(written: WrittenGrader, source: GraderSource) -> CreatedFile:  # noqa: ARG001 - it has no patterns
     _refuse_body(written)
     path = written.value.required_text("path").removeprefix("./")
     if matches_nothing(path) or path.startswith("/") or ".." in path.split("/"):
         raise written.value.member("path").error("matches no file", "write a path or pattern inside the workspace")
-    return FileExists(path=path, exists=written.value.flag("exists", default=True))
+    return CreatedFile(path=path, exists=written.value.flag("exists", default=True))
 
 
 def _llm(written: WrittenGrader, source: GraderSource) -> JudgedCriteria:  # noqa: ARG001 - it has no patterns

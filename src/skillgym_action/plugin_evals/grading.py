@@ -276,7 +276,7 @@ class ToolOrder:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FileExists:
+class CreatedFile:
     """Whether a file was created in the session whose path matches a glob pattern."""
 
     path: str
