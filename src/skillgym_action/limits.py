@@ -266,6 +266,7 @@ MAX_SKILL_FILES = 5_000  # of the folder of a skill
 MAX_SKILL_BYTES = 256 * 1024**2  # of all of them together
 MAX_SKILL_SEARCH_ENTRIES = 100_000  # files and folders that one search for SKILL.md looks at
 MAX_LISTED_SKILLS = 10  # in one message
+MAX_TRIGGER_RUNS = 50  # of one query
 
 # --- regular expressions ----------------------------------------------------------------------------
 

@@ -64,6 +64,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
         version=report.version,
         skills=tuple(detection.skill for detection in report.detected_skills),
         trouble=report.trouble,
+        watched_skills=None if report.watched_skills is None else tuple(report.watched_skills),
     )
 
 

@@ -24,6 +24,7 @@ FORMATS = {
     "typescript": "skillgym_action.formats.typescript_suite",
     "agentv": "skillgym_action.agentv.suite",
     "plugin-evals": "skillgym_action.plugin_evals.suite",
+    "skill-evals": "skillgym_action.skill_evals.suite",
 }
 
 

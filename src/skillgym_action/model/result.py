@@ -123,11 +123,21 @@ class Attempt:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TriggerCounts:
+    """The runs of a trigger query: a skill under test was ``loaded`` in so many of those ``judged``."""
+
+    should_trigger: bool
+    loaded: int
+    judged: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
     """The result of an execution.
 
     ``usage`` and ``duration_ms`` are averages over the repetitions that succeeded, ``cost`` is the sum over all
     sessions. ``runner`` is None for an invalid case or suite. ``session_id``: the agent's id of the last session.
+    ``trigger``: of a trigger query; None for other cases.
     """
 
     index: int
@@ -149,6 +159,7 @@ class Result:
     final_output: str | None = None
     session_id: str | None = None
     findings: tuple[Finding, ...] = ()
+    trigger: TriggerCounts | None = None
 
     @property
     def status(self) -> Status:

@@ -1,4 +1,4 @@
-"""What decides a case, and the score of one with a threshold, from the outcomes of its assertions: from 0 to 1."""
+"""Which outcomes decide a case, and the score of one with a threshold. Scores are from 0 to 1."""
 
 from __future__ import annotations
 

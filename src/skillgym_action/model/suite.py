@@ -55,15 +55,32 @@ class SkillSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TriggerRule:
+    """How the sessions of a query are run that asks whether a skill is loaded.
+
+    ``skills``: names of the skills, any of which counts. ``should_trigger``: whether one of them has to load. ``runs``:
+    repetitions, ended once they decide; ``threshold``: the share of judged runs, 0 to 1, that has to load one of them,
+    or below which it has to stay. ``rounds``: model rounds after which a session ends.
+    """
+
+    skills: tuple[str, ...]
+    should_trigger: bool = True
+    runs: int = 3
+    threshold: float = 0.5
+    rounds: int = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class InputFile:
     """A file, or a folder with everything in it, that is copied into workspaces.
 
-    ``path``: where, relative to the workspace, with ``/``. ``source``: the absolute path of the original.
-    ``read_only``: the copies are.
+    ``path``: where, relative to the workspace, with ``/``. ``source``: the absolute path of the original; None: there
+    is none, it is a file with ``content``. ``read_only``: the copies are.
     """
 
     path: str
-    source: Path
+    source: Path | None = None
+    content: str = ""
     read_only: bool = False
 
 
@@ -104,8 +121,9 @@ class BenchmarkCase:
     be green before; ``on_dependency_failure``: what happens otherwise. ``threshold``: the score that it needs, from 0
     to 1; None: every assertion has to pass. ``title``: a name for people, beside the id. ``questions``: how many
     outcomes need the judge; advisory ones are not counted. ``only_questions``: whether nothing can be judged without
-    it. ``max_steps``: model rounds per session. ``repetitions``: unless the user says how many. ``averaged``: the mean
-    of the scores of its repetitions has to reach the threshold, not each of them. ``agent``: what it asks of its agent.
+    it. ``max_steps``: model rounds per session. ``trigger``: its only assertion is about skills that are loaded; its
+    sessions end once that is known. ``repetitions``: unless the user says how many. ``averaged``: the mean score of its
+    repetitions has to reach the threshold, not that of each. ``agent``: what it asks of its agent.
     """
 
     id: str
@@ -130,6 +148,7 @@ class BenchmarkCase:
     questions: int = 0
     only_questions: bool = False
     max_steps: int | None = None
+    trigger: TriggerRule | None = None
     repetitions: int | None = None
     averaged: bool = False
     agent: CaseAgentSettings | None = None

@@ -27,8 +27,11 @@ def judge(
     """Judge a session. After trouble only diagnostic assertions are evaluated, and do not change the status.
 
     After a limit that counts as a failure, and after an answer that the model did not finish or refused, all
-    assertions are evaluated; they do not change the status either.
+    assertions are evaluated; they do not change the status either. A session of a trigger query that has exceeded a
+    limit is errored, whatever ``on_limit`` says: it is unknown whether the skill would have been loaded.
     """
+    if case.trigger:
+        return _judge_trigger(case, context, trouble)
     recorded = trouble is not None and _is_recorded(TROUBLES[trouble.kind], on_limit)
     outcomes = tuple(_outcomes(case, context, diagnosis=trouble is not None and not recorded))
     trouble = trouble or _undecided(case, outcomes)
@@ -39,6 +42,17 @@ def judge(
         return _decided(case, context, outcomes, None)
     score = case_score(deciding(outcomes), case.threshold)
     return replace(_decided(case, context, outcomes, score), score=score, threshold=case.threshold)
+
+
+def _judge_trigger(case: BenchmarkCase, context: AssertionContext, trouble: Trouble | None) -> Judgement:
+    """An agent whose model has refused, or did not finish its answer, is done: it has loaded the skill, or not."""
+    if trouble and TROUBLES[trouble.kind].origin != MODEL:
+        judgement = trouble_judgement(trouble, on_limit="errored")
+        return replace(judgement, status=Status.ERRORED)
+    outcomes = tuple(_outcomes(case, context, diagnosis=False))
+    if undecided := _undecided(case, outcomes):
+        return trouble_judgement(undecided, outcomes)
+    return _decided(case, context, outcomes, None)
 
 
 def _decided(

@@ -16,7 +16,7 @@ from skillgym_action.skill_evals import keys
 from skillgym_action.text.likeness import literal_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import regex
 
@@ -103,7 +103,7 @@ class DecidedEvalAssertion:
         return (outcome,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WhatWasFound:
     """What was found: whether it holds (None: nobody can tell), one sentence, and evidence.
 
@@ -142,13 +142,13 @@ class TextFound:
             try:
                 place = next((name for name, text in places if self._is_in(context, wanted, text)), None)
             except SearchError as error:
-                return WhatWasFound(None, f"the pattern {error}")
+                return WhatWasFound(holds=None, explanation=f"the pattern {error}")
             if place is None:
                 absent = absent or self._missing(context, wanted, places, unread)
             else:
-                found = found or WhatWasFound(True, f"{_shown(wanted)} is in {place}")
+                found = found or WhatWasFound(holds=True, explanation=f"{_shown(wanted)} is in {place}")
         first, second = (found, absent) if self.any_of else (absent, found)
-        return first or second or WhatWasFound(False, "nothing is wanted")
+        return first or second or WhatWasFound(holds=False, explanation="nothing is wanted")
 
     def _is_in(self, context: AssertionContext, wanted: str | regex.Pattern[str], text: str) -> bool:
         if not isinstance(wanted, str):
@@ -163,13 +163,15 @@ class TextFound:
         unread: list[str],
     ) -> WhatWasFound:
         if unread:
-            return WhatWasFound(None, f"{unread[0]} is too large to be searched, or cannot be read")
+            return WhatWasFound(holds=None, explanation=f"{unread[0]} is too large to be searched, or cannot be read")
         where = self.path or "the final message, the created files and the commands"
         explanation = f"{_shown(wanted)} is not in {where}"
         if self.path is None:
-            return WhatWasFound(False, explanation)
+            return WhatWasFound(holds=False, explanation=explanation)
         plain = wanted if isinstance(wanted, str) else literal_part(wanted.pattern)
-        return WhatWasFound(False, explanation, text_evidence(context.files, self.path, places[0][1], plain))
+        return WhatWasFound(
+            holds=False, explanation=explanation, evidence=text_evidence(context.files, self.path, places[0][1], plain)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +184,16 @@ class FileThere:
         """Input files count, too; the explanation then warns that this measures nothing."""
         names = context.files.glob(self.path) if is_pattern(self.path) else (self.path,)
         if not names:
-            return WhatWasFound(False, f"no file matches {self.path}", name_evidence(context.files, self.path))
+            return WhatWasFound(
+                holds=False,
+                explanation=f"no file matches {self.path}",
+                evidence=name_evidence(context.files, self.path),
+            )
         if names == (self.path,) and (missing := _no_file(context, self.path)):
             return replace(missing, missing=False)
         new = next((name for name in names if not context.files.existed(name) or context.files.changed(name)), None)
         warning = "" if new else " (preexisting: it was there before the agent started, so this measures nothing)"
-        return WhatWasFound(True, f"{new or names[0]} exists{warning}")
+        return WhatWasFound(holds=True, explanation=f"{new or names[0]} exists{warning}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,15 +208,15 @@ class ValidJson:
             if missing := _no_file(context, self.path):
                 return missing
             if (text := context.files.text(self.path, MAX_SEARCHED_FILE_BYTES)) is None:
-                return WhatWasFound(None, f"{self.path} is too large to be parsed, or cannot be read")
+                return WhatWasFound(holds=None, explanation=f"{self.path} is too large to be parsed, or cannot be read")
         else:
             text = _without_fence(context.report.final_output if context.report else "")
         where = self.path or "the final message"
         try:
-            json.loads(text)
+            json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            return WhatWasFound(False, f"{where} is not JSON: {error}")
-        return WhatWasFound(True, f"{where} is JSON")
+            return WhatWasFound(holds=False, explanation=f"{where} is not JSON: {error}")
+        return WhatWasFound(holds=True, explanation=f"{where} is JSON")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +232,10 @@ class SkillUsed:
         wanted = {name.lower() for name in self.skills}
         hit = next((name for name in used if not wanted or name.lower().rpartition(":")[2] in wanted), None)
         if hit:
-            return WhatWasFound(True, f"the skill {hit} was used")
+            return WhatWasFound(holds=True, explanation=f"the skill {hit} was used")
         named = ", ".join(self.skills[:_SHOWN_NAMES]) or "any skill"
         others = f"; used: {', '.join(used[:_SHOWN_NAMES])}" if used else "; no skill was used"
-        return WhatWasFound(False, f"{named} was not used{others}")
+        return WhatWasFound(holds=False, explanation=f"{named} was not used{others}")
 
 
 # --- in suite files -----------------------------------------------------------------------------------
@@ -299,9 +305,7 @@ def _produced(context: AssertionContext, unread: list[str]) -> Iterator[tuple[st
     yield from _file_texts(context, created, unread)
 
 
-def _file_texts(
-    context: AssertionContext, names: Iterator[str] | tuple[str, ...], unread: list[str]
-) -> Iterator[tuple[str, str]]:
+def _file_texts(context: AssertionContext, names: Iterable[str], unread: list[str]) -> Iterator[tuple[str, str]]:
     for name in names:
         text = context.files.text(name, MAX_SEARCHED_FILE_BYTES)
         if text is None:
@@ -316,7 +320,11 @@ def _no_file(context: AssertionContext, path: str) -> WhatWasFound | None:
     if kind == "file":
         return None
     explanation = f"{path} does not exist" if kind is None else f"{path} is not a file: {kind}"
-    return WhatWasFound(False, explanation, name_evidence(context.files, path), missing=True)
+    return WhatWasFound(holds=False, explanation=explanation, evidence=name_evidence(context.files, path), missing=True)
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def _without_fence(text: str) -> str:

@@ -110,18 +110,21 @@ class _Search:
     def _around(self) -> list[Path]:
         """The skills below the folder above ``evals/``, or below a folder further up. Raises SuiteError for none."""
         several: list[Path] = []
+        some: list[Path] = []
         for level in self._levels():
             found = self._below(level)
             if self._named:
-                if self._named & {self._read(folder).installed_name for folder in found}:
+                names_here = {self._read(folder).installed_name for folder in found}
+                if self._named <= names_here:
                     return found
+                some = some or (found if self._named & names_here else [])
                 several = several or found
                 continue
             if chosen := self._chosen(found, level):
                 return [chosen]
             several = several or found
-        if several and self._skill_name is None:
-            return several
+        if some or (several and self._skill_name is None):
+            return some or several
         names = ", ".join(sorted({self._read(folder).installed_name for folder in several})[:MAX_LISTED_SKILLS])
         what = f"no skill is called {self._skill_name}; there are {names}" if several else f"there is no {SKILL_FILE}"
         message = f"the skill under test was not found: {what}. Looked {', '.join(self._looked)}"

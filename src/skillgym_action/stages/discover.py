@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import DiscoverOptions
 
 EXTENSIONS = {
-    ".json": ("x-bench", "agentv"),
+    ".json": ("x-bench", "skill-evals"),
     ".py": ("python",),
     **dict.fromkeys((".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"), ("typescript",)),
     **dict.fromkeys((".yaml", ".yml"), ("agentv", "plugin-evals")),
     ".jsonl": ("agentv",),
     ".md": ("plugin-evals",),
 }
+CHOSEN_EXTENSIONS = {".json": ("agentv",)}
+"""Formats that read files with these endings only where ``--format`` names them: another one reads them otherwise."""
 
 
 PARTED = "plugin-evals"
@@ -204,8 +206,7 @@ def _named_suite(repository: Repository, file: Path, options: DiscoverOptions) -
 def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:
     """The paths that are suites, also unreadable ones that are named like a suite: `load` reports them."""
     for path in paths:
-        names = EXTENSIONS.get(PurePosixPath(path).suffix.lower(), ())
-        likely = [name for name in names if not search.options.formats or name in search.options.formats]
+        likely = _formats_of(PurePosixPath(path).suffix.lower(), search.options)
         if not likely or is_in_solutions(path):
             continue
         named = [name for name in likely if format_named(name).named(path)]
@@ -228,6 +229,14 @@ def _as_part(repository: Repository, path: str, named: Collection[str]) -> Found
 
     suite = part_of(PARTED, path, read) if PARTED in named else None
     return FoundSuite(path=suite, file=repository.root / suite, format=PARTED, parts=(path,)) if suite else None
+
+
+def _formats_of(suffix: str, options: DiscoverOptions) -> list[str]:
+    """The formats that a file with this ending may have."""
+    names = EXTENSIONS.get(suffix, ())
+    if not options.formats:
+        return list(names)
+    return [name for name in (*names, *CHOSEN_EXTENSIONS.get(suffix, ())) if name in options.formats]
 
 
 def _format_of(search: _Search, path: str, named: list[str], likely: list[str]) -> str | None:

@@ -23,9 +23,15 @@ from skillgym_action.sessions.assertion_context import SuiteClassifier
 from skillgym_action.sessions.budget import Budget
 from skillgym_action.sessions.failure_limit import FailureLimit
 from skillgym_action.sessions.hidden_paths import hide_suites
-from skillgym_action.sessions.hooks import run_hooks_after_all, shared_workspace_name
+from skillgym_action.sessions.hooks import run_hooks_after_all, shared_workspace_name, untrusted_skill
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_failure_class
-from skillgym_action.sessions.repetitions import combined_result, count_troubled, final_judgement, next_session
+from skillgym_action.sessions.repetitions import (
+    combined_result,
+    count_troubled,
+    final_judgement,
+    next_session,
+    with_trigger_runs,
+)
 from skillgym_action.sessions.run_session import execution_result, run_session
 from skillgym_action.sessions.snapshot_check import check_snapshot
 from skillgym_action.storage.journal import event_line, session_line
@@ -253,7 +259,7 @@ class _Executor:
             trouble = Trouble(kind="grader", message=needs_judge(execution.case.questions))
         if self.services.cancelled:
             return execution_result(execution, CANCELLED_JUDGEMENT)
-        if unmet := unmet_dependency(execution, done):
+        if unmet := unmet_dependency(execution, done) or untrusted_skill(self.services, execution):
             return execution_result(execution, unmet)
         if trouble:
             judgement = with_suite_failure_class(
@@ -290,6 +296,7 @@ class _Executor:
         if stopped and stopped.origin == "budget":
             self._refused.add(execution.index)
         result = combined_result(sessions, final_judgement(execution, sessions, self.options, stopped))
+        result = with_trigger_runs(execution, sessions, result)
         if not self._is_staged:
             return self.completed(execution, result)
         return result

@@ -52,6 +52,7 @@ from skillgym_action.storage.rates_schema import (
     regression_of,
     several_samples,
 )
+from skillgym_action.storage.trigger_schema import TriggerEntry, TriggerRatesEntry, trigger_rates_of
 from skillgym_action.text.escaping import tail
 
 # --- values that are computed when a file is written ------------------------------------------------
@@ -188,7 +189,8 @@ class RunEntry(MappedModel):
 
     ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
     status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
-    regression had become unlikely, so rates are those of the first repetitions.
+    regression had become unlikely, so rates are those of the first repetitions. ``triggers``: of suites with trigger
+    queries.
     """
 
     noun: ClassVar = RunReport
@@ -212,6 +214,7 @@ class RunEntry(MappedModel):
     comparison: Annotated[RegressionEntry | None, FieldSource(read=False, convert=regression_of)] = None
     judge: JudgeEntry | None = None
     limits: LimitsEntry | None = None
+    triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
     def attributes(self) -> dict[str, object]:
@@ -399,6 +402,7 @@ class ResultEntry(MappedModel):
     samples: Annotated[SamplesEntry | None, FieldSource(compute=several_samples, read=False)] = None
     flaky: Annotated[bool, FieldSource(compute=is_flaky, read=False)] = False
     findings: Several[FindingEntry] = ()
+    trigger: TriggerEntry | None = None
     artifact_dir: Annotated[ArtifactDir | None, FieldSource(attribute="directory")]
     prompt: Text | None = None
     final_output: Annotated[Text | None, FieldSource(convert=_end_of_output)] = None

@@ -301,6 +301,9 @@ def copy_inputs(files: Iterable[InputFile], repository: Repository, root: Path) 
             raise OSError(None, "leads out of the workspace", file.path)
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
+        if file.source is None:
+            target.write_text(file.content, encoding="utf-8", errors="backslashreplace")
+            continue
         source, is_folder = _opened_input(file.source, repository)
         try:
             if is_folder:
