@@ -44,7 +44,8 @@ def _plan(settings: Settings, context: LaunchContext) -> Plan:
 def execution_line(execution: Execution) -> str:
     """An execution on one line, with its limits."""
     budget = f", ${execution.budget:.2f}" if execution.budget is not None else ""
-    names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]"
+    arm = f" {execution.arm.name}" if execution.arm else ""
+    names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]{arm}"
     return terminal_line(f"{names}  {execution.timeout:g} s{budget}")
 
 
@@ -56,6 +57,7 @@ def plan_as_json(plan: Plan) -> str:
             "format": execution.suite.format,
             "case": execution.case.id,
             "runner": execution.runner.id,
+            **({"arm": execution.arm.name} if execution.arm else {}),
             "tags": list(execution.case.tags),
             "timeout": execution.timeout,
             "budget": execution.budget,
@@ -74,13 +76,15 @@ def plan_as_table(plan: Plan) -> str:
     from rich.text import Text
 
     rows = Table(box=None, pad_edge=False)
-    for name in ("suite", "case", "runner", "model", "tags"):
+    arms = any(execution.arm for execution in plan.executions)
+    for name in ("suite", "case", "runner", *(["arm"] if arms else []), "model", "tags"):
         rows.add_column(name, overflow="fold")
     for execution in plan.executions:
         cells = (
             execution.suite.path,
             execution.case.id,
             execution.runner.id,
+            *([execution.arm_name or ""] if arms else []),
             execution.model or "",
             ", ".join(execution.case.tags),
         )

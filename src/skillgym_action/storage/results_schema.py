@@ -52,6 +52,7 @@ from skillgym_action.storage.rates_schema import (
     regression_of,
     several_samples,
 )
+from skillgym_action.storage.uplift_schema import UpliftEntry
 from skillgym_action.text.escaping import tail
 
 # --- values that are computed when a file is written ------------------------------------------------
@@ -188,7 +189,7 @@ class RunEntry(MappedModel):
 
     ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
     status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
-    regression had become unlikely, so rates are those of the first repetitions.
+    regression had become unlikely, so rates are those of the first repetitions. ``uplifts``: comparisons of arms.
     """
 
     noun: ClassVar = RunReport
@@ -212,6 +213,7 @@ class RunEntry(MappedModel):
     comparison: Annotated[RegressionEntry | None, FieldSource(read=False, convert=regression_of)] = None
     judge: JudgeEntry | None = None
     limits: LimitsEntry | None = None
+    uplifts: Annotated[Several[UpliftEntry], FieldSource(read=False)] = ()
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
     def attributes(self) -> dict[str, object]:
@@ -335,7 +337,7 @@ class UsageEntry(MappedModel):
 
 
 class AttemptEntry(MappedModel):
-    """One session of an execution."""
+    """One session of an execution. ``held``: in an arm, whether each assertion held, in the order of the outcomes."""
 
     noun: ClassVar = Attempt
 
@@ -346,6 +348,7 @@ class AttemptEntry(MappedModel):
     message: Text | None = None
     duration_ms: Count
     artifact_dir: Annotated[ArtifactDir, FieldSource(attribute="directory")]
+    held: Several[bool | None] = ()
 
 
 class FindingEntry(MappedModel):
@@ -365,7 +368,7 @@ class ResultEntry(MappedModel):
     """One execution. ``runnerId`` is null for a case that could not be used; ``finalOutput`` is the end of it.
 
     ``index`` is its place in the plan, of which a shard has only some. ``samples`` is there if several count;
-    ``flaky``: at least 5 of them with mixed results, or a pass only after a retry.
+    ``flaky``: at least 5 of them with mixed results, or a pass only after a retry. ``arm``: the name of its arm.
     """
 
     noun: ClassVar = Result
@@ -373,6 +376,7 @@ class ResultEntry(MappedModel):
 
     index: Annotated[Count | None, FieldSource(read=False)] = None
     case_id: Id
+    arm: Id | None = None
     runner_id: Annotated[Id | None, FieldSource(attribute="runner", convert=attrgetter("id"), read=False)]
     tags: Several[Id]
     location: Annotated[LocationEntry, FieldSource(compute=_case_location)]
@@ -429,10 +433,12 @@ class SuiteEntry(SuiteHead):
 
     ``digest`` is the SHA-256 of its file, or of a list of its files where its cases are in several;
     ``templateDigest`` that of a list of the files in its workspace templates. ``changed`` says why the suite is not one
-    of the commit it was compared with; see ``SuiteChange``.
+    of the commit it was compared with; see ``SuiteChange``. ``otherArms``: results of arms that do not decide, in no
+    total.
     """
 
     results: Several[ResultEntry]
+    other_arms: Several[ResultEntry] = ()
 
 
 class WarningEntry(MappedModel):
