@@ -10,6 +10,7 @@ from skillgym_action.model.hooks import NO_HOOKS, Hooks
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from skillgym_action.model.arm import Arm
     from skillgym_action.model.assertion import Assertion
     from skillgym_action.model.errors import Location, Problem
     from skillgym_action.model.execution import Runner
@@ -175,7 +176,7 @@ class BenchmarkSuite:
     that all sessions on one runner may cost. ``hidden``: paths that, like the suite file, agents must not see.
     ``digest``: SHA-256 over ``file`` and the hidden paths. ``template_digest``: over the files of the workspace
     templates; None without one, or if it is unknown. ``changed``: set when stored results were compared with the suites
-    of a base commit.
+    of a base commit. ``arms``: the variants that its sessions are run in; (): there is only one way.
     """
 
     path: str
@@ -193,6 +194,7 @@ class BenchmarkSuite:
     digest: str | None = None
     template_digest: str | None = None
     changed: SuiteChange | None = None
+    arms: tuple[Arm, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

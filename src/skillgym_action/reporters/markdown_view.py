@@ -39,6 +39,7 @@ from skillgym_action.reporters.markdown_rows import (
     warnings_of,
     while_it_fits,
 )
+from skillgym_action.reporters.markdown_uplift import NO_ARMS, ArmComparisons, arms_of
 from skillgym_action.reporters.rate_wording import (
     OTHER_CASES_NOTE,
     comparison_fact,
@@ -285,6 +286,7 @@ class View:
     reasons: tuple[Markup, ...] = ()
     runners: Table = Table()
     rates: tuple[Markup, ...] = ()
+    uplift: ArmComparisons = NO_ARMS
     leaks: Block = NO_LINES
     addressing: Block = NO_LINES
     suites_from: Block = NO_LINES
@@ -360,6 +362,7 @@ def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> V
         reasons=reasons,
         runners=runners,
         rates=rates,
+        uplift=quarter(partial(arms_of, report)),
         leaks=leaks,
         addressing=addressing,
         suites_from=suites_from,

@@ -21,6 +21,7 @@ from skillgym_action.documents.option_values import (
     Duration,
     Limits,
     Lines,
+    Points,
     Rate,
     Require,
     Shard,
@@ -51,10 +52,11 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
     from skillgym_action.reporters.markdown import Templates
+    from skillgym_action.settings.arm_options import ArmOptions
+    from skillgym_action.settings.gate_options import GateOptions
     from skillgym_action.storage.changed_suites import SuiteComparison
     from skillgym_action.user_templates.template_folder import TemplateSources
 
-DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 DEFAULT_TIMEOUT = 120.0
 _ERROR, _SHOULD = "Value error, ", "Input should"  # how messages of pydantic begin
 
@@ -108,6 +110,16 @@ class Settings(SkillgymSettings):
     ] = ()
     runners: Annotated[str | None, Input("runners")] = None
     model: Annotated[str | None, Option(SELECT, "M", "Model to use in every execution."), Input("model")] = None
+    arms: Annotated[
+        Words,
+        Option(SELECT, "LIST", "Arms to run: auto, with, without, old for skills; names of configured arms."),
+        Input("arms"),
+    ] = ()
+    changed_skills: Annotated[
+        bool,
+        Option(SELECT, None, "Select only suites of skills that differ from the base, or whose evals do."),
+        Input("changed-skills"),
+    ] = False
     shard: Annotated[Shard | None, Option(SELECT, "I/N", "Select only part I of N."), Input("shard")] = None
     agentv_compat: Annotated[
         bool,
@@ -250,6 +262,11 @@ class Settings(SkillgymSettings):
         Rate | None,
         Option(GATE, "R", "Share of errored executions up to which a run can pass, 0 to 1."),
         Input("max-error-rate"),
+    ] = None
+    min_uplift: Annotated[
+        Points | None,
+        Option(GATE, "POINTS", "Fail if an arm's uplift is less, in percentage points, -100 to 100."),
+        Input("min-uplift"),
     ] = None
     baseline: Annotated[
         str | None,
@@ -453,25 +470,6 @@ class ReportOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GateOptions:
-    """What fails a run. ``allow_changed_suites``: count results of suites that differ from the base commit.
-
-    ``baseline_optional``: without a comparison the word ``regression`` is ignored, and the decision says so.
-    """
-
-    fail_on: frozenset[str] = DEFAULT_FAIL_ON
-    min_pass_rate: float | None = None
-    max_error_rate: float | None = None
-    allow_changed_suites: bool = False
-    baseline_optional: bool = False
-
-    @property
-    def decides(self) -> bool:
-        """Whether anything can keep a run from being green."""
-        return bool(self.fail_on) or self.min_pass_rate is not None or self.max_error_rate is not None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class PublishOptions:
     """What is written outside of the run directory: ``reports`` as (kind, absolute path), and GitHub's step files.
 
@@ -498,6 +496,7 @@ class Options:
 
     discover: DiscoverOptions
     load: LoadOptions
+    arms: ArmOptions
     plan: PlanOptions
     install_agents: InstallAgentsOptions
     execute: ExecuteOptions

@@ -416,6 +416,8 @@ export interface SkillGymConfig {
   snapshots?: SnapshotConfig;
   /** By model; they override the built-in prices. */
   prices?: Record<string, ModelPrice>;
+  /** By name; the first one decides, unless another is marked. */
+  arms?: Record<string, ArmConfig>;
   runners?: Record<string, RunnerConfig>;
 }
 
@@ -446,6 +448,8 @@ export interface RunConfig {
   /** 0 to 1. */
   minPassRate?: number;
   maxErrorRate?: number;
+  /** Percentage points. */
+  minUplift?: number;
   limits?: WorkspaceLimits;
   /** What is archived of the workspace of a session that did not pass; the default is `changed`. */
   keep?: "changed" | "all" | "none";
@@ -463,6 +467,17 @@ export interface ReportConfig {
   templates?: string;
   /** Whether `report.html` is written. */
   html?: boolean;
+}
+
+/** A variant of all sessions; `files`: a folder whose files are put into workspaces; `remove`: patterns of paths. */
+export interface ArmConfig {
+  files?: string;
+  remove?: string[];
+  env?: Record<string, string> | string[];
+  commandArgs?: string[];
+  /** Which version of the skill under test is installed; the default is `head`. */
+  skill?: "head" | "base" | "none";
+  decides?: boolean;
 }
 
 /** Snapshots of the tokens that executions use, and how much more they may use. */
