@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING
 from skillgym_action.documents.skill_files import SKILL_FILE, frontmatter
 from skillgym_action.limits import MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES
 from skillgym_action.model.errors import Problem
-from skillgym_action.model.suite import SkillUnderTest
 from skillgym_action.repository.committed_tree import CommittedTree, MissingObjectError, merge_base
 from skillgym_action.repository.walk import REGULAR_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from skillgym_action.model.suite import SkillUnderTest
     from skillgym_action.processes.launcher import ProcessLauncher
     from skillgym_action.repository.repository import Repository
 
@@ -70,11 +71,13 @@ class SkillsAtBase:
         found = []
         for skill in skills:
             folder = self._folder(skill.folder)
-            if folder and (folder / SKILL_FILE).is_file() and not (folder / SKILL_FILE).is_symlink():
+            if folder and skill.packaging == "plugin":
+                found.append((skill.folder, replace(skill, folder=folder)))
+            elif folder and (folder / SKILL_FILE).is_file() and not (folder / SKILL_FILE).is_symlink():
                 with open(folder / SKILL_FILE, "rb") as file:
                     text = file.read(MAX_SKILL_FILE_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
                 name = frontmatter(text).get("name")
-                found.append((skill.folder, SkillUnderTest(name=name or skill.name, folder=folder)))
+                found.append((skill.folder, replace(skill, name=name or skill.name, folder=folder)))
         return tuple(found)
 
     def has_others(self, skills: tuple[SkillUnderTest, ...]) -> bool:

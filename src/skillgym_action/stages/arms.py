@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm
+from skillgym_action.assertions.graders import ScoredAssertion
+from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm, arms_of_case
 from skillgym_action.model.errors import UsageError
 from skillgym_action.repository.skills_at_base import SkillsAtBase
 from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
@@ -37,12 +38,28 @@ def assign_arms(services: Services, suites: tuple[BenchmarkSuite, ...], options:
     Raises UsageError if ``selected`` leaves none of the configured arms.
     """
     if options.stored is not None:
-        return Assigned(suites=tuple(_stored(suite, options) for suite in suites))
+        return Assigned(suites=tuple(_with_indicators(_stored(suite, options)) for suite in suites))
     base = _base(services, options)
     if options.changed_skills:
         suites = tuple(suite for suite in suites if not suite.cases or _has_changed(suite, base))
-    chosen = tuple(replace(suite, arms=_arms(suite, options, base)) for suite in suites)
+    chosen = tuple(_with_indicators(replace(suite, arms=_arms(suite, options, base))) for suite in suites)
     return Assigned(suites=chosen, warnings=tuple(dict.fromkeys(base.warnings)))
+
+
+def _with_indicators(suite: BenchmarkSuite) -> BenchmarkSuite:
+    """The suite, in which assertions that only tell the arms apart never decide: unless a case has no other."""
+    cases = []
+    for case in suite.cases:
+        shown = tuple(
+            replace(one, advisory=True) if isinstance(one, ScoredAssertion) and one.indicator else one
+            for one in case.assertions
+        )
+        changed = sum(one is not other for one, other in zip(shown, case.assertions, strict=True))
+        if 0 < changed < len(shown) and len(arms_of_case(suite, case)) > 1:
+            cases.append(replace(case, assertions=shown))
+        else:
+            cases.append(case)
+    return replace(suite, cases=tuple(cases))
 
 
 def _stored(suite: BenchmarkSuite, options: ArmOptions) -> BenchmarkSuite:

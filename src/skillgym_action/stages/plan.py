@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents import AGENTS
 from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.arm import arms_of_case
 from skillgym_action.model.dependencies import dependency_groups
-from skillgym_action.model.errors import Problem, UsageError, closest_match
+from skillgym_action.model.errors import Location, Problem, UsageError, closest_match
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
 from skillgym_action.model.suite import BenchmarkCase, Invalid
 from skillgym_action.reporters.wording import counted
@@ -67,9 +68,17 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
         runners=tuple(used.values()) if suites else runners,
         executions=tuple(executions),
         unrunnable=tuple(unrunnable),
-        warnings=() if nothing else (*filter_warnings(suites, options), *runner_warnings(suites, runners, options)),
+        warnings=() if nothing else _warnings(suites, runners, tuple(used.values()), options),
         nothing_selected=nothing,
     )
+
+
+def _warnings(
+    suites: tuple[BenchmarkSuite, ...], runners: Iterable[Runner], used: Iterable[Runner], options: PlanOptions
+) -> tuple[Problem, ...]:
+    """The warnings about filters and runners. ``used``: the runners that cases are planned on."""
+    by_options = (*filter_warnings(suites, options), *runner_warnings(suites, runners, options))
+    return (*by_options, *agent_warnings(suites, used))
 
 
 def _none_failed(last: frozenset[tuple[str, str, str]]) -> UsageError:
@@ -121,6 +130,31 @@ def runner_warnings(
                 remedy = _nearest(case.runners[0], known)
                 found[key] = Problem(message=message, location=case.location, remedy=remedy)
     return tuple(found.values())
+
+
+def agent_warnings(suites: Iterable[BenchmarkSuite], runners: Iterable[Runner]) -> Iterator[Problem]:
+    """A warning for each suite and agent that cannot do what cases ask for: load a plugin, limit tools."""
+    types = dict.fromkeys(runner.agent.type for runner in runners if not AGENTS[runner.agent.type].replays)
+    for suite in suites:
+        specs = [case.workspace or suite.workspace for case in suite.cases]
+        plugins = dict.fromkeys(one.name for spec in specs for one in spec.skills if one.packaging == "plugin")
+        limited = [case for case in suite.cases if case.agent and not case.agent.is_plain]
+        for agent in types:
+            if plugins and not AGENTS[agent].plugins:
+                yield Problem(
+                    message=f"{agent} loads no plugins: it gets the skills of {', '.join(plugins)} and nothing else",
+                    location=Location(path=suite.path),
+                    remedy="run it on claude-code to test commands, agents and hooks, too",
+                )
+            if limited and not AGENTS[agent].limits_tools:
+                yield Problem(
+                    message=(
+                        f"{agent} limits no tools and takes no addition to its system prompt: what "
+                        f"{counted(len(limited), 'case')} say about that has no effect"
+                    ),
+                    location=limited[0].location,
+                    remedy="run them on claude-code",
+                )
 
 
 def nothing_selected(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> str | None:
