@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action.documents.user_files import kind_of
 from skillgym_action.javascript.values import text_of
@@ -25,7 +25,7 @@ from skillgym_action.plugin_evals.graders import GraderSource, WrittenGrader, gr
 from skillgym_action.plugin_evals.judging import JudgedCriteria
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from skillgym_action.assertions.graders import ScoredAssertion
     from skillgym_action.documents.suite_values import SuiteValue
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import WorkspaceSpec
     from skillgym_action.plugin_evals.case_files import CaseFiles, PluginFiles
 
+T = TypeVar("T")
 DEFAULT_RUNS, DEFAULT_TURNS, DEFAULT_SECONDS = 3, 10, 300
 _EXECUTION = frozenset(
     {
@@ -73,45 +74,65 @@ def case_id_of(written: CaseFiles) -> str:
 
 
 def plugin_case(written: CaseFiles, files: PluginFiles, workspace: WorkspaceSpec, patterns: Patterns) -> PluginCase:
-    """The case in a folder. Raises SuiteError with every problem of its keys."""
+    """The case in a folder. Raises SuiteError with the problems of all of its keys."""
     keys = _Keys(written)
     warnings = tuple(keys.problems())
     places = CasePlaces(written.folder, files)
+    source = GraderSource(patterns=patterns, text_of=places.text)
+    found = _Problems()
     if kind_of(written.folder / MOCKS):
-        raise SuiteError.of(
-            replace(
-                keys.first.problem("mocks are not supported yet", "remove mocks/, or run it with claude plugin eval"),
-                key_path=MOCKS,
-            )
-        )
-    assertions = _assertions(written, keys, GraderSource(patterns=patterns, text_of=places.text))
+        mocks = keys.first.problem("mocks are not supported yet", "remove mocks/, or run it with claude plugin eval")
+        found.problems.append(replace(mocks, key_path=MOCKS))
+    seconds = found.unless(lambda: keys.number("timeout_seconds", MAX_PLUGIN_SECONDS, whole=False))
+    runs = found.unless(lambda: keys.number("runs", MAX_PLUGIN_RUNS))
+    turns = found.unless(lambda: keys.number("max_turns", MAX_PLUGIN_TURNS))
+    assertions = found.unless(lambda: _assertions(written, keys, source)) or ()
     judged = sum(isinstance(one.grader, JudgedCriteria) for one in assertions)
-    tools = tuple(keys.texts("allowed_tools")), tuple(keys.texts("disallowed_tools"))
-    seconds = keys.number("timeout_seconds", MAX_PLUGIN_SECONDS, whole=False)
     case = BenchmarkCase(
-        id=_id(written, keys),
-        prompt=_prompt(written, keys),
+        id=found.unless(lambda: _id(written, keys)) or "",
+        prompt=found.unless(lambda: _prompt(written, keys)) or "",
         location=written.location,
         assertions=assertions,
-        tags=tuple(dict.fromkeys(keys.texts("tags"))),
+        tags=tuple(dict.fromkeys(found.unless(lambda: keys.texts("tags")) or ())),
         timeout=float(seconds or DEFAULT_SECONDS),
-        model=keys.text("model"),
-        workspace=places.workspace(keys.context(), workspace),
+        model=found.unless(lambda: keys.text("model")),
+        workspace=found.unless(lambda: places.workspace(keys.context(), workspace)),
         threshold=1.0,
         averaged=True,
-        repetitions=int(keys.number("runs", MAX_PLUGIN_RUNS) or DEFAULT_RUNS),
-        max_steps=int(keys.number("max_turns", MAX_PLUGIN_TURNS) or DEFAULT_TURNS),
+        repetitions=int(runs or DEFAULT_RUNS),
+        max_steps=int(turns or DEFAULT_TURNS),
         questions=judged,
         only_questions=judged == len(assertions),
-        agent=CaseAgentSettings(
-            system_prompt=keys.text("append_system_prompt"),
-            allowed_tools=tools[0],
-            disallowed_tools=tools[1],
-            env=tuple(_variables(keys)),
-        ),
+        agent=found.unless(lambda: _agent_settings(keys)),
     )
-    plugins = keys.get("plugins")
-    return PluginCase(case=case, plugins=plugins.items() if plugins else None, warnings=warnings)
+    plugins = found.unless(lambda: value.items() if (value := keys.get("plugins")) else None)
+    if found.problems:
+        raise SuiteError.of(*found.problems)
+    return PluginCase(case=case, plugins=plugins, warnings=warnings)
+
+
+class _Problems:
+    """What is wrong with a case so far."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def unless(self, read: Callable[[], T]) -> T | None:
+        """What ``read`` returns; None if it raises SuiteError, whose problems are kept."""
+        try:
+            return read()
+        except SuiteError as error:
+            self.problems.extend(error.problems)
+            return None
+
+
+def _agent_settings(keys: _Keys) -> CaseAgentSettings:
+    return CaseAgentSettings(
+        system_prompt=keys.text("append_system_prompt"),
+        allowed_tools=keys.texts("allowed_tools"),
+        disallowed_tools=keys.texts("disallowed_tools"),
+        env=tuple(_variables(keys)),
+    )
 
 
 class _Keys:
