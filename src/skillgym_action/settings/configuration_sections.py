@@ -26,8 +26,8 @@ from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
 from skillgym_action.repository.walk import GIT
+from skillgym_action.settings.foreign_options import reporter_of_skillgym
 from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Schedule, Stop
-from skillgym_action.settings.skillgym_options import reporter_of_skillgym
 
 ARM_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
 

@@ -37,8 +37,8 @@ from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
+from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop
-from skillgym_action.settings.skillgym_options import SkillgymSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,13 +47,12 @@ if TYPE_CHECKING:
     from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.run_report import LimitSettings, StoppedForFutility
-    from skillgym_action.model.session_artifacts import ArtifactSource
     from skillgym_action.model.session_report import Price
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
-    from skillgym_action.reporters.markdown import Templates
     from skillgym_action.settings.arm_options import ArmOptions
     from skillgym_action.settings.gate_options import GateOptions
+    from skillgym_action.settings.written_reports import PublishOptions
     from skillgym_action.storage.changed_suites import SuiteComparison
     from skillgym_action.user_templates.template_folder import TemplateSources
 
@@ -61,7 +60,7 @@ DEFAULT_TIMEOUT = 120.0
 _ERROR, _SHOULD = "Value error, ", "Input should"  # how messages of pydantic begin
 
 
-class Settings(SkillgymSettings):
+class Settings(ForeignSettings):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -128,11 +127,6 @@ class Settings(SkillgymSettings):
         ),
         Input("agentv-compat"),
     ] = False
-    threshold: Annotated[
-        Rate | None,
-        Option((*RUN, "rejudge"), "R", "Mean score that cases of plugins need, 0 to 1 (default: 1)."),
-        Input("threshold"),
-    ] = None
     skill: Annotated[
         str | None,
         Option(SELECT, "DIR", "Folder of the skill that suites of skills test (default: looked for near each suite)."),
@@ -317,8 +311,8 @@ class Settings(SkillgymSettings):
 
 
 def options_of(command: str) -> dict[str, Option]:
-    """The options of a command, by the names of their fields, in the order of ``--help``: skillgym's come last."""
-    fields = sorted(Settings.model_fields.items(), key=lambda item: item[0] in SkillgymSettings.model_fields)
+    """The options of a command, by the names of their fields, in the order of ``--help``: other tools' come last."""
+    fields = sorted(Settings.model_fields.items(), key=lambda item: item[0] in ForeignSettings.model_fields)
     return {
         name: declared
         for name, field in fields
@@ -467,27 +461,6 @@ class ReportOptions:
     baseline_optional: bool = False
     suites: SuiteComparison | None = None
     configuration_differs: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PublishOptions:
-    """What is written outside of the run directory: ``reports`` as (kind, absolute path), and GitHub's step files.
-
-    ``printed``: the kind of report that goes to standard output. Paths in step outputs are relative to ``workspace``;
-    ``templates``: the user's; ``artifacts``: what reports about sessions show.
-    """
-
-    reports: tuple[tuple[str, Path], ...] = ()
-    printed: str | None = None
-    annotations: bool = False
-    step_summary: Path | None = None
-    step_outputs: Path | None = None
-    workspace: Path | None = None
-    comment_id: str = "default"
-    templates: Templates | None = None
-    html: bool = True
-    artifacts: ArtifactSource | None = None
-    otlp_content: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -32,11 +32,11 @@ from skillgym_action.settings.options import (
     LoadOptions,
     Options,
     PlanOptions,
-    PublishOptions,
     ReportOptions,
     Settings,
 )
 from skillgym_action.settings.runners import configured_runners
+from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.storage.changed_suites import SuiteComparison
 from skillgym_action.storage.journal_file import JOURNAL
 
