@@ -228,6 +228,12 @@ class SkillsSection(_Model):
     arms: Words = ()
 
 
+class PluginsSection(_Model):
+    """``plugins``: suites of plugins. ``allow_tools``: what their cases may use, on agents that limit tools."""
+
+    allow_tools: Annotated[tuple[Annotated[str, Field(min_length=1)], ...] | None, Field(min_length=1)] = None
+
+
 class ArmSection(_Model):
     """``arms.<name>``: a variant of all sessions. ``files``: a folder whose files are added to workspaces."""
 
@@ -259,6 +265,7 @@ class ConfigFile(_Model):
     snapshots: SnapshotsSection | None = None
     prices: dict[str, PriceSection] = {}
     skills: SkillsSection = SkillsSection()
+    plugins: PluginsSection = PluginsSection()
     arms: Annotated[
         dict[Annotated[str, Field(pattern=ARM_NAME)], ArmSection] | None,
         Field(min_length=2, max_length=MAX_ARMS),

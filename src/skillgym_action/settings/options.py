@@ -367,6 +367,7 @@ class LoadOptions:
     ``cwd_option``: the directory as ``--cwd`` names it; then suites with another workspace are refused.
     ``environment``: the variables that suites may refer to. ``agentv_compat``: score as AgentV does. ``skills``: how
     skills under test are found, and what their suites work in. ``threshold``: of cases with a mean score.
+    ``allow_tools``: the tools that cases of plugins may use; None: all.
     """
 
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
@@ -376,6 +377,7 @@ class LoadOptions:
     agentv_compat: bool = False
     skills: SkillSettings = field(default_factory=SkillSettings)
     threshold: float | None = None
+    allow_tools: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

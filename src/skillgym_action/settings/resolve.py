@@ -77,6 +77,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
             agentv_compat=settings.agentv_compat,
             skills=_skills(settings, config, context),
             threshold=settings.threshold,
+            allow_tools=config.file.plugins.allow_tools,
         ),
         arms=arm_options(settings, config, context),
         plan=PlanOptions(

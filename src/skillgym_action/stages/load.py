@@ -13,7 +13,7 @@ from skillgym_action.documents.skill_files import SkillFiles
 from skillgym_action.documents.user_files import decoded, kind_of, read_bytes, resolved
 from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
-from skillgym_action.model.errors import Location, SuiteError, UsageError
+from skillgym_action.model.errors import Location, Problem, SuiteError, UsageError
 from skillgym_action.model.hooks import NO_HOOKS
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, SkillSettings, WorkspaceSpec
 from skillgym_action.reporters.wording import listed
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.documents.user_files import Opener
-    from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.suite import BenchmarkCase, FoundSuite
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.settings.options import LoadOptions
     from skillgym_action.suite_hosts.suite_host import SuiteHosts
 
+GRANT_TOOLS = "add the tools to plugins.allowTools of the configuration, or remove them from the case"
 PROGRAM_FORMATS = frozenset({"python", "typescript"})  # suites of these are programs, run by suite hosts
 
 
@@ -148,7 +148,8 @@ def load(
         suite = _suite(found_suite, source)
         return None if hosts.cancelled else suite
 
-    suites = [_with_directories(suite, options, directory) for suite in _load_each(loaded, tuple(found)) if suite]
+    read = [_with_granted_tools(suite, options.allow_tools) for suite in _load_each(loaded, tuple(found)) if suite]
+    suites = [_with_directories(suite, options, directory) for suite in read]
     if options.cwd_option:
         _refuse_other_workspaces(suites, options.cwd_option)
     names = Counter(suite.name for suite in suites)
@@ -245,6 +246,26 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
         cases=tuple(_with_threshold(resolved_case(case), options.threshold) for case in suite.cases),
         runners=tuple(usable(resolved_runner(runner), suite.path, options.environment) for runner in suite.runners),
     )
+
+
+def _with_granted_tools(suite: BenchmarkSuite, tools: tuple[str, ...] | None) -> BenchmarkSuite:
+    """The suite, whose cases may use no other tools. A case that wants none of them cannot be used."""
+    if tools is None or all(case.agent is None for case in suite.cases):
+        return suite
+    cases, invalid, warnings = [], list(suite.invalid), list(suite.warnings)
+    for case in suite.cases:
+        wanted = case.agent.allowed_tools if case.agent else ()
+        refused = [tool for tool in wanted if tool not in tools]
+        if refused:
+            message = f"{listed(refused)} not granted to {case.id}: plugins.allowTools has {listed(tools)}"
+            problem = Problem(message=message, location=case.location, key_path="allowed_tools", remedy=GRANT_TOOLS)
+            if len(refused) == len(wanted):
+                invalid.append(Invalid(problem=problem, case_id=case.id))
+                continue
+            warnings.append(problem)
+        granted = tuple(tool for tool in wanted if tool in tools) or tools
+        cases.append(replace(case, agent=replace(case.agent, allowed_tools=granted)) if case.agent else case)
+    return replace(suite, cases=tuple(cases), invalid=tuple(invalid), warnings=tuple(warnings))
 
 
 def _with_threshold(case: BenchmarkCase, threshold: float | None) -> BenchmarkCase:

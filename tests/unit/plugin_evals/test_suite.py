@@ -341,3 +341,37 @@ def test_the_same_name_costs_the_second_case(tmp_path):
 def test_a_broken_manifest_is_told(tmp_path, manifest, told):
     (problem,) = problems(plugin(tmp_path, {MANIFEST: manifest}))
     assert told in problem
+
+
+@pytest.mark.parametrize(
+    ("wanted", "granted", "told"),
+    [
+        pytest.param("", ("Read", "Bash"), "", id="what is granted, where nothing is asked for"),
+        pytest.param("allowed_tools: [Read]", ("Read",), "", id="less than is granted"),
+        pytest.param(
+            "allowed_tools: [Read, WebFetch]",
+            ("Read",),
+            (
+                "evals/one/prompt.md:2:1: allowed_tools: WebFetch not granted to one: plugins.allowTools has Read, "
+                "Bash; add the tools to plugins.allowTools of the configuration, or remove them from the case"
+            ),
+            id="more than is granted",
+        ),
+    ],
+)
+def test_the_configuration_grants_tools(tmp_path, wanted, granted, told):
+    suite = loaded(plugin(tmp_path, prompt(wanted or "tags: [a]")), allow_tools=("Read", "Bash"))
+    (case,) = suite.cases
+    assert case.agent.allowed_tools == granted
+    assert "".join(map(str, suite.warnings)) == told
+
+
+def test_a_case_without_a_granted_tool_cannot_be_used(tmp_path):
+    suite = loaded(plugin(tmp_path, prompt("allowed_tools: [WebFetch]")), allow_tools=("Read",))
+    assert suite.cases == ()
+    assert "WebFetch not granted to one: plugins.allowTools has Read" in str(suite.invalid[0].problem)
+
+
+def test_a_threshold_of_the_user_replaces_that_of_all_cases(tmp_path):
+    (case,) = loaded(plugin(tmp_path), threshold=0.7).cases
+    assert case.threshold == 0.7

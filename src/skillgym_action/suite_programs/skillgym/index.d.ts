@@ -416,6 +416,8 @@ export interface SkillGymConfig {
   snapshots?: SnapshotConfig;
   /** By model; they override the built-in prices. */
   prices?: Record<string, ModelPrice>;
+  /** Suites of Claude plugins: the tools that their cases may use, on agents that limit tools. */
+  plugins?: { allowTools?: string[] };
   /** By name; the first one decides, unless another is marked. */
   arms?: Record<string, ArmConfig>;
   runners?: Record<string, RunnerConfig>;
