@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from skillgym_action.comparison.exact_tests import SampledPair
 from skillgym_action.comparison.planning import first_stage, must_complete, pairs_to_continue
 from skillgym_action.comparison.rates import population_rate, same_cases_rate
+from skillgym_action.comparison.uplift import interval
 from skillgym_action.comparison.verdict import has_dropped, named, rate_change
 from skillgym_action.model.samples import Samples
 
@@ -38,6 +39,9 @@ LEAST_POWER = 0.8
 DOUBT = 1e-4  # a promise is called broken if the simulated share would be as bad with at most this probability
 BAD_DAYS = (0.0, 0.05, 0.1, 0.2)
 DEFAULT_RUNS = 200
+ASSERTIONS = 4  # of a case whose arms are compared
+ROUNDING = 1e-9
+RESAMPLES = 1_000  # of an uplift's interval: a tenth of the product's, which take too long here
 
 
 class Cell(NamedTuple):
@@ -166,6 +170,29 @@ def stopped_for_futility(random: Random, cell: Cell, change: Callable[[list[floa
     return Stopped(held / (cell.cases * number), red, complete and red)
 
 
+def uplift_interval(random: Random, cell: Cell, other_mean: float) -> tuple[float, float]:
+    """The interval of the uplift of an arm with the cell's mean over one with ``other_mean``, in shares."""
+    of_arms = (chances(random, cell), chances(random, cell._replace(mean=other_mean)))
+    number = ASSERTIONS * cell.repetitions
+    shares = [[sum(random.random() < chance for _ in range(number)) / number for chance in arm] for arm in of_arms]
+    found = interval([one - other for one, other in zip(*shares, strict=True)], RESAMPLES)
+    if found is None:
+        raise ValueError(f"{cell}: too few cases")
+    return found
+
+
+def covers_uplift(random: Random, cell: Cell, other_mean: float) -> bool:
+    """Whether the interval of the uplift has the true one."""
+    low, high = uplift_interval(random, cell, other_mean)
+    return low - ROUNDING <= cell.mean - other_mean <= high + ROUNDING
+
+
+def shows_difference(random: Random, cell: Cell, other_mean: float) -> bool:
+    """Whether one arm is said to help or to hurt."""
+    low, high = uplift_interval(random, cell, other_mean)
+    return low > ROUNDING or high < -ROUNDING
+
+
 # --- how often ----------------------------------------------------------------------------------------
 
 
@@ -272,6 +299,21 @@ class Simulation:
                 rows.append([name, f"{cases}", f"{min(values):.0%}", f"{sum(values) / len(values):.0%}"])
         table("Intervals: the true value is inside", ["interval", "cases", "least", "mean"], rows)
 
+    def uplift(self) -> None:
+        """How often the interval of an uplift has the true one, and how often a difference is shown."""
+        rows = []
+        for cases in (5, 10, 20, 50):
+            cells = [Cell(mean, icc, cases, r) for mean, icc, r in product((0.5, 0.9), (0.3, 0.7), (1, 3))]
+            row = [f"{cases}"]
+            for measured, drop in ((covers_uplift, 0.0), (covers_uplift, 0.2), (shows_difference, 0.0)):
+                found = [self.shares(partial(measured, other_mean=cell.mean - drop), [cell])[cell] for cell in cells]
+                least = max(found) if measured is shows_difference else min(found)
+                row.append(f"{least:.1%} ({sum(found) / len(found):.1%})")
+            seen = self.shares(partial(shows_difference, other_mean=0.5), [Cell(0.9, 0.3, cases, 1)])
+            rows.append([*row, f"{next(iter(seen.values())):.0%}"])
+        head = ["cases", "true value inside, no uplift", "20 points", "shown without any", "40 points shown"]
+        table("Uplift: worst cell (mean)", head, rows)
+
     def futility(self) -> None:
         """What a futility stop saves, and what it costs."""
         rows = []
@@ -316,6 +358,7 @@ def main() -> int:
         simulation.unchanged()
         simulation.power()
         simulation.coverage()
+        simulation.uplift()
         simulation.futility()
         simulation.bad_days()
     seconds = time.perf_counter() - began

@@ -23,7 +23,8 @@ from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import BenchmarkSuite
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 from skillgym_action.reporters import REPORTERS, reporter_named
-from skillgym_action.settings.options import GateOptions, PublishOptions
+from skillgym_action.settings.gate_options import GateOptions
+from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.stages.gate import gate
 from skillgym_action.stages.publish import action_outputs
 from skillgym_action.storage.run_directory import RunDirectory

@@ -172,6 +172,9 @@ MAX_REPLY_PATH_CHARACTERS = 4_096  # of a path in the reply of a suite host
 MAX_SUITE_FILE_BYTES = 16 * 1024 * 1024
 MAX_SCRIPT_SUITE_BYTES = 1024 * 1024  # of a suite in TypeScript or JavaScript
 MAX_PYTHON_SUITE_BYTES = 192 * 1024  # compiling a suite takes a kilobyte of memory for each byte
+MAX_ARMS = 8
+MAX_ARM_FILES = 1_000  # that an arm adds to workspaces
+MAX_ARM_BYTES = 16 * 1024**2  # of these files together
 MAX_CONFIGURATION_BYTES = 1024 * 1024
 MAX_DOCUMENT_DEPTH = 100  # levels of mappings and lists in JSON, YAML and TOML
 MAX_DOCUMENT_VALUES = 250_000  # members of mappings and lists, and what is in them, aliases expanded
@@ -347,6 +350,7 @@ MAX_LISTED_NAMES = 8  # names that a sentence lists
 MAX_LEAK_LOCATIONS = 5  # leaked keys of one execution that are listed
 MAX_TRACE_SPANS = 2_000  # below the one of a session, in an OpenTelemetry trace
 MAX_TRACE_TEXT_CHARACTERS = 16_000  # of one attribute of a span
+MAX_ARM_NAMES = 10  # cases or assertions that the comparison of two arms lists
 MAX_MOST_EXPENSIVE = 3  # executions that the end of a run lists as the slowest, and as the dearest
 MAX_COMPARED_CASES = 20  # cases of one kind of change that are listed
 MAX_HTML_BYTES = 19_000_000  # of the sessions in an HTML report: those of large runs are cut shorter
@@ -370,3 +374,14 @@ MAX_RENDERED_BYTES = 4 * 1024**2  # of one rendered report
 RENDERING_SECONDS = 4  # for all that one process renders, its start included: errors are reported within 5 s
 CANCELLED_RENDERING_SECONDS = 1  # for what is still to be rendered once the run is cancelled
 MAX_TEMPLATE_ERROR_CHARACTERS = 2_000  # of the message about a report template
+
+# --- plugin_evals -----------------------------------------------------------------------------------
+
+MAX_PLUGIN_CASES = 5_000
+MAX_PLUGIN_FOLDERS = 20_000  # that are looked at for cases, and for skills of a plugin
+MAX_PLUGIN_CASE_GRADERS = 200
+MAX_PLUGIN_RUNS = 50  # of one case, as in the original
+MAX_PLUGIN_TURNS = 200
+MAX_PLUGIN_SECONDS = 3600
+MAX_PLUGIN_MATCHES = 10_000  # of a pattern in one text, that are counted
+MAX_PLUGIN_JUDGED_CHARACTERS = 100_000  # of a text that the judge sees

@@ -18,7 +18,8 @@ from skillgym_action.reporters.wording import CHECK_OUT_BASE, duration
 from skillgym_action.repository.reference_solutions import solutions_folder
 from skillgym_action.repository.suite_digests import suite_digest, template_digest
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
-from skillgym_action.settings.runners import secrets_of
+from skillgym_action.settings.runners import secrets_of, secrets_of_arms
+from skillgym_action.stages.arms import assign_arms
 from skillgym_action.stages.discover import discover, near_miss_warnings
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import HeadCheckout, load, load_digests
@@ -83,8 +84,9 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
     found = find_suites(services, options)
     suites = load_suites(services, options, found)
     try:
-        made = plan(suites, runners, options.plan)
-        return replace(made, warnings=(*near_miss_warnings(found), *made.warnings))
+        assigned = assign_arms(services, suites, options.arms)
+        made = plan(assigned.suites, runners, options.plan)
+        return replace(made, warnings=(*near_miss_warnings(found), *assigned.warnings, *made.warnings))
     except UsageError:
         if not services.cancelled:
             raise
@@ -97,16 +99,16 @@ def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
 
     Stored sessions that are judged again cost nothing, whatever they can show.
     """
-    _check_stop(options)
+    _check_stop(plan, options)
     if base is None or "regression" not in options.gate.fail_on or not plan.executions or options.plan.only is not None:
         return
     from skillgym_action.comparison.plans import undecidable
 
-    if problem := undecidable(planned_sessions(plan, options), base, stop_early=options.execute.stop_early):
+    if problem := undecidable(deciding_sessions(plan, options), base, stop_early=options.execute.stop_early):
         raise UsageError.of(problem)
 
 
-def _check_stop(options: Options) -> None:
+def _check_stop(plan: Plan, options: Options) -> None:
     """Raises UsageError if the run cannot be stopped for futility, though it is to be."""
     if options.execute.stop is None:
         return
@@ -121,6 +123,8 @@ def _check_stop(options: Options) -> None:
         raise UsageError(
             f"{stop} without regression in fail-on: nothing would be decided", remedy="add the word regression"
         )
+    if any(not execution.decides for execution in plan.executions):
+        raise UsageError(f"{stop} with arms: the other arms would lack sessions", remedy="leave one of them out")
     if options.plan.shard[1] > 1:
         raise UsageError(f"{stop} with --shard: a part cannot decide for the whole run", remedy="leave one of them out")
 
@@ -142,6 +146,11 @@ def planned_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]
     return [(execution, planned_repetitions(execution, options.execute)) for execution in plan.executions]
 
 
+def deciding_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]]:
+    """The same without those of arms that do not decide."""
+    return [entry for entry in planned_sessions(plan, options) if entry[0].decides]
+
+
 def run(
     services: Services,
     runners: tuple[Runner, ...],
@@ -161,9 +170,10 @@ def run(
     cut_off = ("the run was cancelled before all suites were loaded",) if services.cancelled else ()
     if plan.nothing_selected and not services.cancelled:
         cut_off = (f"no case to run: {plan.nothing_selected}",)
-    services.directory.redactor.learn(secrets_of(plan.runners))
+    services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(options.arms.configured)))
     of_checkout = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
     services.workspaces.hide(path for suite in (*plan.suites, *of_checkout) for path in _hidden(suite))
+    services.workspaces.hide(_folders_of_arms(services, options))
     suites_from = (
         _suites_from(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
     )
@@ -226,6 +236,13 @@ def _hide_untrusted_configuration(services: Services) -> None:
             services.workspaces.hide(
                 services.untrusted_configuration.among(services.repository.files(services.repository.root))
             )
+
+
+def _folders_of_arms(services: Services, options: Options) -> tuple[str, ...]:
+    """Folders of the checkout that arms take files from: in copies of it, every arm would have them."""
+    root, source = services.repository.root, services.suite_source
+    folders = map(source.in_head, options.arms.folders)
+    return tuple(path.relative_to(root).as_posix() for path in folders if path.is_relative_to(root) and path != root)
 
 
 def _hidden(suite: BenchmarkSuite) -> tuple[str, ...]:

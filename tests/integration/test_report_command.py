@@ -10,7 +10,7 @@ import pytest
 
 from paths import REPOSITORY
 from scratch import PASSING, case, config, repository, runner, skillgym, suite, written
-from skillgym_action.settings.options import GateOptions
+from skillgym_action.settings.gate_options import GateOptions
 from skillgym_action.stages.gate import gate
 from skillgym_action.storage.stored_runs import stored_reports
 

@@ -48,7 +48,7 @@ from skillgym_action.reporters.job_log import JobLog
 from skillgym_action.reporters.markdown import comment
 from skillgym_action.reporters.markdown_early_end import early_end_comment, early_end_summary
 from skillgym_action.reporters.terminal import finished_line, render
-from skillgym_action.settings.options import PublishOptions
+from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.stages.publish import publish
 from skillgym_action.storage.journal import session_line
 from skillgym_action.storage.run_directory import RunDirectory

@@ -112,8 +112,8 @@ class FakeContext:
     budget: SearchBudget = field(default_factory=SearchBudget)
     _numbers: Iterator[int] = field(default_factory=count)
 
-    def search(self, pattern: Any, text: str, *, at_start: bool = False) -> Any:
-        return self.budget.search(pattern, text, at_start=at_start)
+    def search(self, pattern: Any, text: str, *, at_start: bool = False, start: int = 0) -> Any:
+        return self.budget.search(pattern, text, at_start=at_start, start=start)
 
     def execute(self, invocation: Invocation) -> Capture:
         assert self.processes

@@ -100,8 +100,8 @@ class FolderContext:
     limits: list[float] = field(default_factory=list)
     budget: SearchBudget = field(default_factory=SearchBudget)
 
-    def search(self, pattern: Any, text: str, *, at_start: bool = False) -> Any:
-        return self.budget.search(pattern, text, at_start=at_start)
+    def search(self, pattern: Any, text: str, *, at_start: bool = False, start: int = 0) -> Any:
+        return self.budget.search(pattern, text, at_start=at_start, start=start)
 
     def run(self, command: str, timeout: float) -> Ran:
         self.limits.append(timeout)

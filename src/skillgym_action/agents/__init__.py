@@ -33,6 +33,8 @@ class AgentInfo:
     workspace, that can name a key or another service. ``keyed_models``: beginnings of the models that cannot be used
     without a key. ``internal``: no configuration can name it. ``skills``: the folders of a workspace that skills under
     test are installed into for it. ``skills_variable``: the variable that has the absolute path of such a skill.
+    ``plugins``: whether it loads plugins from a folder. ``limits_tools``: whether it does what cases say about tools
+    and the system prompt.
     """
 
     module: str
@@ -50,6 +52,8 @@ class AgentInfo:
     internal: bool = False
     skills: tuple[str, ...] = ()
     skills_variable: str | None = None
+    plugins: bool = False
+    limits_tools: bool = False
 
 
 PLUGIN_FOLDERS = (".claude-plugin", ".codex-plugin", ".cursor-plugin")
@@ -80,6 +84,8 @@ AGENTS = {
         configuration=("CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json"),
         settings_files=(".claude/settings.json", ".claude/settings.local.json"),
         skills=(CLAUDE_SKILLS,),
+        plugins=True,
+        limits_tools=True,
     ),
     "codex": AgentInfo(
         module="skillgym_action.agents.codex",

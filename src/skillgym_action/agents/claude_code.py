@@ -26,6 +26,8 @@ from skillgym_action.transcripts.lenient_json import json_object
 from skillgym_action.transcripts.trouble_signs import kind_of_error
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from skillgym_action.model.session import Session
     from skillgym_action.transcripts.lenient_json import LenientJson
 
@@ -50,11 +52,12 @@ IGNORED_SUBTYPES = frozenset({"thinking_tokens", "task_started", "task_progress"
 
 def invocation(session: Session, *resumed: str) -> Invocation:
     """A session with its own configuration folder. The CLI retries a failed model call twice."""
-    options = ("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions")
+    options = ("-p", "--output-format", "stream-json", "--verbose", *_permissions(session))
     budget = () if session.budget is None else ("--max-budget-usd", f"{session.budget:.6f}")
+    plugins = (f"--plugin-dir={folder}" for folder in session.plugins)
     return cli_invocation(
         session,
-        ("claude", *options, *resumed, *budget),
+        ("claude", *options, *plugins, *resumed, *budget),
         env={
             "CLAUDE_CONFIG_DIR": str(session.home / ".claude"),
             "IS_SANDBOX": "1",  # without it the CLI refuses to run unattended as root
@@ -64,6 +67,19 @@ def invocation(session: Session, *resumed: str) -> Invocation:
         },
         collect=(".claude/projects/*/*.jsonl",),
     )
+
+
+def _permissions(session: Session) -> Iterator[str]:
+    """The tools of the session, and what is appended to the system prompt. A tool that is not allowed is refused."""
+    settings = session.settings
+    if settings.allowed_tools:
+        yield f"--allowedTools={','.join(settings.allowed_tools)}"
+    else:
+        yield "--dangerously-skip-permissions"
+    if settings.disallowed_tools:
+        yield f"--disallowedTools={','.join(settings.disallowed_tools)}"
+    if settings.system_prompt:
+        yield f"--append-system-prompt={settings.system_prompt}"
 
 
 def resume(session: Session, session_id: str) -> Invocation:

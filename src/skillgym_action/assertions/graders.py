@@ -201,7 +201,8 @@ class ScoredAssertion:
     """A grader in a case, and the weight of its score.
 
     ``min_score`` is the score from which it passes; without one, the grade decides whether it passes. If it is
-    ``required``, a score below ``min_score`` (or else the case's threshold) makes the case score 0.
+    ``required``, a score below ``min_score`` (or else the case's threshold) makes the case score 0. ``indicator``: it
+    tells which arm a session is in, so it never decides where there are several. ``advisory``: it never decides.
     """
 
     name: str
@@ -212,6 +213,8 @@ class ScoredAssertion:
     min_score: float | None = None
     negate: bool = False
     location: Location | None = None
+    indicator: bool = False
+    advisory: bool = False
 
     fail_fast: ClassVar[bool] = False
 
@@ -240,6 +243,7 @@ class ScoredAssertion:
             weight=self.weight,
             required=(self.min_score or True) if self.required else False,
             location=self.location,
+            advisory=self.advisory,
             trouble="grader" if passed is None else None,
             judge=grade.judge,
             votes=tuple([vote.passed for vote in grade.votes]),

@@ -266,8 +266,8 @@ def _settings_to_print(fields: dict[str, Any], *, as_json: bool) -> Settings:
     """The settings; ``--json``, and skillgym's JSON reporters, are a results file on stdout. Raises UsageError."""
     if as_json and fields.get("dry_run"):
         raise UsageError("--json with --dry-run: nothing is run", remedy="use `list --json`")
+    from skillgym_action.settings.foreign_options import PRINTED_AS_JSON
     from skillgym_action.settings.option_types import PRINTED
-    from skillgym_action.settings.skillgym_options import PRINTED_AS_JSON
 
     settings = _settings(fields)
     if settings.reporter == "html" and settings.no_html:

@@ -32,8 +32,9 @@ from skillgym_action.reporters.rate_wording import comparison_verdict, differenc
 from skillgym_action.reporters.terminal_comparison import render
 from skillgym_action.reporters.wording import runner_id
 from skillgym_action.settings import resolve
+from skillgym_action.settings.gate_options import GateOptions
 from skillgym_action.settings.option_types import PRINTED
-from skillgym_action.settings.options import GateOptions, ReportOptions
+from skillgym_action.settings.options import ReportOptions
 from skillgym_action.storage.session_artifacts import artifact_root
 from skillgym_action.storage.stored_runs import stored_reports
 

@@ -47,7 +47,8 @@ def _plan(settings: Settings, context: LaunchContext) -> tuple[Plan, bool]:
 def execution_line(execution: Execution) -> str:
     """An execution on one line, with its limits."""
     budget = f", ${execution.budget:.2f}" if execution.budget is not None else ""
-    names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]"
+    arm = f" {execution.arm.name}" if execution.arm else ""
+    names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]{arm}"
     return terminal_line(f"{names}  {execution.timeout:g} s{budget}")
 
 
@@ -59,6 +60,7 @@ def plan_as_json(plan: Plan) -> str:
             "format": execution.suite.format,
             "case": execution.case.id,
             "runner": execution.runner.id,
+            **({"arm": execution.arm.name} if execution.arm else {}),
             "tags": list(execution.case.tags),
             "timeout": execution.timeout,
             "budget": execution.budget,
@@ -100,7 +102,9 @@ def plan_as_table(plan: Plan) -> str:
 
     rows = Table(box=None, pad_edge=False)
     skills = any(workspace_of(execution).skills for execution in plan.executions)
-    for name in ("suite", "case", "runner", "model", "tags", *(("skill", "questions") if skills else ())):
+    arms = any(execution.arm for execution in plan.executions)
+    of_skills = ("skill", "questions") if skills else ()
+    for name in ("suite", "case", "runner", *(["arm"] if arms else []), "model", "tags", *of_skills):
         rows.add_column(name, overflow="fold")
     for execution in plan.executions:
         title = f" ({execution.case.title})" if execution.case.title else ""
@@ -108,6 +112,7 @@ def plan_as_table(plan: Plan) -> str:
             execution.suite.path,
             execution.case.id + title,
             execution.runner.id,
+            *([execution.arm_name or ""] if arms else []),
             execution.model or "",
             ", ".join(execution.case.tags),
             *(_of_skills(execution) if skills else ()),

@@ -102,8 +102,10 @@ def plan_summary(planned: Sequence[tuple[Execution, int]], base: RunReport | Non
     elif pipeline.futility_rule(base, options):
         upper = " at most, since the run may be stopped for futility"
     yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}{upper}"
+    yield from arms_summary(planned)
     if base is None:
         return
+    planned = [(execution, number) for execution, number in planned if execution.decides]
     from skillgym_action.comparison.plans import detectable, expected_cost
 
     expected = expected_cost(planned, base)
@@ -114,6 +116,24 @@ def plan_summary(planned: Sequence[tuple[Execution, int]], base: RunReport | Non
         unknown = f", without {listed(names)}, whose cost is unknown" if names else ""
         yield f"cost: about {money(expected.usd)} at the mean cost of a session in the baseline{unknown}"
     yield from detectable(planned, base, stop_early=options.execute.stop_early)
+
+
+def arms_summary(planned: Sequence[tuple[Execution, int]]) -> Iterator[str]:
+    """For each suite and runner with arms ``SUITE [RUNNER]: 5 cases × 2 arms × 1 = 10 sessions``."""
+    groups: dict[tuple[str, str], list[tuple[Execution, int]]] = {}
+    for execution, number in planned:
+        if execution.arm:
+            groups.setdefault((execution.suite.path, execution.runner.id), []).append((execution, number))
+    for (suite, runner), group in groups.items():
+        cases = {execution.case.id for execution, _ in group}
+        arms = dict.fromkeys(execution.arm_name or "" for execution, _ in group)
+        numbers = {number for _, number in group}
+        sessions = counted(sum(number for _, number in group), "session")
+        if len(group) == len(cases) * len(arms) and len(numbers) == 1:
+            product = f"{counted(len(cases), 'case')} × {counted(len(arms), 'arm')} × {min(numbers)} = {sessions}"
+        else:
+            product = f"{counted(len(cases), 'case')} in up to {counted(len(arms), 'arm')}: {sessions}"
+        yield f"{suite} [{runner}]: {product} ({', '.join(arms)})"
 
 
 def run_in_terminal(

@@ -114,6 +114,8 @@ Count = Annotated[
 Require = Annotated[int | Literal["all", "any"], BeforeValidator(_require)]
 """How many repetitions of a case must pass."""
 Rate = Annotated[float, Field(ge=0, le=1)]
+Points = Annotated[float, Field(ge=-100, le=100)]
+"""Percentage points: a difference of two shares in percent."""
 Duration = Annotated[float, BeforeValidator(_seconds), Field(gt=0), WithJsonSchema({"type": ["number", "string"]})]
 """Seconds: a positive number, or text such as ``90s``, ``5m``, ``1h30m``, ``500ms``."""
 Milliseconds = Annotated[

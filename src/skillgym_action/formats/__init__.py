@@ -23,6 +23,7 @@ FORMATS = {
     "python": "skillgym_action.formats.python_suite",
     "typescript": "skillgym_action.formats.typescript_suite",
     "agentv": "skillgym_action.agentv.suite",
+    "plugin-evals": "skillgym_action.plugin_evals.suite",
     "skill-evals": "skillgym_action.skill_evals.suite",
 }
 
@@ -76,8 +77,21 @@ class SuiteFile(Protocol):
         ...
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """The files of the suite that were selected, relative to the repository root; (): all."""
+        ...
+
+    @property
     def skills(self) -> SkillFiles:
         """Where the skills are looked for that the suite is about."""
+        ...
+
+
+class PartedFormat(Protocol):
+    """What a format has, too, whose suites have cases in files of their own."""
+
+    def part_of(self, path: str, read: Callable[[str], str | None]) -> str | None:
+        """The suite file that a file belongs to; None: none. ``read``: the beginning of a file of the repository."""
         ...
 
 
@@ -115,3 +129,8 @@ def vendored_folder(path: str) -> str | None:
 def format_named(name: str) -> Format:
     """The module of a format; imported on first use."""
     return cast("Format", import_module(FORMATS[name]))
+
+
+def part_of(name: str, path: str, read: Callable[[str], str | None]) -> str | None:
+    """The suite file that a file belongs to, in a format whose suites have cases in files of their own; None: none."""
+    return cast("PartedFormat", import_module(FORMATS[name])).part_of(path, read)

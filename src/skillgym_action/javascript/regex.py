@@ -57,15 +57,17 @@ class SearchBudget:
         self._each, self._total = each, total
         self._left = total
 
-    def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
-        """The first match, or None. Other threads run meanwhile. Raises SearchError."""
+    def search(
+        self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False, start: int = 0
+    ) -> regex.Match[str] | None:
+        """The first match from ``start`` on, or None. Other threads run meanwhile. Raises SearchError."""
         if self._left <= 0:
             raise SearchError(f"was not searched for, since others of this session took {self._total:g} s")
         find = pattern.match if at_start else pattern.search
         seconds = min(self._each, self._left)
         began = time.monotonic()
         try:
-            return find(text, timeout=seconds, concurrent=True)
+            return find(text, start, timeout=seconds, concurrent=True)
         except TimeoutError as error:
             raise SearchError(f"was searched for more than {seconds:.2g} s") from error
         except MemoryError as error:

@@ -111,8 +111,10 @@ class AssertionContext(Classifier, Protocol):
         """The case's time limit in seconds."""
         ...
 
-    def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
-        """The first match of a pattern of the suite.
+    def search(
+        self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False, start: int = 0
+    ) -> regex.Match[str] | None:
+        """The first match of a pattern of the suite that begins at ``start`` or after it.
 
         Raises SearchError when the time limit for all searches of the session is exceeded.
         """

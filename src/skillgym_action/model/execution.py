@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.hooks import NO_HOOKS, Hooks
 
 if TYPE_CHECKING:
+    from skillgym_action.model.arm import Arm
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.resource_limits import ResourceLimits
     from skillgym_action.model.session import AgentConfig
@@ -33,7 +34,7 @@ class Runner:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Execution:
-    """One case on one runner, with all of its sessions.
+    """One case on one runner, in one arm if its suite has arms; with all of its sessions.
 
     ``index``: its position in the plan. ``directory``: its folder, relative to the run directory. ``timeout``: seconds
     per session; ``budget``: US dollars per session; ``limits``: resources per session. ``repetitions``: how many it
@@ -50,6 +51,29 @@ class Execution:
     model: str | None
     limits: ResourceLimits | None = None
     repetitions: int | None = None
+    arm: Arm | None = None
+
+    @property
+    def agent(self) -> AgentConfig:
+        """The runner's agent, with what the arm adds to it."""
+        agent, arm = self.runner.agent, self.arm
+        if arm is None or not (arm.env or arm.command_args):
+            return agent
+        return replace(agent, env={**agent.env, **dict(arm.env)}, command_args=(*agent.command_args, *arm.command_args))
+
+    @property
+    def arm_name(self) -> str | None:
+        return self.arm.name if self.arm else None
+
+    @property
+    def decides(self) -> bool:
+        """Whether its result counts for the run; those of other arms are only compared with it."""
+        return self.arm is None or self.arm.decides
+
+    @property
+    def title(self) -> str:
+        """``CASE [RUNNER]``, with the arm if there is one; as suites and users wrote the names."""
+        return f"{self.case.id} [{self.runner.id}]{f' {self.arm.name}' if self.arm else ''}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -110,7 +110,8 @@ class Attempt:
     """One session of an execution, as results list it.
 
     ``repetition`` counts from 1; ``session`` counts the sessions of the repetition from 1: 2 is its first retry.
-    ``directory``: folder of its artifacts, relative to the run directory.
+    ``directory``: folder of its artifacts, relative to the run directory. ``held``: of a judged session in an arm,
+    whether each assertion counts as held, in the order of the outcomes; none does after a limit was exceeded.
     """
 
     repetition: int
@@ -120,6 +121,7 @@ class Attempt:
     directory: str
     failure_class: FailureClass | None = None
     message: str | None = None
+    held: tuple[bool | None, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,6 +140,7 @@ class Result:
     ``usage`` and ``duration_ms`` are averages over the repetitions that succeeded, ``cost`` is the sum over all
     sessions. ``runner`` is None for an invalid case or suite. ``session_id``: the agent's id of the last session.
     ``trigger``: of a trigger query; None for other cases.
+    ``arm``: the name of its arm, if its suite has arms.
     """
 
     index: int
@@ -160,6 +163,7 @@ class Result:
     session_id: str | None = None
     findings: tuple[Finding, ...] = ()
     trigger: TriggerCounts | None = None
+    arm: str | None = None
 
     @property
     def status(self) -> Status:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.totals import Totals
+    from skillgym_action.model.uplift import Uplift
 
 
 Verdict = Literal["passed", "failed", "inconclusive", "not-gated"]
@@ -69,14 +70,15 @@ class LimitSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunReport:
-    """A whole run; ``results`` are in the order of the plan.
+    """A whole run; ``results`` are in the order of the plan; where suites have arms, those of the deciding arm.
 
     ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``. Times are ISO 8601 in UTC. ``incomplete``:
     why results are missing, a sentence per reason. ``merge_parents``: what ``commit`` merges, if it is a merge, such as
     GitHub's test merge of a pull request. ``stopped_early``: executions ended as soon as their status was
     certain, so only their first sessions are a sample. ``stopped_for_futility``: None unless it was. ``judge``: the
     judge that graders asked; None: it never replied. ``limits``: None if they are unknown, as in results of versions
-    before 1.0. ``decision`` is None until the gate has decided.
+    before 1.0. ``other_arms``: results of the arms that do not decide; ``uplifts``: what the comparison with them says.
+    ``decision`` is None until the gate has decided.
     """
 
     id: str
@@ -101,7 +103,14 @@ class RunReport:
     limits: LimitSettings | None = None
     links: Links | None = None
     comparison: Comparison | None = None
+    other_arms: tuple[Result, ...] = ()
+    uplifts: tuple[Uplift, ...] = ()
     decision: Decision | None = None
+
+    @property
+    def all_results(self) -> tuple[Result, ...]:
+        """The results of all arms."""
+        return (*self.results, *self.other_arms)
 
     @property
     def sampled_repetitions(self) -> int | None:

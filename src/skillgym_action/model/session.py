@@ -43,12 +43,34 @@ class AgentConfig:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CaseAgentSettings:
+    """What a case asks of its agent; ``env`` is for any agent, the rest for those that can.
+
+    ``system_prompt``: appended to the agent's own. ``allowed_tools``: those it may use; (): all. ``env``: no secrets.
+    """
+
+    system_prompt: str | None = None
+    allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every agent can do what is asked."""
+        return self.system_prompt is None and not self.allowed_tools and not self.disallowed_tools
+
+
+NO_CASE_SETTINGS = CaseAgentSettings()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Session:
     """One conversation with an agent, before it starts. Paths are absolute.
 
     ``key``: path segments of the repetition's artifacts (suite, case, runner, repetition). ``home``: the agent's
     private home directory; ``scratch``: its temporary directory. ``timeout`` is in seconds, ``budget`` in US dollars.
-    ``files``: attached to the prompt. ``prices``: configured by the user, by model name.
+    ``files``: attached to the prompt. ``prices``: configured by the user, by model name. ``settings``: of the case.
+    ``plugins``: folders of plugins to load, for agents that load plugins.
     """
 
     agent: AgentConfig
@@ -63,6 +85,8 @@ class Session:
     budget: float | None = None
     files: tuple[Path, ...] = ()
     prices: Mapping[str, Price] = field(default_factory=dict)
+    settings: CaseAgentSettings = NO_CASE_SETTINGS
+    plugins: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

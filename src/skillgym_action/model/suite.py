@@ -10,10 +10,12 @@ from skillgym_action.model.hooks import NO_HOOKS, Hooks
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from skillgym_action.model.arm import Arm
     from skillgym_action.model.assertion import Assertion
     from skillgym_action.model.errors import Location, Problem
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.resource_limits import ResourceLimits
+    from skillgym_action.model.session import CaseAgentSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,11 +32,13 @@ class SkillUnderTest:
     """A skill that is installed into the workspace of each session, where the runner's agent looks for skills.
 
     ``name``: from the frontmatter of its SKILL.md, also the name of the installed folder. ``folder``: the absolute path
-    of the folder of its SKILL.md.
+    of the folder of its SKILL.md. ``packaging`` ``plugin``: it is a whole plugin, for agents that load plugins;
+    ``in-plugin``: a skill of such a plugin, for agents that do not.
     """
 
     name: str
     folder: Path
+    packaging: Literal["skill", "plugin", "in-plugin"] = "skill"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,12 +76,13 @@ class InputFile:
     """A file, or a folder with everything in it, that is copied into workspaces.
 
     ``path``: where, relative to the workspace, with ``/``. ``source``: the absolute path of the original; None: there
-    is none, it is a file with ``content``.
+    is none, it is a file with ``content``. ``read_only``: the copies are.
     """
 
     path: str
     source: Path | None = None
     content: str = ""
+    read_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,7 +123,8 @@ class BenchmarkCase:
     to 1; None: every assertion has to pass. ``title``: a name for people, beside the id. ``questions``: how many
     outcomes need the judge; advisory ones are not counted. ``only_questions``: whether nothing can be judged without
     it. ``max_steps``: model rounds per session. ``trigger``: its only assertion is about skills that are loaded; its
-    sessions end once that is known.
+    sessions end once that is known. ``repetitions``: unless the user says how many. ``averaged``: the mean score of its
+    repetitions has to reach the threshold, not that of each. ``agent``: what it asks of its agent.
     """
 
     id: str
@@ -144,6 +150,9 @@ class BenchmarkCase:
     only_questions: bool = False
     max_steps: int | None = None
     trigger: TriggerRule | None = None
+    repetitions: int | None = None
+    averaged: bool = False
+    agent: CaseAgentSettings | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,7 +176,7 @@ class BenchmarkSuite:
     that all sessions on one runner may cost. ``hidden``: paths that, like the suite file, agents must not see.
     ``digest``: SHA-256 over ``file`` and the hidden paths. ``template_digest``: over the files of the workspace
     templates; None without one, or if it is unknown. ``changed``: set when stored results were compared with the suites
-    of a base commit.
+    of a base commit. ``arms``: the variants that its sessions are run in; (): there is only one way.
     """
 
     path: str
@@ -185,15 +194,20 @@ class BenchmarkSuite:
     digest: str | None = None
     template_digest: str | None = None
     changed: SuiteChange | None = None
+    arms: tuple[Arm, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundSuite:
-    """A suite file that was found. ``path``: relative to the repository root, or absolute outside of it."""
+    """A suite file that was found. ``path``: relative to the repository root, or absolute outside of it.
+
+    ``parts``: the files of it that were selected, where a suite has cases in files of their own; (): all.
+    """
 
     path: str
     file: Path
     format: str
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

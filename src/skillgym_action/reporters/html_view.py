@@ -28,6 +28,7 @@ from skillgym_action.reporters.html_parts import (
     runner_of,
     tone_of,
 )
+from skillgym_action.reporters.html_uplift import arm_rows
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
     comparison_fact,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.totals import Totals
     from skillgym_action.reporters.html_charts import Chart
+    from skillgym_action.reporters.html_uplift import ArmRow
 
 _DETAIL = 4_000  # characters
 
@@ -93,6 +95,7 @@ class HtmlView:
     figures: tuple[Figure, ...]
     rates: tuple[Markup, ...]
     baseline: tuple[BaselineView, ...]
+    arms: tuple[ArmRow, ...]
     failures: tuple[ExecutionGroup, ...]
     failures_left_out: Markup
     flaky: tuple[Named, ...]
@@ -140,6 +143,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         figures=tuple(_figures(report, totals)),
         rates=tuple(map(inline, (*rate_sentences(totals, report), *trigger_sentences(report)))),
         baseline=tuple(_baselines(report.comparison)),
+        arms=tuple(arm_rows(report)),
         failures=tuple(failures[:MAX_HTML_LISTED]),
         failures_left_out=left_out(len(failures) - MAX_HTML_LISTED, "cause"),
         flaky=tuple(named(result, words) for result, words in mixed_results(report)[:MAX_HTML_LISTED]),

@@ -44,7 +44,7 @@ class LiveTable:
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
         )
         self._task = self._progress.add_task("executions", total=total)
-        self._running: dict[tuple[str, str, str], Text] = {}
+        self._running: dict[tuple[str, str, str, str | None], Text] = {}
         self._counts: Counter[Status] = Counter()
         self._known: list[float] = []
         self._complete = True
@@ -69,13 +69,15 @@ class LiveTable:
             terminal_line(execution.suite.name),
         )
         with self._lock:
-            key = (execution.suite.path, execution.case.id, execution.runner.id)
-            self._running[key] = Text.assemble(names[0], (f" [{names[1]}] {names[2]}", "dim"))
+            key = (execution.suite.path, execution.case.id, execution.runner.id, execution.arm_name)
+            arm = f" {execution.arm.name}" if execution.arm else ""
+            self._running[key] = Text.assemble(names[0], (f" [{names[1]}] {names[2]}{arm}", "dim"))
 
     def finished(self, result: Result) -> None:
         """An execution has a result."""
         with self._lock:
-            self._running.pop((result.suite.path, result.case_id, result.runner.id if result.runner else ""), None)
+            runner = result.runner.id if result.runner else ""
+            self._running.pop((result.suite.path, result.case_id, runner, result.arm), None)
             self._counts[result.status] += 1
             if result.cost.usd is not None:
                 self._known.append(result.cost.usd)

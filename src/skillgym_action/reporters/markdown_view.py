@@ -34,6 +34,7 @@ from skillgym_action.reporters.markdown_sections import (
     warnings_of,
 )
 from skillgym_action.reporters.markdown_tables import NO_TABLE, Table, matrix, passed_table, runners_table
+from skillgym_action.reporters.markdown_uplift import NO_ARMS, ArmComparisons, arms_of
 from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import NOUNS, counted
 
@@ -69,6 +70,7 @@ class View:
     runners: Table = NO_TABLE
     matrix: Table = NO_TABLE
     rates: tuple[Markup, ...] = ()
+    uplift: ArmComparisons = NO_ARMS
     leaks: Block = NO_LINES
     addressing: Block = NO_LINES
     suites_from: Block = NO_LINES
@@ -183,6 +185,7 @@ def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> V
         reasons=reasons,
         runners=runners,
         rates=rates,
+        uplift=quarter(partial(arms_of, report)),
         leaks=leaks,
         addressing=addressing,
         suites_from=suites_from,

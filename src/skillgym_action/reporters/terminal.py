@@ -23,6 +23,7 @@ from skillgym_action.reporters.rate_wording import (
     rates_compared,
     trigger_sentences,
 )
+from skillgym_action.reporters.uplift_wording import uplift_sentences, uplift_title
 from skillgym_action.reporters.wording import (
     RED,
     cause,
@@ -63,7 +64,7 @@ def finished_line(result: Result, done: int, total: int, *, color: bool = False)
     """`` 3/40 ✓ edit [claude] passed  12 s  $0.20``."""
     sign, shade = SIGNS[result.status]
     facts = [
-        f"{terminal_line(result.case_id)} [{terminal_line(runner_id(result))}]",
+        f"{_name(result)}{f' {terminal_line(result.arm)}' if result.arm else ''}",
         "passed, flaky" if passed_after_failure(result) else str(result.status),
     ]
     if result.attempts:
@@ -97,6 +98,7 @@ def render(
     if warnings:
         yield "\n"
     yield from _rates(report)
+    yield from _uplifts(report)
     yield from _most_expensive(report)
     yield _verdict_line(report, color=color)
 
@@ -134,6 +136,14 @@ def _rates(report: RunReport) -> Iterator[str]:
         lines += [f"baseline {line}" for line in _comparison(report.comparison)]
     yield from (f"{line}\n" for line in lines)
     yield "\n" if lines else ""
+
+
+def _uplifts(report: RunReport) -> Iterator[str]:
+    """The comparison of arms; a line for each statement."""
+    for found in report.uplifts:
+        yield f"arms {terminal_line(uplift_title(found))}\n"
+        yield from (f"    {terminal_line(sentence)}\n" for sentence in uplift_sentences(found))
+    yield "\n" if report.uplifts else ""
 
 
 def _comparison(comparison: Comparison) -> Iterator[str]:

@@ -235,7 +235,7 @@ def findings_in_words(result: Result, id_: str) -> str:
 def finding_problems(report: RunReport) -> Iterator[Problem]:
     """Findings as warnings: one per execution and kind, leaked keys first."""
     for id_, words in FINDINGS.items():
-        for result in report.results:
+        for result in report.all_results:
             if found := findings_in_words(result, id_):
                 yield Problem(
                     message=f"{result.case_id} on {runner_id(result)}: {words.message}: {found}",

@@ -38,6 +38,7 @@ GIT_ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
 }
 GIT_OPTIONS = (*SAFE_GIT_OPTIONS, "-c", "protocol.allow=never")
+BASE_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _LS_TREE_LINE = re.compile(rb"(\d{6}) (blob|tree|commit) ([0-9a-f]{40,64})\t(.+)", re.DOTALL)
 _FILE_MODES = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
 _LINK_MODE = b"120000"
@@ -54,9 +55,12 @@ class CommittedTree:
         """``commit``: the full id."""
         self._root, self._processes, self._commit = root, processes, commit
 
-    def write(self, target: Path) -> None:
-        """Create the folder ``target`` with the files of the commit. Raises MissingObjectError, OSError."""
-        entries = list(self._entries())
+    def write(self, target: Path, below: str = "") -> None:
+        """Create the folder ``target`` with the files of the commit. Raises MissingObjectError, OSError.
+
+        ``below``: only what is at that path of the commit, a file or a folder; it may be absent.
+        """
+        entries = list(self._entries(below))
         os.mkdir(target)
         with TemporaryFile() as wanted, TemporaryFile() as contents:
             wanted.writelines(object_id + b"\n" for entry, object_id in entries if entry.kind != "folder")
@@ -69,10 +73,11 @@ class CommittedTree:
             finally:
                 os.close(folder)
 
-    def _entries(self) -> Iterator[tuple[BundleEntry, bytes]]:
+    def _entries(self, path: str) -> Iterator[tuple[BundleEntry, bytes]]:
         """Folders, files and links, with the ids of their objects; a folder comes before what is in it."""
         self._git("cat-file", "-e", f"{self._commit}^{{commit}}")
-        listed = self._git("ls-tree", "-r", "-t", "-z", "--full-tree", self._commit)
+        only = ("--", path) if path else ()
+        listed = self._git("ls-tree", "-r", "-t", "-z", "--full-tree", self._commit, *only)
         for line in listed.split(b"\0"):
             if line:
                 yield _entry(line)
@@ -136,3 +141,24 @@ def _chunks(contents: IO[bytes], size: int) -> Iterator[bytes]:
             raise OSError(None, "git printed less than it announced")
         size -= len(chunk)
         yield chunk
+
+
+def merge_base(root: Path, processes: ProcessLauncher, base: str | None) -> str | None:
+    """The id of the merge base of the commit that is checked out in ``root`` and the commit ``base``.
+
+    Without ``base``, the first of ``BASE_BRANCHES`` that exists is the base branch. None: there is no such branch, or
+    the clone lacks what is needed to find out. Raises OSError if git does not start.
+    """
+    for name in (base,) if base else BASE_BRANCHES:
+        if commit := _printed(root, processes, ("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")):
+            return _printed(root, processes, ("merge-base", "HEAD", commit)) or None
+    return None
+
+
+def _printed(root: Path, processes: ProcessLauncher, arguments: tuple[str, ...]) -> str:
+    """What a git command prints; empty if it fails."""
+    try:
+        printed = processes.output(("git", *GIT_OPTIONS, *arguments), cwd=root, env=GIT_ENVIRONMENT)
+    except subprocess.CalledProcessError:
+        return ""
+    return printed.decode().strip()

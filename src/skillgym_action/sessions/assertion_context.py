@@ -114,9 +114,11 @@ class SessionAssertionContext(SuiteClassifier):
         self.findings: list[Finding] = []
         self._search_budget = SearchBudget()
 
-    def search(self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False) -> regex.Match[str] | None:
+    def search(
+        self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False, start: int = 0
+    ) -> regex.Match[str] | None:
         """The first match. Raises SearchError once the time limit for all searches of the session is exceeded."""
-        return self._search_budget.search(pattern, text, at_start=at_start)
+        return self._search_budget.search(pattern, text, at_start=at_start, start=start)
 
     @property
     def files(self) -> WorkspaceFiles:

@@ -49,10 +49,10 @@ def _needed(services: Services, executions: Iterable[Execution]) -> Iterator[tup
     """(Owner, absolute path) of what sessions need: workspaces, working directories, files of cases, commands."""
     yield "every agent", services.workspaces.root
     for execution in executions:
-        agent, spec = execution.runner.agent, workspace_spec(execution)
+        agent, spec = execution.agent, workspace_spec(execution)
         if AGENTS[agent.type].replays:
             continue
-        owner = f"{execution.case.id} [{execution.runner.id}]"
+        owner = execution.title
         if spec.mode == "none":
             yield owner, spec.cwd or services.repository.root
         words = (Path(word) for part in (*agent.command, *agent.command_args) for word in part.split())

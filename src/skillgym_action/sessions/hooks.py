@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import HOOK_TAIL_BYTES
 from skillgym_action.model.result import Judgement
 from skillgym_action.model.session import Ending, Invocation
@@ -19,9 +20,10 @@ from skillgym_action.model.verdicts import Status
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from skillgym_action.model.arm import Arm
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.hooks import Hook, Hooks
     from skillgym_action.model.session import Capture
@@ -45,6 +47,8 @@ def workspace_spec(execution: Execution) -> WorkspaceSpec:
     itself would overwrite what the user has done since.
     """
     spec = execution.case.workspace or execution.suite.workspace
+    if execution.arm:
+        spec = replace(spec, skills=execution.arm.skills(spec.skills))
     cwd = execution.runner.agent.cwd
     if cwd and spec == WorkspaceSpec(hooks=spec.hooks, limits=spec.limits):
         return WorkspaceSpec(mode="none", source="empty", cwd=cwd, hooks=spec.hooks)
@@ -86,9 +90,12 @@ def untrusted_skill(services: Services, execution: Execution) -> Judgement | Non
 
 
 def _shared_name(execution: Execution) -> str:
-    """Suites have one shared workspace; suites with their own runners, whose hooks prepare it, one per runner."""
+    """Suites have one shared workspace; suites with their own runners, whose hooks prepare it, one per runner.
+
+    With arms there is one for each arm.
+    """
     own = f" {execution.runner.id}" if execution.suite.runners else ""
-    return f"{execution.suite.path}{own}"
+    return f"{execution.suite.path}{own}{f' {execution.arm.name}' if execution.arm else ''}"
 
 
 def prepare_workspace(services: Services, execution: Execution, folder: Path) -> SessionWorkspace:
@@ -106,8 +113,8 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
             commands.remove_untrusted_configuration(workspace)
             workspace.record_state()
         else:
-            skills_folders = AGENTS[execution.runner.agent.type].skills
-            workspace = services.workspaces.create(commands.spec, skills_folders)
+            agent = AGENTS[execution.runner.agent.type]
+            workspace = services.workspaces.create(commands.spec, agent.skills, plugins=agent.plugins)
             commands.prepare_own(workspace)
     except OSError as error:
         raise NotPreparedError("workspace", f"the workspace could not be created: {error}") from error
@@ -149,7 +156,7 @@ class _SessionCommands:
 
     def __init__(self, services: Services, execution: Execution, folder: Path) -> None:
         self.services, self.execution, self.folder = services, execution, folder
-        self.spec = workspace_spec(execution)
+        self.spec, self.arm = workspace_spec(execution), execution.arm
         self.hooks: Hooks = self.spec.hooks.enclosing(execution.runner.hooks)
 
     @property
@@ -180,19 +187,42 @@ class _SessionCommands:
     def prepare_shared(self, workspace: SessionWorkspace) -> None:
         """Prepare a shared workspace, before its first session."""
         self.check_access(workspace)
+        self.apply_arm(workspace)
         self.run_before_all(workspace)
+        self.remove_for_arm(workspace)
 
     def prepare_own(self, workspace: SessionWorkspace) -> None:
         """Prepare a workspace that is not shared. Its state is recorded then: changes count from there."""
         self.check_access(workspace)
-        if self.spec.bootstrap is None and not self.hooks.before_all and not self.hooks.before_each:
+        changed = self.arm is not None and self.arm.changes_files
+        if self.spec.bootstrap is None and not self.hooks.before_all and not self.hooks.before_each and not changed:
             self.remove_untrusted_configuration(workspace)
             workspace.record_state()
             return
         with workspace.bootstrapping():
+            self.apply_arm(workspace)
             self.run_before_all(workspace)
             self.run_before_each(workspace)
+            self.remove_for_arm(workspace)
             self.remove_untrusted_configuration(workspace)
+
+    def apply_arm(self, workspace: SessionWorkspace) -> None:
+        """Remove what the arm removes, then write its files. Raises NotPreparedError, OSError."""
+        if self.arm is None or not self.arm.changes_files:
+            return
+        if not workspace.is_own and self.spec.mode == "none":
+            message = (
+                f"the arm {self.arm.name} adds or removes files, and agents of this suite work in {workspace.path}"
+            )
+            raise NotPreparedError("workspace", f"{message} itself; let the suite use a copy", workspace)
+        self.remove_for_arm(workspace)
+        for file in self.arm.files:
+            workspace.inside.write(file.path, file.content, file.mode)
+
+    def remove_for_arm(self, workspace: SessionWorkspace) -> None:
+        """Remove what the arm removes, except its own files; after the bootstrap, too, which may have made it."""
+        if self.arm and self.arm.remove:
+            workspace.inside.remove(removed_by(self.arm, workspace.inside.snapshot()))
 
     def remove_untrusted_configuration(self, workspace: SessionWorkspace) -> None:
         """Remove untrusted agent configuration. Last of all, since templates and bootstraps may contain some, too."""
@@ -229,7 +259,7 @@ class _SessionCommands:
             except OSError as error:
                 failure = str(error)
             if failure:
-                where = f"{self.execution.suite.path}: {self.execution.case.id} [{self.execution.runner.id}]"
+                where = f"{self.execution.suite.path}: {self.execution.title}"
                 self.services.observer.progress(f"{where}: {stage}: {failure}")
 
     def _run_required(self, invocation: Invocation, stage: str, workspace: SessionWorkspace) -> None:
@@ -274,6 +304,18 @@ class _SessionCommands:
         if self.is_shared:
             return env
         return env | {"SKILLGYM_CASE_ID": self.execution.case.id, "SKILLGYM_RUNNER_ID": self.execution.runner.id}
+
+
+def removed_by(arm: Arm, paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths that the arm removes, each without what is below it; never what is above one of the arm's own files."""
+    own = {file.path for file in arm.files}
+    own |= {"/".join(path.split("/")[:depth]) for path in own for depth in range(1, path.count("/") + 1)}
+    found: list[str] = []
+    for path in sorted(paths):
+        above = found and path.startswith(f"{found[-1]}/")
+        if path not in own and not above and any(matches(path, pattern) for pattern in arm.remove):
+            found.append(path)
+    return tuple(found)
 
 
 def _filled(word: str, values: Mapping[str, object]) -> str:

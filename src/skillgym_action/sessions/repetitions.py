@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.result import TriggerCounts, unique_findings
+from skillgym_action.model.scores import format_score, reaches_threshold
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.verdicts import GREEN, JUDGED, TROUBLES, Status
 
@@ -90,6 +91,8 @@ def decided(execution: Execution, sessions: Iterable[SessionResult], options: Ex
     if rule := execution.case.trigger:
         return _decided_trigger(rule, ends, max(planned_repetitions(execution, options), len(ends)))
     planned = max(planned_repetitions(execution, options), len(ends))
+    if execution.case.averaged and execution.case.threshold is not None:
+        return _decided_by_mean([end.judgement for end in ends], planned, execution.case.threshold)
     needed = {"all": planned, "any": 1}.get(str(options.require)) or min(int(options.require), planned)
     green = [end.judgement for end in ends if end.judgement.status in GREEN]
     if len(green) >= needed:
@@ -98,6 +101,32 @@ def decided(execution: Execution, sessions: Iterable[SessionResult], options: Ex
     if planned - len(red) < needed:
         return min(red, key=lambda judgement: REPRESENTATIVE.index(judgement.status))
     return None
+
+
+def _decided_by_mean(ends: list[Judgement], planned: int, threshold: float) -> Judgement | None:
+    """The judgement once the mean score over all repetitions is on one side of the threshold, whatever follows.
+
+    A session that failed without a score, such as one that exceeded a limit, scores 0. Those that could not be judged
+    may have any score.
+    """
+    judged = [end for end in ends if end.status in JUDGED]
+    reached = sum(end.score or 0.0 for end in judged)
+    least, most = reached / planned, (reached + planned - len(judged)) / planned
+    if reaches_threshold(least, threshold):
+        side = [end for end in judged if end.status in GREEN]
+    elif not reaches_threshold(most, threshold):
+        side = [end for end in judged if end.status not in GREEN]
+    else:
+        return None
+    if len(judged) < 2 or not side:  # noqa: PLR2004 - the score of one session is the mean
+        return next(iter(side or judged), None)
+    shown = side[-1] if side[-1].status in GREEN else side[0]
+    mean = reached / len(judged)
+    if shown.failure is None:
+        return replace(shown, score=mean)
+    says = f"the mean score of {len(judged)} runs is {format_score(mean)}, below {format_score(threshold)}"
+    failure = replace(shown.failure, message=f"{says}; {shown.failure.message}")
+    return replace(shown, score=mean, failure=failure)
 
 
 def _decided_trigger(rule: TriggerRule, ends: Sequence[SessionResult], planned: int) -> Judgement | None:
@@ -167,7 +196,7 @@ def combined_result(sessions: Sequence[SessionResult], judgement: Judgement) -> 
     """
     if len(sessions) == 1 and sessions[0].judgement is judgement:
         return sessions[0].result
-    about = next((session for session in sessions if session.judgement is judgement), sessions[-1])
+    about = next((session for session in sessions if _is_of(judgement, session.judgement)), sessions[-1])
     succeeded = [session.result for session in sessions if session.judgement.status in GREEN]
     counted = succeeded or [session.result for session in _ends(sessions)]
     return replace(
@@ -179,6 +208,11 @@ def combined_result(sessions: Sequence[SessionResult], judgement: Judgement) -> 
         attempts=tuple(session.attempt for session in sessions),
         findings=unique_findings(finding for session in sessions for finding in session.result.findings),
     )
+
+
+def _is_of(judgement: Judgement, session: Judgement) -> bool:
+    """Whether a judgement is that of a session, also with the mean score of several."""
+    return judgement is session or (bool(judgement.outcomes) and judgement.outcomes is session.outcomes)
 
 
 def _mean(values: list[int]) -> int | None:

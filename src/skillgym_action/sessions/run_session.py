@@ -19,9 +19,9 @@ from skillgym_action.limits import MAX_LOG_COMMAND_CHARACTERS, MAX_STORED_DIFF_C
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
-from skillgym_action.model.session import Ending, Session
+from skillgym_action.model.session import NO_CASE_SETTINGS, Ending, Session
 from skillgym_action.model.session_report import Cost, SessionReport, Trouble, Usage
-from skillgym_action.model.verdicts import GREEN
+from skillgym_action.model.verdicts import GREEN, JUDGED, NOT_BY_ASSERTIONS
 from skillgym_action.processes.outputs import OutputFile
 from skillgym_action.reporters.wording import duration
 from skillgym_action.sessions import hooks
@@ -140,6 +140,7 @@ class _SessionRun:
             directory=self._directory,
             failure_class=judgement.failure_class,
             message=judgement.failure.message if judgement.failure else None,
+            held=_held(judgement) if self._execution.arm else (),
         )
 
     def _judge_unprepared(self, error: hooks.NotPreparedError) -> Judgement:
@@ -235,12 +236,12 @@ class _SessionRun:
     def _name(self) -> str:
         execution = self._execution
         retry = f", retry {self._number - 1}" if self._number > 1 else ""
-        return f"{execution.case.id} [{execution.runner.id}] repetition {self._repetition}{retry}:"
+        return f"{execution.title} repetition {self._repetition}{retry}:"
 
     def _session(self, workspace: SessionWorkspace) -> Session:
         execution = self._execution
         suite, case, runner = execution.directory.split("/")
-        agent = execution.runner.agent
+        agent = execution.agent
         return Session(
             agent=agent if agent.model == execution.model else replace(agent, model=execution.model),
             prompt=execution.case.prompt,
@@ -254,17 +255,20 @@ class _SessionRun:
             budget=execution.budget,
             files=execution.case.files,
             prices=self._services.prices,
+            settings=execution.case.agent or NO_CASE_SETTINGS,
+            plugins=tuple(workspace.path / path for path in workspace.installed.plugins),
         )
 
     def _confined(self, invocation: Invocation, workspace: SessionWorkspace) -> Invocation:
         """The adapter's invocation, with the environment, user and limits of the session."""
-        agent = self._execution.runner.agent
+        agent = self._execution.agent
         info = AGENTS[agent.type]
         skill = workspace.installed.paths[:1] if info.skills_variable else ()
         installed = {str(info.skills_variable): str(workspace.path / path) for path in skill}
+        of_case = self._execution.case.agent.env if self._execution.case.agent else ()
         return replace(
             invocation,
-            env={**workspace.agent_env(), **installed, **agent.env, **invocation.env},
+            env={**workspace.agent_env(), **installed, **dict(of_case), **agent.env, **invocation.env},
             identity=workspace.suite_identity if info.replays else workspace.identity,
             limits=self._execution.limits,
             folders=workspace.folders,
@@ -355,7 +359,16 @@ def execution_result(execution: Execution, judgement: Judgement, report: Session
         prompt=execution.case.prompt,
         final_output=report.final_output if report else None,
         session_id=report.session_id if report else None,
+        arm=execution.arm_name,
     )
+
+
+def _held(judgement: Judgement) -> tuple[bool | None, ...]:
+    """Whether each assertion counts as held; () unless the session was judged."""
+    if judgement.status not in JUDGED:
+        return ()
+    exceeded = judgement.origin in NOT_BY_ASSERTIONS
+    return tuple(False if exceeded else outcome.passed for outcome in judgement.outcomes) or (not exceeded,)
 
 
 def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:

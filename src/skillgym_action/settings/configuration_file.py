@@ -107,7 +107,7 @@ def _refuse_paths(document: Document, config: Config, path: Path, checkout: Chec
     """
     workspace, run = config.file.run.workspace, config.file.run
     snapshots = config.file.snapshots
-    named = {
+    named: dict[KeyPath, str | None] = {
         ("run", "cwd"): run.cwd,
         ("run", "workspace", "cwd"): workspace.cwd if workspace else None,
         ("run", "workspace", "templateDir"): workspace.template_dir if workspace else None,
@@ -115,6 +115,7 @@ def _refuse_paths(document: Document, config: Config, path: Path, checkout: Chec
         ("run", "baseline"): run.baseline,
         ("report", "templates"): config.file.report.templates,
         ("snapshots", "path"): snapshots.path or SNAPSHOTS if snapshots else None,
+        **{("arms", name, "files"): arm.files for name, arm in (config.file.arms or {}).items()},
     }
     problems = []
     for key_path, text in named.items():

@@ -18,14 +18,18 @@ from pydantic import (
 )
 
 from skillgym_action.agents import AGENTS, EXACT_VERSION
-from skillgym_action.documents.option_values import Count, Milliseconds, Require, Size
+from skillgym_action.documents.option_values import Count, Milliseconds, Points, Require, Size, Words
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
-from skillgym_action.limits import MAX_JUDGE_VOTES
+from skillgym_action.limits import MAX_ARMS, MAX_JUDGE_VOTES
+from skillgym_action.model.arm import SkillVersion
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
+from skillgym_action.repository.walk import GIT
+from skillgym_action.settings.foreign_options import reporter_of_skillgym
 from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Schedule, Stop
-from skillgym_action.settings.skillgym_options import reporter_of_skillgym
+
+ARM_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
 
 
 class _Model(BaseModel):
@@ -65,6 +69,15 @@ def _odd(votes: int) -> int:
 
 def _reporter(value: object) -> object:
     return reporter_of_skillgym(value) if isinstance(value, str) else reporter_of_skillgym("")
+
+
+def _inside(pattern: str) -> str:
+    """A pattern of paths in workspaces."""
+    if not pattern or pattern.startswith("/") or ".." in pattern.split("/"):
+        raise ValueError(f"{pattern!r} is not a path in the workspace: write it relative to it, without ..")
+    if GIT in pattern.split("/"):
+        raise ValueError(f"{pattern!r}: an arm cannot change {GIT}")
+    return pattern.removeprefix("./").rstrip("/")
 
 
 class AgentSection(_Model):
@@ -147,6 +160,7 @@ class RunSection(_Model):
     max_cost: PositiveFloat | None = None
     min_pass_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     max_error_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+    min_uplift: Points | None = None
     judge: JudgeSection | None = None
     limits: LimitsSection | None = None
     keep: Keep | None = None
@@ -211,6 +225,35 @@ class SkillsSection(_Model):
     path: Annotated[str | None, Field(min_length=1)] = None
     workspace: Literal["empty", "repository"] = "empty"
     trigger_rounds: PositiveInt = 5
+    arms: Words = ()
+
+
+class PluginsSection(_Model):
+    """``plugins``: suites of plugins. ``allow_tools``: what their cases may use, on agents that limit tools."""
+
+    allow_tools: Annotated[tuple[Annotated[str, Field(min_length=1)], ...] | None, Field(min_length=1)] = None
+
+
+class ArmSection(_Model):
+    """``arms.<name>``: a variant of all sessions. ``files``: a folder whose files are added to workspaces."""
+
+    files: Annotated[str | None, Field(min_length=1)] = None
+    remove: tuple[Annotated[str, AfterValidator(_inside)], ...] = ()
+    env: Annotated[dict[str, str], BeforeValidator(_references)] = {}
+    command_args: tuple[str, ...] = ()
+    skill: SkillVersion = "head"
+    decides: bool = False
+
+
+def _one_decides(arms: dict[str, ArmSection] | None) -> dict[str, ArmSection] | None:
+    """The arms, of which one decides: the marked one, or else the first."""
+    if not arms:
+        return arms
+    marked = [name for name, arm in arms.items() if arm.decides]
+    if len(marked) > 1:
+        raise ValueError(f"only one arm can decide, not {' and '.join(marked)}")
+    deciding = marked[0] if marked else next(iter(arms))
+    return {name: arm.model_copy(update={"decides": name == deciding}) for name, arm in arms.items()}
 
 
 class ConfigFile(_Model):
@@ -222,4 +265,10 @@ class ConfigFile(_Model):
     snapshots: SnapshotsSection | None = None
     prices: dict[str, PriceSection] = {}
     skills: SkillsSection = SkillsSection()
+    plugins: PluginsSection = PluginsSection()
+    arms: Annotated[
+        dict[Annotated[str, Field(pattern=ARM_NAME)], ArmSection] | None,
+        Field(min_length=2, max_length=MAX_ARMS),
+        AfterValidator(_one_decides),
+    ] = None
     runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None

@@ -21,6 +21,7 @@ from skillgym_action.documents.option_values import (
     Duration,
     Limits,
     Lines,
+    Points,
     Rate,
     Require,
     Shard,
@@ -36,8 +37,8 @@ from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
+from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop
-from skillgym_action.settings.skillgym_options import SkillgymSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,21 +47,20 @@ if TYPE_CHECKING:
     from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.run_report import LimitSettings, StoppedForFutility
-    from skillgym_action.model.session_artifacts import ArtifactSource
     from skillgym_action.model.session_report import Price
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
-    from skillgym_action.reporters.markdown import Templates
-    from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
+    from skillgym_action.settings.arm_options import ArmOptions
+    from skillgym_action.settings.gate_options import GateOptions
+    from skillgym_action.settings.written_reports import PublishOptions
     from skillgym_action.storage.changed_suites import SuiteComparison
     from skillgym_action.user_templates.template_folder import TemplateSources
 
-DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 DEFAULT_TIMEOUT = 120.0
 _ERROR, _SHOULD = "Value error, ", "Input should"  # how messages of pydantic begin
 
 
-class Settings(SkillgymSettings):
+class Settings(ForeignSettings):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -109,6 +109,16 @@ class Settings(SkillgymSettings):
     ] = ()
     runners: Annotated[str | None, Input("runners")] = None
     model: Annotated[str | None, Option(SELECT, "M", "Model to use in every execution."), Input("model")] = None
+    arms: Annotated[
+        Words,
+        Option(SELECT, "LIST", "Arms to run: auto, with, without, old for skills; names of configured arms."),
+        Input("arms"),
+    ] = ()
+    changed_skills: Annotated[
+        bool,
+        Option(SELECT, None, "Select only suites of skills that differ from the base, or whose evals do."),
+        Input("changed-skills"),
+    ] = False
     shard: Annotated[Shard | None, Option(SELECT, "I/N", "Select only part I of N."), Input("shard")] = None
     agentv_compat: Annotated[
         bool,
@@ -247,6 +257,11 @@ class Settings(SkillgymSettings):
         Option(GATE, "R", "Share of errored executions up to which a run can pass, 0 to 1."),
         Input("max-error-rate"),
     ] = None
+    min_uplift: Annotated[
+        Points | None,
+        Option(GATE, "POINTS", "Fail if an arm's uplift is less, in percentage points, -100 to 100."),
+        Input("min-uplift"),
+    ] = None
     baseline: Annotated[
         str | None,
         Option((*DECIDE, "view"), "PATH", "Run directory or results file to compare with."),
@@ -296,8 +311,8 @@ class Settings(SkillgymSettings):
 
 
 def options_of(command: str) -> dict[str, Option]:
-    """The options of a command, by the names of their fields, in the order of ``--help``: skillgym's come last."""
-    fields = sorted(Settings.model_fields.items(), key=lambda item: item[0] in SkillgymSettings.model_fields)
+    """The options of a command, by the names of their fields, in the order of ``--help``: other tools' come last."""
+    fields = sorted(Settings.model_fields.items(), key=lambda item: item[0] in ForeignSettings.model_fields)
     return {
         name: declared
         for name, field in fields
@@ -351,7 +366,8 @@ class LoadOptions:
 
     ``cwd_option``: the directory as ``--cwd`` names it; then suites with another workspace are refused.
     ``environment``: the variables that suites may refer to. ``agentv_compat``: score as AgentV does. ``skills``: how
-    skills under test are found, and what their suites work in.
+    skills under test are found, and what their suites work in. ``threshold``: of cases with a mean score.
+    ``allow_tools``: the tools that cases of plugins may use; None: all.
     """
 
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
@@ -360,6 +376,8 @@ class LoadOptions:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     agentv_compat: bool = False
     skills: SkillSettings = field(default_factory=SkillSettings)
+    threshold: float | None = None
+    allow_tools: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -371,6 +389,7 @@ class PlanOptions:
     execution, by suite path, case id and runner id, where they are not those of the run.
     ``match``: what ids of cases have to contain. ``last_failed``: run only these executions, by the same three.
     ``limits``: of each session; suites can only lower them. ``adapt``: changes the suites before they are planned.
+    ``repeated``: the user said how many repetitions there are, whatever cases say.
     """
 
     cases: tuple[str, ...] = ()
@@ -386,6 +405,7 @@ class PlanOptions:
     last_failed: frozenset[tuple[str, str, str]] | None = None
     repetitions: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     limits: ResourceLimits = field(default_factory=ResourceLimits)
+    repeated: bool = False
     adapt: Callable[[tuple[BenchmarkSuite, ...]], tuple[BenchmarkSuite, ...]] | None = None
 
 
@@ -446,53 +466,12 @@ class ReportOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GateOptions:
-    """What fails a run. ``allow_changed_suites``: count results of suites that differ from the base commit.
-
-    ``baseline_optional``: without a comparison the word ``regression`` is ignored, and the decision says so.
-    """
-
-    fail_on: frozenset[str] = DEFAULT_FAIL_ON
-    min_pass_rate: float | None = None
-    max_error_rate: float | None = None
-    allow_changed_suites: bool = False
-    baseline_optional: bool = False
-
-    @property
-    def decides(self) -> bool:
-        """Whether anything can keep a run from being green."""
-        return bool(self.fail_on) or self.min_pass_rate is not None or self.max_error_rate is not None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PublishOptions:
-    """What is written outside of the run directory: ``reports`` as (kind, absolute path), and GitHub's step files.
-
-    ``printed``: the kind of report that goes to standard output. Paths in step outputs are relative to ``workspace``;
-    ``templates``: the user's; ``artifacts``: what reports about sessions show; ``excerpts``: what summary and comment
-    quote of them.
-    """
-
-    reports: tuple[tuple[str, Path], ...] = ()
-    printed: str | None = None
-    annotations: bool = False
-    step_summary: Path | None = None
-    step_outputs: Path | None = None
-    workspace: Path | None = None
-    comment_id: str = "default"
-    templates: Templates | None = None
-    html: bool = True
-    artifacts: ArtifactSource | None = None
-    excerpts: SessionExcerpts | None = None
-    otlp_content: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
     """The options of all stages of a run, and of the adapters that they need."""
 
     discover: DiscoverOptions
     load: LoadOptions
+    arms: ArmOptions
     plan: PlanOptions
     install_agents: InstallAgentsOptions
     execute: ExecuteOptions

@@ -20,23 +20,23 @@ from skillgym_action.model.session_report import Price
 from skillgym_action.model.suite import Bootstrap, SkillSettings, WorkspaceSpec
 from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
 from skillgym_action.processes.resource_usage import memory_size
+from skillgym_action.settings.arm_options import arm_options
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
+from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
 from skillgym_action.settings.option_types import PRINTED
 from skillgym_action.settings.options import (
-    DEFAULT_FAIL_ON,
     DEFAULT_TIMEOUT,
     DiscoverOptions,
     ExecuteOptions,
-    GateOptions,
     InstallAgentsOptions,
     LoadOptions,
     Options,
     PlanOptions,
-    PublishOptions,
     ReportOptions,
     Settings,
 )
 from skillgym_action.settings.runners import configured_runners
+from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.storage.changed_suites import SuiteComparison
 from skillgym_action.storage.journal_file import JOURNAL
 
@@ -76,7 +76,10 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
             environment=_environment_for_suites(context),
             agentv_compat=settings.agentv_compat,
             skills=_skills(settings, config, context),
+            threshold=settings.threshold,
+            allow_tools=config.file.plugins.allow_tools,
         ),
+        arms=arm_options(settings, config, context),
         plan=PlanOptions(
             cases=settings.case,
             match=settings.match,
@@ -87,6 +90,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
             timeout=settings.timeout,
             default_timeout=milliseconds / 1000 if milliseconds else DEFAULT_TIMEOUT,
             shard=settings.shard or (1, 1),
+            repeated=settings.repeat is not None,
             limits=_limits(settings, config, in_action=context.job is not None),
         ),
         install_agents=InstallAgentsOptions(install_agents=settings.install_agents),
@@ -96,6 +100,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
             fail_on=_fail_on(settings.fail_on or run.fail_on),
             min_pass_rate=settings.min_pass_rate if settings.min_pass_rate is not None else run.min_pass_rate,
             max_error_rate=settings.max_error_rate if settings.max_error_rate is not None else run.max_error_rate,
+            min_uplift=settings.min_uplift if settings.min_uplift is not None else run.min_uplift,
             allow_changed_suites=settings.allow_changed_suites,
             baseline_optional=settings.baseline_optional or run.baseline_optional,
         ),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from skillgym_action.agents import AgentInfo
+    from skillgym_action.model.arm import Arm
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.configuration_sections import AgentSection
     from skillgym_action.settings.context import LaunchContext
@@ -82,6 +83,11 @@ def secrets_of(runners: Iterable[Runner]) -> tuple[str, ...]:
     """Values of the runners' secret variables, to be redacted in everything that is written."""
     env = ((name, value) for runner in runners for name, value in runner.agent.env.items())
     return tuple(value for name, value in env if is_secret_name(name))
+
+
+def secrets_of_arms(arms: Iterable[Arm]) -> tuple[str, ...]:
+    """Values of the secret variables that arms set."""
+    return tuple(value for arm in arms for name, value in arm.env if is_secret_name(name))
 
 
 def _keys(listing: AgentInfo, environment: Mapping[str, str]) -> dict[str, str]:

@@ -6,19 +6,19 @@ What is called or written like a suite and is none is returned, too, with the re
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.filesystem.globs import is_pattern, matches_path_or_folder
-from skillgym_action.formats import format_named
+from skillgym_action.formats import format_named, part_of
 from skillgym_action.limits import MAX_NEAR_MISS_FILES, NEAR_MISS_HEAD_BYTES, SUITE_HEAD_BYTES
 from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean
 from skillgym_action.model.suite import Discovery, FoundSuite, NotASuite
 from skillgym_action.repository.reference_solutions import is_in_solutions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from skillgym_action.repository.repository import Repository
     from skillgym_action.settings.options import DiscoverOptions
@@ -27,10 +27,16 @@ EXTENSIONS = {
     ".json": ("x-bench", "skill-evals"),
     ".py": ("python",),
     **dict.fromkeys((".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"), ("typescript",)),
-    **dict.fromkeys((".yaml", ".yml", ".jsonl"), ("agentv",)),
+    **dict.fromkeys((".yaml", ".yml"), ("agentv", "plugin-evals")),
+    ".jsonl": ("agentv",),
+    ".md": ("plugin-evals",),
 }
 CHOSEN_EXTENSIONS = {".json": ("agentv",)}
 """Formats that read files with these endings only where ``--format`` names them: another one reads them otherwise."""
+
+
+PARTED = "plugin-evals"
+"""The format whose suites have cases in files of their own."""
 
 
 @dataclass(slots=True)
@@ -59,7 +65,7 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> Dis
         for path in included or [os.fspath(repository.root if not options.paths else cwd)]:
             empty = True
             for suite in _suites_at(search, cwd, path):
-                found.setdefault(suite.path, suite)
+                found[suite.path] = _united(found.get(suite.path), suite)
                 empty = False
             if empty and path in options.paths:
                 warnings.append(Problem(message=f"{path}: no suite was found there{options.where}", remedy=_CHECK))
@@ -74,7 +80,9 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> Dis
     if options.without:
         found = {path: suite for path, suite in found.items() if not suite.file.is_relative_to(options.without)}
     warnings += _unused_formats(found, options)
-    suites = tuple(found[path] for path in sorted(found) if not _is_excluded(path, excluded.values()))
+    patterns = tuple(excluded.values())
+    left = (_without(found[path], patterns) for path in sorted(found) if not _is_excluded(path, patterns))
+    suites = tuple(suite for suite in left if suite)
     skipped = [path for path in sorted(search.skipped) if path not in found and _is_searched(search, path)]
     return Discovery(
         suites=suites,
@@ -104,6 +112,20 @@ def _is_searched(search: _Search, path: str) -> bool:
 
 def _is_excluded(path: str, patterns: Iterable[str]) -> bool:
     return any(path == pattern or matches_path_or_folder(path, pattern) for pattern in patterns)
+
+
+def _united(known: FoundSuite | None, suite: FoundSuite) -> FoundSuite:
+    """A suite that was found twice, with the parts of both; without any, it is selected as a whole."""
+    if known is None:
+        return suite
+    parts = (*known.parts, *suite.parts) if known.parts and suite.parts else ()
+    return replace(known, parts=tuple(dict.fromkeys(parts)))
+
+
+def _without(suite: FoundSuite, patterns: Collection[str]) -> FoundSuite | None:
+    """The suite without excluded parts; None if none of its parts is left."""
+    parts = tuple(part for part in suite.parts if not _is_excluded(part, patterns))
+    return replace(suite, parts=parts) if parts or not suite.parts else None
 
 
 def _unused_exclusions(search: _Search, excluded: dict[str, str]) -> Iterator[Problem]:
@@ -169,6 +191,8 @@ def _named_suite(repository: Repository, file: Path, options: DiscoverOptions) -
             f"{path}: no suite format has files ending in {file.suffix or file.name!r}",
             remedy=f"suites end in {', '.join(EXTENSIONS)}",
         )
+    if part := _as_part(repository, path, [name for name in formats if format_named(name).named(path)]):
+        return part
     if len(formats) > 1:
         try:
             head = _head(repository, file, SUITE_HEAD_BYTES)
@@ -187,7 +211,24 @@ def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:
             continue
         named = [name for name in likely if format_named(name).named(path)]
         if name := _format_of(search, path, named, likely):
+            if name == PARTED:
+                if part := _as_part(search.repository, path, named):
+                    yield part
+                continue
             yield FoundSuite(path=path, file=search.repository.root / path, format=name)
+
+
+def _as_part(repository: Repository, path: str, named: Collection[str]) -> FoundSuite | None:
+    """The suite that a file is a part of, with this part selected; None: it is part of none."""
+
+    def read(name: str) -> str | None:
+        try:
+            return _head(repository, repository.root / name, SUITE_HEAD_BYTES)
+        except OSError:
+            return None
+
+    suite = part_of(PARTED, path, read) if PARTED in named else None
+    return FoundSuite(path=suite, file=repository.root / suite, format=PARTED, parts=(path,)) if suite else None
 
 
 def _formats_of(suffix: str, options: DiscoverOptions) -> list[str]:

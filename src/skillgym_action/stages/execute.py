@@ -77,7 +77,8 @@ def execute(
             found, stopped = _run_in_stages(executor, plan, futility)
             results |= found
             missing = tuple(executor.missing())
-    for execution in {(execution.suite.path, execution.runner.id): execution for execution in plan.executions}.values():
+    last = {(execution.suite.path, execution.runner.id, execution.arm_name): execution for execution in plan.executions}
+    for execution in last.values():
         run_hooks_after_all(services, execution)
     if services.snapshots:
         services.snapshots.save()
@@ -144,6 +145,7 @@ def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple
             execution.suite.path,
             group_of_case[execution.suite.path][execution.case.id],
             execution.runner.id,
+            execution.arm_name or "",
         )
         groups.setdefault(group, []).append(execution)
     lanes: dict[tuple[str, ...], list[Execution]] = {}
@@ -218,7 +220,7 @@ class _Executor:
                 self.services.directory.record(attempt.directory, target)
         if not sessions:
             return result
-        return check_snapshot(self.services, execution, result, self.options.snapshots)
+        return check_snapshot(self.services, execution, result, self.options.snapshots) if execution.decides else result
 
     def run_lanes(self, lanes: deque[tuple[Execution, ...]]) -> list[Result]:
         """Run lanes until none is left, in parallel with other workers. Their results."""
@@ -229,9 +231,9 @@ class _Executor:
 
     def _run_lane(self, lane: tuple[Execution, ...]) -> list[Result]:
         results: list[Result] = []
-        done: dict[tuple[str, str], dict[str, Result]] = {}
+        done: dict[tuple[str, str, str | None], dict[str, Result]] = {}
         for execution in lane:
-            before = done.setdefault((execution.suite.path, execution.runner.id), {})
+            before = done.setdefault((execution.suite.path, execution.runner.id, execution.arm_name), {})
             earlier = self._sessions.get(execution.index, ())
             unstarted = None if earlier else self._result_without_session(execution, before)
             if unstarted:
@@ -241,8 +243,9 @@ class _Executor:
                     result = self._run_sessions(execution, list(earlier))
                 if earlier:  # they were redacted with the secrets that the run had before it was resumed
                     result = _redacted(self.services, result)
-            with self._lock:
-                self._failures.add(result)
+            if execution.decides:
+                with self._lock:
+                    self._failures.add(result)
             before[execution.case.id] = result
             results.append(_reported(self.services, result))
         return results

@@ -9,6 +9,7 @@ from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.result import of_kind
 from skillgym_action.model.run_report import Decision
 from skillgym_action.model.verdicts import UNKNOWN_COST, Status
+from skillgym_action.reporters.uplift_wording import incomplete, points, uplift_title
 from skillgym_action.reporters.wording import FINDINGS, changed_suites, counted
 
 if TYPE_CHECKING:
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport, Verdict
     from skillgym_action.model.totals import Totals
-    from skillgym_action.settings.options import GateOptions
+    from skillgym_action.model.uplift import Uplift
+    from skillgym_action.settings.gate_options import GateOptions
 
+_ROUNDING = 1e-9  # of points, which are means of floating-point shares
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 NOT_COMPARED = "there is no baseline yet, so nothing was compared"
 NO_CASES = (
@@ -48,7 +51,7 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
             exit_code=ExitCode.CANCELLED,
             reasons=("the run was cancelled", *red, *changed_reasons),
         )
-    red = (*red, *_low_pass_rate(totals, options))
+    red = (*red, *_low_pass_rate(totals, options), *_low_uplift(report, options))
     reasons = _inconclusive(report, totals, options, silent=bool(changed))
     inconclusive = (*changed_reasons, *reasons)
     uncompared = _lacks_optional_baseline(report, options)
@@ -72,7 +75,7 @@ def _lacks_optional_baseline(report: RunReport, options: GateOptions) -> bool:
 
 def _gated(options: GateOptions, *, uncompared: bool) -> bool:
     """Whether any rule was applied."""
-    rates = options.min_pass_rate is not None or options.max_error_rate is not None
+    rates = any(rate is not None for rate in (options.min_pass_rate, options.max_error_rate, options.min_uplift))
     return rates or bool(options.fail_on - ({"regression"} if uncompared else set()))
 
 
@@ -85,7 +88,7 @@ def _failures(report: RunReport, totals: Totals, options: GateOptions) -> Iterat
 
         yield from regressions(report.comparison)
     for id_, words in FINDINGS.items():
-        found = sum(bool(of_kind(result.findings, id_)) for result in report.results)
+        found = sum(bool(of_kind(result.findings, id_)) for result in report.all_results)
         if found and words.fail_on in options.fail_on:
             yield f"{counted(found, 'execution')} {words.counted}"
     if "warnings" in options.fail_on and report.warnings:
@@ -96,6 +99,31 @@ def _low_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
     rate = totals.pass_rate
     if options.min_pass_rate is not None and rate is not None and rate < options.min_pass_rate:
         yield f"pass rate {rate:.1%} is below {options.min_pass_rate:.1%}"
+
+
+def _low_uplift(report: RunReport, options: GateOptions) -> Iterator[str]:
+    if options.min_uplift is None:
+        return
+    for found in _counting_uplifts(report):
+        if found.points is not None and found.points < options.min_uplift - _ROUNDING:
+            limit = f"{options.min_uplift:+g} points"
+            yield f"{uplift_title(found)}: uplift {points(found.points)}, below {limit}"
+
+
+def _unknown_uplift(report: RunReport, options: GateOptions) -> Iterator[str]:
+    if options.min_uplift is None:
+        return
+    counting = _counting_uplifts(report)
+    if not counting:
+        yield "no arms were compared, so the uplift is unknown"
+    yield from (f"{uplift_title(found)}: {incomplete(found)}" for found in counting if not found.is_complete)
+
+
+def _counting_uplifts(report: RunReport) -> list[Uplift]:
+    """Those of suites whose results count."""
+    changed = {suite.path for suite in report.suites if suite.changed}
+    counted_suites = {result.suite.path for result in report.results}
+    return [found for found in report.uplifts if found.suite not in changed or found.suite in counted_suites]
 
 
 def _no_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
@@ -120,6 +148,7 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
     elif not totals.judged:
         yield "nothing was judged"
     yield from _no_pass_rate(totals, options)
+    yield from _unknown_uplift(report, options)
     if "regression" in options.fail_on:
         yield from _unknown_regression(report, options)
     if skipped and "skipped" in options.fail_on:

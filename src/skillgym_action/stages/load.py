@@ -13,7 +13,7 @@ from skillgym_action.documents.skill_files import SkillFiles
 from skillgym_action.documents.user_files import decoded, kind_of, read_bytes, resolved
 from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
-from skillgym_action.model.errors import Location, SuiteError, UsageError
+from skillgym_action.model.errors import Location, Problem, SuiteError, UsageError
 from skillgym_action.model.hooks import NO_HOOKS
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, SkillSettings, WorkspaceSpec
 from skillgym_action.reporters.wording import listed
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.documents.user_files import Opener
-    from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Runner
-    from skillgym_action.model.suite import FoundSuite
+    from skillgym_action.model.suite import BenchmarkCase, FoundSuite
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.settings.options import LoadOptions
     from skillgym_action.suite_hosts.suite_host import SuiteHosts
 
+GRANT_TOOLS = "add the tools to plugins.allowTools of the configuration, or remove them from the case"
 PROGRAM_FORMATS = frozenset({"python", "typescript"})  # suites of these are programs, run by suite hosts
 
 
@@ -62,6 +62,7 @@ class SuiteFileAccess:
     agentv_compat: bool = False
     checkout: Checkout | None = None
     head: HeadCheckout | None = None
+    parts: tuple[str, ...] = ()
 
     @cached_property
     def skills(self) -> SkillFiles:
@@ -142,11 +143,13 @@ def load(
     def loaded(found_suite: FoundSuite) -> BenchmarkSuite | None:
         if hosts.cancelled:
             return None
-        source = SuiteFileAccess(found_suite.path, found_suite.file, hosts, environment, compat, checkout, head)
+        path, file, parts = found_suite.path, found_suite.file, found_suite.parts
+        source = SuiteFileAccess(path, file, hosts, environment, compat, checkout, head, parts)
         suite = _suite(found_suite, source)
         return None if hosts.cancelled else suite
 
-    suites = [_with_directories(suite, options, directory) for suite in _load_each(loaded, tuple(found)) if suite]
+    read = [_with_granted_tools(suite, options.allow_tools) for suite in _load_each(loaded, tuple(found)) if suite]
+    suites = [_with_directories(suite, options, directory) for suite in read]
     if options.cwd_option:
         _refuse_other_workspaces(suites, options.cwd_option)
     names = Counter(suite.name for suite in suites)
@@ -230,6 +233,9 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
     def resolved_spec(spec: WorkspaceSpec) -> WorkspaceSpec:
         return replace(spec, cwd=directory(spec.cwd)) if spec.cwd else spec
 
+    def resolved_case(case: BenchmarkCase) -> BenchmarkCase:
+        return replace(case, workspace=resolved_spec(case.workspace)) if case.workspace else case
+
     def resolved_runner(runner: Runner) -> Runner:
         cwd = runner.agent.cwd
         return replace(runner, agent=replace(runner.agent, cwd=directory(cwd))) if cwd else runner
@@ -237,11 +243,33 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
     return replace(
         suite,
         workspace=resolved_spec(_workspace(suite.workspace, options)),
-        cases=tuple(
-            replace(case, workspace=resolved_spec(case.workspace)) if case.workspace else case for case in suite.cases
-        ),
+        cases=tuple(_with_threshold(resolved_case(case), options.threshold) for case in suite.cases),
         runners=tuple(usable(resolved_runner(runner), suite.path, options.environment) for runner in suite.runners),
     )
+
+
+def _with_granted_tools(suite: BenchmarkSuite, tools: tuple[str, ...] | None) -> BenchmarkSuite:
+    """The suite, whose cases may use no other tools. A case that wants none of them cannot be used."""
+    if tools is None or all(case.agent is None for case in suite.cases):
+        return suite
+    cases, invalid, warnings = [], list(suite.invalid), list(suite.warnings)
+    for case in suite.cases:
+        wanted = case.agent.allowed_tools if case.agent else ()
+        refused = [tool for tool in wanted if tool not in tools]
+        if refused:
+            message = f"{listed(refused)} not granted to {case.id}: plugins.allowTools has {listed(tools)}"
+            problem = Problem(message=message, location=case.location, key_path="allowed_tools", remedy=GRANT_TOOLS)
+            if len(refused) == len(wanted):
+                invalid.append(Invalid(problem=problem, case_id=case.id))
+                continue
+            warnings.append(problem)
+        granted = tuple(tool for tool in wanted if tool in tools) or tools
+        cases.append(replace(case, agent=replace(case.agent, allowed_tools=granted)) if case.agent else case)
+    return replace(suite, cases=tuple(cases), invalid=tuple(invalid), warnings=tuple(warnings))
+
+
+def _with_threshold(case: BenchmarkCase, threshold: float | None) -> BenchmarkCase:
+    return case if threshold is None or not case.averaged else replace(case, threshold=threshold)
 
 
 def _refuse_other_workspaces(suites: Iterable[BenchmarkSuite], option: str) -> None:

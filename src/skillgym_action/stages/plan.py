@@ -1,14 +1,16 @@
-"""Stage: suites x runners -> plan. Its order, case by case and runner by runner, is that of all reports."""
+"""Stage: suites x runners x arms -> plan. Its order, case by case and runner by runner, is that of all reports."""
 
 from __future__ import annotations
 
 from itertools import count
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents import AGENTS
 from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import MAX_LISTED_NAMES
+from skillgym_action.model.arm import arms_of_case
 from skillgym_action.model.dependencies import dependency_groups
-from skillgym_action.model.errors import Problem, UsageError, closest_match
+from skillgym_action.model.errors import Location, Problem, UsageError, closest_match
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
 from skillgym_action.model.suite import BenchmarkCase, Invalid
 from skillgym_action.reporters.wording import counted
@@ -18,6 +20,7 @@ from skillgym_action.text.escaping import path_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from skillgym_action.model.arm import Arm
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.settings.options import PlanOptions
@@ -33,7 +36,7 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
     check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options)
     if not runners and any(suite.cases and not suite.runners for suite in suites):
         raise no_runner()
-    numbers = count()
+    numbers, positions = count(), count()  # positions: the arms of a case on a runner have the same
     executions, unrunnable = [], []
     used: dict[str, Runner] = {}
     shard, shards = options.shard
@@ -42,14 +45,19 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
         used |= {runner.id: runner for runner in own if not runner.problem and runner.id not in used}
         for invalid in (*suite.invalid, *(Invalid(problem=runner.problem) for runner in own if runner.problem)):
             entry = Unrunnable(index=next(numbers), suite=suite, invalid=invalid)
-            if entry.index % shards == shard - 1 and _selected(invalid.case_id or "*", (), options):
+            if next(positions) % shards == shard - 1 and _selected(invalid.case_id or "*", (), options):
                 unrunnable.append(entry)
-        first_index: dict[tuple[str, str], int] = {}  # of a group of cases on a runner
+        first_position: dict[tuple[str, str], int] = {}  # of a group of cases on a runner
+        position_of: dict[tuple[str, str], int] = {}
         groups = dependency_groups(suite.cases)
-        for case, runner in _pairs(suite, own, options):
-            execution = _execution(next(numbers), suite, case, runner, options)
-            # Cases that depend on each other have to be in the same shard.
-            position = first_index.setdefault((groups[case.id], runner.id), execution.index)
+        for case, runner, arm in _of_arms(suite, _pairs(suite, own, options)):
+            execution = _execution(next(numbers), (suite, case, runner, arm), options)
+            # Cases that depend on each other have to be in the same shard; and the arms of a case belong together.
+            pair = case.id, runner.id
+            number = position_of.get(pair)
+            if number is None:
+                number = position_of[pair] = next(positions)
+            position = first_position.setdefault((groups[case.id], runner.id), number)
             if position % shards == shard - 1:
                 executions.append(execution)
     nothing = nothing_selected(suites, options)
@@ -60,9 +68,17 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
         runners=tuple(used.values()) if suites else runners,
         executions=tuple(executions),
         unrunnable=tuple(unrunnable),
-        warnings=() if nothing else (*filter_warnings(suites, options), *runner_warnings(suites, runners, options)),
+        warnings=() if nothing else _warnings(suites, runners, tuple(used.values()), options),
         nothing_selected=nothing,
     )
+
+
+def _warnings(
+    suites: tuple[BenchmarkSuite, ...], runners: Iterable[Runner], used: Iterable[Runner], options: PlanOptions
+) -> tuple[Problem, ...]:
+    """The warnings about filters and runners. ``used``: the runners that cases are planned on."""
+    by_options = (*filter_warnings(suites, options), *runner_warnings(suites, runners, options))
+    return (*by_options, *agent_warnings(suites, used))
 
 
 def _none_failed(last: frozenset[tuple[str, str, str]]) -> UsageError:
@@ -114,6 +130,31 @@ def runner_warnings(
                 remedy = _nearest(case.runners[0], known)
                 found[key] = Problem(message=message, location=case.location, remedy=remedy)
     return tuple(found.values())
+
+
+def agent_warnings(suites: Iterable[BenchmarkSuite], runners: Iterable[Runner]) -> Iterator[Problem]:
+    """A warning for each suite and agent that cannot do what cases ask for: load a plugin, limit tools."""
+    types = dict.fromkeys(runner.agent.type for runner in runners if not AGENTS[runner.agent.type].replays)
+    for suite in suites:
+        specs = [case.workspace or suite.workspace for case in suite.cases]
+        plugins = dict.fromkeys(one.name for spec in specs for one in spec.skills if one.packaging == "plugin")
+        limited = [case for case in suite.cases if case.agent and not case.agent.is_plain]
+        for agent in types:
+            if plugins and not AGENTS[agent].plugins:
+                yield Problem(
+                    message=f"{agent} loads no plugins: it gets the skills of {', '.join(plugins)} and nothing else",
+                    location=Location(path=suite.path),
+                    remedy="run it on claude-code to test commands, agents and hooks, too",
+                )
+            if limited and not AGENTS[agent].limits_tools:
+                yield Problem(
+                    message=(
+                        f"{agent} limits no tools and takes no addition to its system prompt: what "
+                        f"{counted(len(limited), 'case')} say about that has no effect"
+                    ),
+                    location=limited[0].location,
+                    remedy="run them on claude-code",
+                )
 
 
 def nothing_selected(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> str | None:
@@ -203,6 +244,17 @@ def _pairs(
                     yield case, runner
 
 
+def _of_arms(
+    suite: BenchmarkSuite, pairs: Iterable[tuple[BenchmarkCase, Runner]]
+) -> Iterator[tuple[BenchmarkCase, Runner, Arm | None]]:
+    """Each pair in each of the arms that the case has, one right after the other; without arms, each pair once."""
+    for case, runner in pairs:
+        if suite.arms:
+            yield from ((case, runner, arm) for arm in arms_of_case(suite, case))
+        else:
+            yield case, runner, None
+
+
 def _has_failed(suite: str, case_id: str, runner: str, last: frozenset[tuple[str, str, str]] | None) -> bool:
     """Whether an execution is one of the ``last`` failed; those of an invalid case or suite have ``*`` for the rest."""
     return last is None or not last.isdisjoint(((suite, case_id, runner), (suite, case_id, "*"), (suite, "*", "*")))
@@ -223,19 +275,25 @@ def _matches_any(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _execution(
-    index: int, suite: BenchmarkSuite, case: BenchmarkCase, runner: Runner, options: PlanOptions
+    index: int, of: tuple[BenchmarkSuite, BenchmarkCase, Runner, Arm | None], options: PlanOptions
 ) -> Execution:
+    suite, case, runner, arm = of
+    # The arm is part of the case's segment: a runner without recordings of its own gets those of the same arm only.
+    case_key = path_key(f"{case.id}\0{arm.name}" if arm else case.id)
     return Execution(
         index=index,
         suite=suite,
         case=case,
         runner=runner,
-        directory="/".join((path_key(suite.name), path_key(case.id), runner.path_key)),
+        directory="/".join((path_key(suite.name), case_key, runner.path_key)),
         timeout=(
             options.timeout or case.timeout or runner.agent.timeout or suite.default_timeout or options.default_timeout
         ),
         budget=case.budget if case.budget is not None else runner.agent.budget,
         model=options.model or case.model or runner.agent.model,
         limits=options.limits.tightest((case.workspace or suite.workspace).limits) or None,
-        repetitions=options.repetitions.get((suite.path, case.id, runner.id)),
+        repetitions=options.repetitions.get(
+            (suite.path, case.id, runner.id), None if options.repeated else case.repetitions
+        ),
+        arm=arm,
     )

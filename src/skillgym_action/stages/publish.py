@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from skillgym_action.github.publisher import Publisher
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.services import Observer
-    from skillgym_action.settings.options import PublishOptions
+    from skillgym_action.settings.written_reports import PublishOptions
     from skillgym_action.storage.run_directory import RunDirectory
 
 STDOUT = "standard output"

@@ -31,16 +31,18 @@ def report_run(
     # On another machine the clock may be behind: the run must not end before it began.
     began, ended = journal.began, max(services.clock.now(), journal.began)
     warnings = [*journal.warnings, *plan.warnings, *(warning for suite in plan.suites for warning in suite.warnings)]
-    warnings += dict.fromkeys(_vacuous(results))
+    deciding, others = _by_arm(plan, results)
+    warnings += dict.fromkeys(_vacuous(deciding))
     judge, judge_warnings = _judge_of(services, results)
-    return RunReport(
+    report = RunReport(
         id=services.directory.path.name,
         version=__version__,
         command=command,
         started_at=iso_timestamp(began),
         ended_at=iso_timestamp(ended),
         duration_ms=round((ended - began).total_seconds() * 1000),
-        results=results,
+        results=deciding,
+        other_arms=others,
         suites=plan.suites,
         runners=plan.runners,
         warnings=(
@@ -55,6 +57,27 @@ def report_run(
         shard=shard,
         judge=judge,
         links=services.links,
+    )
+    return with_uplifts(report)
+
+
+def with_uplifts(report: RunReport) -> RunReport:
+    """The report with the comparisons of the arms that it has."""
+    if not report.other_arms:
+        return report
+    from skillgym_action.comparison.uplift import uplifts
+
+    return replace(report, uplifts=uplifts(report))
+
+
+def _by_arm(plan: Plan, results: tuple[Result, ...]) -> tuple[tuple[Result, ...], tuple[Result, ...]]:
+    """The results that count for the run, and those that are only compared with them."""
+    others = {execution.index for execution in plan.executions if not execution.decides}
+    if not others:
+        return results, ()
+    return (
+        tuple(result for result in results if result.index not in others),
+        tuple(result for result in results if result.index in others),
     )
 
 
@@ -81,10 +104,14 @@ def _judge_of(services: Services, results: tuple[Result, ...]) -> tuple[JudgeInf
 def report_stored_run(services: Services, report: RunReport) -> RunReport:
     """A stored run, without the secrets of this process, and with links to the current repository and workflow run."""
     redacted = services.directory.redactor.redacted
-    results = (redacted(result, exclude=("suite", "runner")) for result in report.results)
+    results, others = (
+        tuple(redacted(result, exclude=("suite", "runner")) for result in of_arms)
+        for of_arms in (report.results, report.other_arms)
+    )
     suites_from = redacted(report.suites_from) if report.suites_from else None
     judge = redacted(report.judge) if report.judge else None
-    return replace(report, results=tuple(results), suites_from=suites_from, judge=judge, links=services.links)
+    stored = replace(report, results=results, other_arms=others, suites_from=suites_from, judge=judge)
+    return with_uplifts(replace(stored, links=services.links))
 
 
 def compare_with_baseline(report: RunReport, base: RunReport | None, options: ReportOptions) -> RunReport:

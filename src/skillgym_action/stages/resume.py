@@ -126,7 +126,10 @@ def _setting(value: float | str | None) -> str:
 
 def _unused(found: JournalContents, plan: Plan, digests: set[str]) -> Iterator[Problem]:
     """Sessions of executions that have changed, or are not selected now."""
-    today = {(execution.suite.path, execution.case.id, execution.runner.id) for execution in plan.executions}
+    today = {
+        (execution.suite.path, execution.case.id, execution.runner.id, execution.arm_name)
+        for execution in plan.executions
+    }
     gone = [key for key, sessions in found.sessions.items() if sessions[-1].digest not in digests]
     if changed := [key for key in gone if key in today]:
         yield Problem(message=f"run again, since suite, prompt, agent or model changed: {_listed(changed)}")
@@ -163,7 +166,7 @@ def _judged_again(
         which = f"repetition {repetition}" + (f", session {number}" if number > 1 else "")
         times = f" ({interrupted} times)" if interrupted > 1 else ""
         notes.append(
-            f"{execution.suite.path} {execution.case.id} [{execution.runner.id}] {which}: its commands, graders or "
+            f"{execution.suite.path} {execution.title} {which}: its commands, graders or "
             f"checks had begun when the run was interrupted{times}, "
             f"and {'were run again' if done else 'run again with the session'}"
         )
@@ -180,4 +183,8 @@ def _interrupted(number: int) -> Iterator[Problem]:
 
 def _listed(keys: Sequence[Key]) -> str:
     more = f" and {len(keys) - MAX_LISTED_EXECUTIONS:,} more" if len(keys) > MAX_LISTED_EXECUTIONS else ""
-    return ", ".join(f"{suite} {case} [{runner}]" for suite, case, runner in keys[:MAX_LISTED_EXECUTIONS]) + more
+    names = (
+        f"{suite} {case} [{runner}]{f' {arm}' if arm else ''}"
+        for suite, case, runner, arm in keys[:MAX_LISTED_EXECUTIONS]
+    )
+    return ", ".join(names) + more

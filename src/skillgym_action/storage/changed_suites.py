@@ -29,8 +29,11 @@ class SuiteComparison:
 def marked(report: RunReport, base: Mapping[str, str | None] | None) -> RunReport:
     """The report with ``changed`` set anew for every suite; ``base``: digests by path, None without a base commit."""
     suites = {suite.path: replace(suite, changed=_change(suite, base)) for suite in report.suites}
-    results = tuple(replace(result, suite=suites[result.suite.path]) for result in report.results)
-    return replace(report, suites=tuple(suites.values()), results=results)
+    results, others = (
+        tuple(replace(result, suite=suites[result.suite.path]) for result in of_arms)
+        for of_arms in (report.results, report.other_arms)
+    )
+    return replace(report, suites=tuple(suites.values()), results=results, other_arms=others)
 
 
 def _change(suite: BenchmarkSuite, base: Mapping[str, str | None] | None) -> SuiteChange | None:

@@ -82,6 +82,7 @@ def digest(execution: Execution, root: Path) -> str:
     identity = (
         (execution.suite.path, execution.suite.digest, execution.case.id, execution.case.prompt),
         (execution.runner.id, agent, execution.model, execution.directory),
+        *([execution.arm.identity()] if execution.arm else []),
     )
     text = repr(identity).replace(repr(f"{root}/")[1:-1], "")
     return hashlib.sha256(text.encode()).hexdigest()

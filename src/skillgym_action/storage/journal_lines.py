@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 RUN_AGAIN = "its session is run again"
-Key = tuple[str, str, str | None]
-"""Path of the suite, id of the case, id of the runner."""
+Key = tuple[str, str, str | None, str | None]
+"""Path of the suite, id of the case, id of the runner, name of the arm."""
 SessionKey = tuple[str, tuple[int, int]]
 """A session: the digest of its execution, repetition and number."""
 EVENT = b'{"event":'
@@ -75,7 +75,7 @@ class SessionEntry(MappedModel):
     @property
     def key(self) -> Key:
         """Whose session it is."""
-        return self.suite, self.result.case_id, self.result.runner_id
+        return self.suite, self.result.case_id, self.result.runner_id, self.result.arm
 
     @property
     def is_finished(self) -> bool:

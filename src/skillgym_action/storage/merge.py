@@ -48,7 +48,8 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         started_at=began,
         ended_at=ended,
         duration_ms=_milliseconds(began, ended),
-        results=_results(parts, runners, suites),
+        results=_results([(file, report.results) for file, report in parts], runners, suites),
+        other_arms=_results([(file, report.other_arms) for file, report in parts], runners, suites),
         suites=tuple(suites.values()),
         runners=tuple(runners.values()),
         warnings=_once(
@@ -125,16 +126,18 @@ def _suites(reports: list[RunReport]) -> dict[str, BenchmarkSuite]:
     return found
 
 
-def _results(parts: StoredReports, runners: dict[str, Runner], suites: dict[str, BenchmarkSuite]) -> tuple[Result, ...]:
+def _results(
+    parts: Iterable[tuple[Path, Iterable[Result]]], runners: dict[str, Runner], suites: dict[str, BenchmarkSuite]
+) -> tuple[Result, ...]:
     """Suite by suite, in each as planned. A case that cannot be used is in it once, even if several runs have it."""
     order = {path: number for number, path in enumerate(suites)}
     files: dict[tuple[object, ...], Path] = {}
     results = []
-    for file, report in parts:
+    for file, of_part in parts:
         own: set[tuple[object, ...]] = set()
-        for result in report.results:
+        for result in of_part:
             suite, runner = result.suite.path, result.runner
-            key: tuple[object, ...] = (suite, result.case_id, runner.id if runner else result.judgement)
+            key: tuple[object, ...] = (suite, result.case_id, runner.id if runner else result.judgement, result.arm)
             if key in files and runner:
                 raise UsageError(
                     f"{result.case_id!r} of {suite} on {runner.id} is in {files[key]} and in {file}",

@@ -64,10 +64,16 @@ def render(report: RunReport) -> Iterator[str]:
     yield '"runners": '
     yield from _lines(_runner_row(runner, by_runner.get(runner.id, []), repetitions) for runner in report.runners)
     yield ',\n"suites": ['
+    others: dict[str, list[Result]] = {}
+    for result in report.other_arms:
+        others.setdefault(result.suite.path, []).append(result)
     for number, (suite, results) in enumerate(_by_suite(report)):
         head = json_line(write(SuiteHead, suite))
         yield f'{"," if number else ""}\n{head[:-1]}, "results": '
         yield from _lines(_row(result, report) for result in results)
+        if suite.path in others:
+            yield ', "otherArms": '
+            yield from _lines(_row(result, report) for result in others[suite.path])
         yield "}"
     yield '],\n"warnings": '
     yield from _lines(write(WarningEntry, problem) for problem in report.warnings)
@@ -149,18 +155,22 @@ def restored(results: Results, file: Path) -> RunReport:
     runners: dict[str, Runner] = {
         runner.id: read(RunnerHead, runner, path_key=path_key(runner.id)) for runner in results.runners
     }
-    rows = [(suites[suite.path], row) for suite in results.suites for row in suite.results]
-    numbered = [
-        (position if row.index is None else row.index, suite, row) for position, (suite, row) in enumerate(rows)
-    ]
-    numbered.sort(key=lambda entry: entry[0])
+
+    def in_order(rows: Iterable[tuple[str, ResultEntry]]) -> tuple[Result, ...]:
+        numbered = [
+            (position if row.index is None else row.index, path, row) for position, (path, row) in enumerate(rows)
+        ]
+        numbered.sort(key=lambda entry: entry[0])
+        return tuple(
+            restored_result(row, index, suites[path], runners.get(row.runner_id or "")) for index, path, row in numbered
+        )
+
     report: RunReport = read(
         RunEntry,
         results.run,
         version=results.tool.version,
-        results=tuple(
-            restored_result(row, index, suite, runners.get(row.runner_id or "")) for index, suite, row in numbered
-        ),
+        results=in_order((suite.path, row) for suite in results.suites for row in suite.results),
+        other_arms=in_order((suite.path, row) for suite in results.suites for row in suite.other_arms),
         suites=tuple(suites.values()),
         runners=tuple(runners.values()),
         warnings=tuple(read(WarningEntry, warning) for warning in results.warnings),
@@ -204,17 +214,27 @@ def _contradictions(results: Results) -> Iterator[tuple[KeyPath, str]]:
     known = {runner.id for runner in results.runners}
     for number, suite in enumerate(results.suites):
         yield from _outside(("suites", number, "path"), suite.path)
-        seen: dict[tuple[str, str], int] = {}
-        for position, row in enumerate(suite.results):
-            at: KeyPath = ("suites", number, "results", position)
-            yield from _row_contradictions(at, row)
-            if row.runner_id is None:
-                continue
-            if row.runner_id not in known:
-                yield (*at, "runnerId"), f"there is no runner {row.runner_id!r} in runners"
-            first = seen.setdefault((row.case_id, row.runner_id), position)
-            if first != position:
-                yield at, f"is the same case on the same runner as results[{first}]"
+        yield from _rows_contradictions(("suites", number, "results"), suite.results, known)
+        yield from _rows_contradictions(("suites", number, "otherArms"), suite.other_arms, known, arms=True)
+
+
+def _rows_contradictions(
+    at: tuple[str, int, str], rows: Iterable[ResultEntry], known: set[str], *, arms: bool = False
+) -> Iterator[tuple[KeyPath, str]]:
+    """What is wrong with the results of a suite. ``arms``: several of a case on a runner, each in an arm of its own."""
+    seen: dict[tuple[str, str, str | None], int] = {}
+    for position, row in enumerate(rows):
+        here: KeyPath = (*at, position)
+        yield from _row_contradictions(here, row)
+        if arms and row.arm is None:
+            yield here, "is in no arm"
+        if row.runner_id is None:
+            continue
+        if row.runner_id not in known:
+            yield (*here, "runnerId"), f"there is no runner {row.runner_id!r} in runners"
+        first = seen.setdefault((row.case_id, row.runner_id, row.arm if arms else None), position)
+        if first != position:
+            yield here, f"is the same case on the same runner as {at[-1]}[{first}]"
 
 
 def _suites_from_contradictions(suites_from: SuitesFromEntry) -> Iterator[tuple[KeyPath, str]]:

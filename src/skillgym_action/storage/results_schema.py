@@ -53,6 +53,7 @@ from skillgym_action.storage.rates_schema import (
     several_samples,
 )
 from skillgym_action.storage.trigger_schema import TriggerEntry, TriggerRatesEntry, trigger_rates_of
+from skillgym_action.storage.uplift_schema import UpliftEntry
 from skillgym_action.text.escaping import tail
 
 # --- values that are computed when a file is written ------------------------------------------------
@@ -190,7 +191,7 @@ class RunEntry(MappedModel):
     ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
     status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
     regression had become unlikely, so rates are those of the first repetitions. ``triggers``: of suites with trigger
-    queries.
+    queries. ``uplifts``: comparisons of arms.
     """
 
     noun: ClassVar = RunReport
@@ -215,6 +216,7 @@ class RunEntry(MappedModel):
     judge: JudgeEntry | None = None
     limits: LimitsEntry | None = None
     triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
+    uplifts: Annotated[Several[UpliftEntry], FieldSource(read=False)] = ()
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
     def attributes(self) -> dict[str, object]:
@@ -339,7 +341,7 @@ class UsageEntry(MappedModel):
 
 
 class AttemptEntry(MappedModel):
-    """One session of an execution."""
+    """One session of an execution. ``held``: in an arm, whether each assertion held, in the order of the outcomes."""
 
     noun: ClassVar = Attempt
 
@@ -350,6 +352,7 @@ class AttemptEntry(MappedModel):
     message: Text | None = None
     duration_ms: Count
     artifact_dir: Annotated[ArtifactDir, FieldSource(attribute="directory")]
+    held: Several[bool | None] = ()
 
 
 class FindingEntry(MappedModel):
@@ -369,7 +372,7 @@ class ResultEntry(MappedModel):
     """One execution. ``runnerId`` is null for a case that could not be used; ``finalOutput`` is the end of it.
 
     ``index`` is its place in the plan, of which a shard has only some. ``samples`` is there if several count;
-    ``flaky``: at least 5 of them with mixed results, or a pass only after a retry.
+    ``flaky``: at least 5 of them with mixed results, or a pass only after a retry. ``arm``: the name of its arm.
     """
 
     noun: ClassVar = Result
@@ -377,6 +380,7 @@ class ResultEntry(MappedModel):
 
     index: Annotated[Count | None, FieldSource(read=False)] = None
     case_id: Id
+    arm: Id | None = None
     runner_id: Annotated[Id | None, FieldSource(attribute="runner", convert=attrgetter("id"), read=False)]
     tags: Several[Id]
     location: Annotated[LocationEntry, FieldSource(compute=_case_location)]
@@ -434,10 +438,12 @@ class SuiteEntry(SuiteHead):
 
     ``digest`` is the SHA-256 of its file, or of a list of its files where its cases are in several;
     ``templateDigest`` that of a list of the files in its workspace templates. ``changed`` says why the suite is not one
-    of the commit it was compared with; see ``SuiteChange``.
+    of the commit it was compared with; see ``SuiteChange``. ``otherArms``: results of arms that do not decide, in no
+    total.
     """
 
     results: Several[ResultEntry]
+    other_arms: Several[ResultEntry] = ()
 
 
 class WarningEntry(MappedModel):

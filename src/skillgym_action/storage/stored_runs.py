@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from errno import ELOOP
 from itertools import takewhile
 from pathlib import Path
@@ -34,7 +34,7 @@ from skillgym_action.repository.checkout import Checkout
 from skillgym_action.storage.field_types import MEANINGS
 from skillgym_action.storage.mapping import read
 from skillgym_action.storage.results_file import refuse, restored
-from skillgym_action.storage.results_schema import LimitsEntry, Results
+from skillgym_action.storage.results_schema import LimitsEntry, Results, SuiteEntry
 from skillgym_action.storage.run_files import is_folder, matching, read_file
 from skillgym_action.text.escaping import path_key
 
@@ -55,7 +55,8 @@ class StoredRun:
     """Which cases ran, as (suite path, case id); runners that play their sessions.
 
     ``repetitions``: of each execution with sessions, by suite path, case id and runner id. ``stopped_early``,
-    ``stopped_for_futility``, ``limits``: see ``RunReport``.
+    ``stopped_for_futility``, ``limits``: see ``RunReport``. ``arms``: of suites with arms, by path, the names of their
+    arms, the deciding one first.
     """
 
     cases: frozenset[tuple[str, str]]
@@ -64,6 +65,7 @@ class StoredRun:
     stopped_early: bool = False
     stopped_for_futility: StoppedForFutility | None = None
     limits: LimitSettings | None = None
+    arms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def stored_run(directory: Path) -> StoredRun:
@@ -94,7 +96,13 @@ def stored_run(directory: Path) -> StoredRun:
         if stopped
         else None,
         limits=read(LimitsEntry, limits) if limits else None,
+        arms={suite.path: names for suite in results.suites if (names := _arms(suite))},
     )
+
+
+def _arms(suite: SuiteEntry) -> tuple[str, ...]:
+    rows = (*suite.results, *suite.other_arms)
+    return tuple(dict.fromkeys(row.arm for row in rows if row.arm is not None))
 
 
 def stored_reports(runs: Iterable[str], cwd: Path, *, confined: bool = False) -> tuple[tuple[Path, RunReport], ...]:

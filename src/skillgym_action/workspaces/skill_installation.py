@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from skillgym_action.repository.repository import Repository
 
 SKILLS = "skills"  # the name of folders that have skills
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+PLUGINS = ".plugins-under-test"  # the folder of a workspace that plugins are copied into
 _SUITE_NAME = re.compile(
     r"([^/]*\.)?evals\.json|trigger[^/]*(eval|quer)[^/]*\.json|[^/]*\.bench\.json|eval\.ya?ml|[^/]*\.eval\.(ya?ml|jsonl)",
     re.IGNORECASE,
@@ -36,12 +38,13 @@ _SUITE_NAME = re.compile(
 class InstalledSkills:
     """The skills in a workspace. ``names``: as agents know them; ``paths``: their folders, relative to the workspace.
 
-    ``made``: folders above them that were made for them.
+    ``made``: folders above them that were made for them. ``plugins``: those of the paths that are plugins.
     """
 
     names: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
 
 
 NOTHING_INSTALLED = InstalledSkills()
@@ -64,9 +67,11 @@ def files_of_skill(skill: SkillUnderTest, repository: Repository, hidden: Iterab
     SkillRefusedError for too many files, OSError.
     """
     names = [_relative(repository, path, skill.folder) for path in repository.files(skill.folder)]
-    if SKILL_FILE not in names:
-        raise SkillRefusedError(f"the skill {skill.name}: there is no {SKILL_FILE} in {skill.folder}")
-    nested = {posixpath.dirname(name) for name in names if posixpath.basename(name) == SKILL_FILE} - {""}
+    nested: set[str] = set()
+    if skill.packaging != "plugin":
+        if SKILL_FILE not in names:
+            raise SkillRefusedError(f"the skill {skill.name}: there is no {SKILL_FILE} in {skill.folder}")
+        nested = {posixpath.dirname(name) for name in names if posixpath.basename(name) == SKILL_FILE} - {""}
     own = {os.path.relpath(repository.root / path, skill.folder) for path in hidden}
     kept = tuple(name for name in names if not _is_left_out(name, nested | own))
     if len(kept) > MAX_SKILL_FILES:
@@ -172,9 +177,11 @@ def install_skills(
     """
     if any(os.path.lexists(root / folder) for folder in (*folders, *SKILL_FOLDERS)):
         _link_skill_folders(root)
-    paths: list[str] = []
-    made: list[str] = []
-    for folder in folders:
+    plugins = [skill for skill in skills if skill.packaging == "plugin"]
+    paths = _install_plugins(root, plugins, repository, hidden)
+    made = [PLUGINS] if plugins else []
+    skills = tuple(skill for skill in skills if skill not in plugins)
+    for folder in folders if skills else ():
         place = _skills_folder_in(root, folder)
         above = [place, *map(str, PurePosixPath(place).parents)][:-1]
         made += [path for path in above if not os.path.lexists(root / path)]
@@ -189,7 +196,33 @@ def install_skills(
             install_skill(skill, repository, hidden, root / path)
             paths.append(path)
     _ignore(root, paths)
-    return InstalledSkills(names=tuple(skill.name for skill in skills), paths=tuple(paths), made=tuple(made))
+    return InstalledSkills(
+        names=tuple(skill.name for skill in skills),
+        paths=tuple(paths),
+        made=tuple(made),
+        plugins=tuple(paths[: len(plugins)]),
+    )
+
+
+def _install_plugins(
+    root: Path, plugins: Iterable[SkillUnderTest], repository: Repository, hidden: list[str]
+) -> list[str]:
+    """Copy plugins into the template at ``root``, without their evals; their paths in it.
+
+    Raises SkillRefusedError, OSError.
+    """
+    paths = [f"{PLUGINS}/{plugin.name}" for plugin in plugins]
+    if paths and os.path.lexists(root / PLUGINS):
+        raise SkillRefusedError(f"plugins cannot be copied to {PLUGINS}, which is in the workspace already")
+    for plugin, path in zip(plugins, paths, strict=True):
+        install_skill(plugin, repository, hidden, root / path)
+    return paths
+
+
+def packaged_for(skills: tuple[SkillUnderTest, ...], *, plugins: bool) -> tuple[SkillUnderTest, ...]:
+    """The skills for an agent that loads plugins, or that does not and gets the skills in them."""
+    left_out = "in-plugin" if plugins else "plugin"
+    return tuple(skill for skill in skills if skill.packaging != left_out)
 
 
 def _ignore(root: Path, paths: Iterable[str]) -> None:
@@ -279,6 +312,15 @@ def copy_inputs(files: Iterable[InputFile], repository: Repository, root: Path) 
                 _copy(source, target)
         finally:
             os.close(source)
+        if file.read_only:
+            _protect(target)
+
+
+def _protect(target: Path) -> None:
+    """Make a copied file, or the files below a copied folder, read-only. Raises OSError."""
+    for path in target.rglob("*") if target.is_dir() else (target,):
+        if path.is_file() and not path.is_symlink():
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_WRITABLE)
 
 
 def _opened_input(path: Path, repository: Repository) -> tuple[int, bool]:

@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections import deque
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -24,6 +25,7 @@ from skillgym_action.workspaces.skill_installation import (
     InstalledSkills,
     copy_inputs,
     install_skills,
+    packaged_for,
     paths_of_skills,
 )
 from skillgym_action.workspaces.template import Template
@@ -77,11 +79,15 @@ class Workspaces:
         """Leave paths of the repository out of its copies: an agent must not read the checks that judge it."""
         self._hidden += paths
 
-    def create(self, spec: WorkspaceSpec, skills_folders: tuple[str, ...] = ()) -> SessionWorkspace:
+    def create(
+        self, spec: WorkspaceSpec, skills_folders: tuple[str, ...] = (), *, plugins: bool = False
+    ) -> SessionWorkspace:
         """A new workspace for one session according to ``spec``, before its bootstrap. Raises OSError.
 
         ``skills_folders``: where the session's agent looks for skills; those of ``spec`` are installed there.
+        ``plugins``: whether it loads plugins; else it gets the skills in them.
         """
+        spec = replace(spec, skills=packaged_for(spec.skills, plugins=plugins))
         if spec.skills and spec.mode != "isolated":
             raise OSError("skills can only be installed into a workspace that is made for one session")
         if spec.mode == "none":

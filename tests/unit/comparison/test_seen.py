@@ -14,7 +14,7 @@ from skillgym_action.model.comparison import Difference
 from skillgym_action.model.result import Attempt
 from skillgym_action.model.run_report import LimitSettings
 from skillgym_action.model.verdicts import Status
-from skillgym_action.settings.options import GateOptions
+from skillgym_action.settings.gate_options import GateOptions
 from skillgym_action.stages.gate import gate
 
 REGRESSION = GateOptions(fail_on=frozenset({"regression"}))

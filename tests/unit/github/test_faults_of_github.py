@@ -25,7 +25,7 @@ from skillgym_action.github.api import GitHubApi
 from skillgym_action.github.publish_options import PublisherOptions
 from skillgym_action.github.publisher import Publisher
 from skillgym_action.limits import GITHUB_RETRY_SECONDS
-from skillgym_action.settings.options import PublishOptions
+from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.stages.publish import publish
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.text.redaction import Redactor

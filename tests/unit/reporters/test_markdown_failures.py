@@ -84,7 +84,9 @@ def test_a_reason_of_several_lines_is_seen_with_its_values():
     message = "expected equal values\n  actual:   1\n  expected: 2"
     failure = replace(result.judgement.failure, message=message)
     report = replace(report, results=(replace(result, judgement=replace(result.judgement, failure=failure)),))
-    assert titles(shown(comment, report)) == ["fix<br>file:out.txt exists: expected equal values · actual: 1 · expected: 2"]
+    assert titles(shown(comment, report)) == [
+        "fix<br>file:out.txt exists: expected equal values · actual: 1 · expected: 2"
+    ]
 
 
 def test_what_newly_fails_comes_first():

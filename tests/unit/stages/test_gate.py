@@ -10,7 +10,8 @@ from builders import run_report
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.result import ADDRESSES_JUDGE, Finding
 from skillgym_action.model.verdicts import Status
-from skillgym_action.settings.options import FAIL_ON, GateOptions
+from skillgym_action.settings.gate_options import GateOptions
+from skillgym_action.settings.options import FAIL_ON
 from skillgym_action.stages.gate import NO_CASES, NO_RATE, NOT_COMPARED, gate
 
 DEFAULT = GateOptions()

@@ -15,7 +15,7 @@ from scratch import Watched, written
 from skillgym_action.github.publish_options import PublisherOptions
 from skillgym_action.github.publisher import Publisher
 from skillgym_action.model.errors import OutputError
-from skillgym_action.settings.options import PublishOptions
+from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.stages.publish import action_outputs, publish
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.text.redaction import Redactor

@@ -15,7 +15,7 @@ from github_server import JOB_TOKEN, GitHubServer
 from github_state import PullRequest
 from on_github import NUMBER, REPOSITORY, SHA
 from scratch import case, committed, config, repository, runner, skillgym, suite, written
-from skillgym_action.settings.options import GateOptions
+from skillgym_action.settings.gate_options import GateOptions
 from skillgym_action.stages.gate import gate
 from skillgym_action.storage.changed_suites import marked
 

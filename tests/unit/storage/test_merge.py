@@ -13,7 +13,7 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.run_report import LimitSettings
 from skillgym_action.model.session import AgentConfig
-from skillgym_action.settings.options import GateOptions
+from skillgym_action.settings.gate_options import GateOptions
 from skillgym_action.stages.gate import gate
 from skillgym_action.storage.merge import merged
 

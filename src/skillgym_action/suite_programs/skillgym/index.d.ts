@@ -427,6 +427,10 @@ export interface SkillGymConfig {
   snapshots?: SnapshotConfig;
   /** By model; they override the built-in prices. */
   prices?: Record<string, ModelPrice>;
+  /** Suites of Claude plugins: the tools that their cases may use, on agents that limit tools. */
+  plugins?: { allowTools?: string[] };
+  /** By name; the first one decides, unless another is marked. */
+  arms?: Record<string, ArmConfig>;
   runners?: Record<string, RunnerConfig>;
   skills?: SkillsConfig;
 }
@@ -467,6 +471,8 @@ export interface RunConfig {
   /** 0 to 1. */
   minPassRate?: number;
   maxErrorRate?: number;
+  /** Percentage points. */
+  minUplift?: number;
   limits?: WorkspaceLimits;
   /** What is archived of the workspace of a session that did not pass; the default is `changed`. */
   keep?: "changed" | "all" | "none";
@@ -484,6 +490,17 @@ export interface ReportConfig {
   templates?: string;
   /** Whether `report.html` is written. */
   html?: boolean;
+}
+
+/** A variant of all sessions; `files`: a folder whose files are put into workspaces; `remove`: patterns of paths. */
+export interface ArmConfig {
+  files?: string;
+  remove?: string[];
+  env?: Record<string, string> | string[];
+  commandArgs?: string[];
+  /** Which version of the skill under test is installed; the default is `head`. */
+  skill?: "head" | "base" | "none";
+  decides?: boolean;
 }
 
 /** Snapshots of the tokens that executions use, and how much more they may use. */

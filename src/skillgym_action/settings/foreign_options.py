@@ -1,4 +1,4 @@
-"""Options of the npm package skillgym that have no other name here: command lines written for it work unchanged."""
+"""Options of other tools: those that only their suites need, and command lines of skillgym that work unchanged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, NonNegativeInt, PositiveInt
 
-from skillgym_action.settings.declarations import RUN, Option
+from skillgym_action.documents.option_values import Rate
+from skillgym_action.settings.declarations import RUN, Input, Option
 
 # Values of run.reporter and --reporter. Every run writes results and the HTML report, and annotates jobs on GitHub.
 SKILLGYM_REPORTERS = ("standard", "json", "json-summary", "html", "github-actions")
@@ -22,8 +23,14 @@ def reporter_of_skillgym(value: str) -> str:
     return value
 
 
-class SkillgymSettings(BaseModel):
-    """The part of ``Settings`` with skillgym's options. They have no environment variables and no inputs."""
+class ForeignSettings(BaseModel):
+    """The part of ``Settings`` with options of other tools. Skillgym's have no environment variables and no inputs."""
+
+    threshold: Annotated[
+        Rate | None,
+        Option((*RUN, "rejudge"), "R", "Mean score that cases of plugins need, 0 to 1 (default: 1)."),
+        Input("threshold"),
+    ] = None
 
     output_dir: Annotated[
         str | None,

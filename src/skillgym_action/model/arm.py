@@ -1,0 +1,85 @@
+"""Arms: variants of the sessions of a suite that are compared, such as with a skill and without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, SkillUnderTest
+
+SkillVersion = Literal["head", "base", "none"]
+"""Which version of the skills under test an arm has: that of the checkout, that of the merge base, or none."""
+WITH_SKILL, WITHOUT_SKILL, OLD_SKILL = "with_skill", "without_skill", "old_skill"
+SKILL_TRIGGER = "skill-trigger"
+"""Type of the assertion that a skill is loaded, or is not."""
+SKILL_ARMS: dict[str, SkillVersion] = {WITH_SKILL: "head", WITHOUT_SKILL: "none", OLD_SKILL: "base"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OverlayFile:
+    """A file that an arm adds to workspaces. ``path``: relative, without ``..``; ``mode``: permissions."""
+
+    path: str
+    content: bytes = field(repr=False)
+    mode: int = 0o644
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Arm:
+    """One variant. Exactly one arm of a suite ``decides`` about status and exit code.
+
+    ``remove``: globs of paths that are removed from workspaces; then ``files`` are written to them. ``env`` and
+    ``command_args`` are added to those of the runner's agent. ``base_skills``: for ``skill`` ``base``, pairs of the
+    folder of a skill under test and its version at the merge base; a skill without such a pair is not installed.
+    """
+
+    name: str
+    files: tuple[OverlayFile, ...] = ()
+    remove: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    command_args: tuple[str, ...] = ()
+    skill: SkillVersion = "head"
+    base_skills: tuple[tuple[Path, SkillUnderTest], ...] = ()
+    decides: bool = False
+
+    @property
+    def changes_files(self) -> bool:
+        """Whether it adds or removes files of workspaces."""
+        return bool(self.files or self.remove)
+
+    def skills(self, of_checkout: tuple[SkillUnderTest, ...]) -> tuple[SkillUnderTest, ...]:
+        """The skills that its sessions have, for those of the checkout."""
+        if self.skill == "head":
+            return of_checkout
+        at_base = dict(self.base_skills)
+        return tuple(at_base[skill.folder] for skill in of_checkout if skill.folder in at_base)
+
+    def identity(self) -> tuple[object, ...]:
+        """What its sessions depend on, without values of variables: equal for arms with equal sessions."""
+        files = tuple((file.path, file.mode, sha256(file.content).hexdigest()) for file in self.files)
+        names = tuple(name for name, _ in self.env)
+        return self.name, files, self.remove, names, self.command_args, self.skill
+
+
+def arms_of_case(suite: BenchmarkSuite, case: BenchmarkCase) -> tuple[Arm, ...]:
+    """The arms that a case runs in.
+
+    A prompt that calls a skill by name cannot run without it, and cases that only ask whether a skill loads have
+    nothing to compare with.
+    """
+    skills = (case.workspace or suite.workspace).skills
+    if case.assertions and all(assertion.type == SKILL_TRIGGER for assertion in case.assertions):
+        return tuple(arm for arm in suite.arms if arm.decides)
+    if any(_calls(case.prompt, skill.name) for skill in skills):
+        return tuple(arm for arm in suite.arms if arm.decides or arm.skill != "none")
+    return suite.arms
+
+
+def _calls(prompt: str, skill: str) -> bool:
+    """Whether a prompt begins with ``/SKILL`` or ``/PLUGIN:SKILL``."""
+    first = prompt.split(maxsplit=1)[0] if prompt.strip() else ""
+    return first.startswith("/") and first[1:].rpartition(":")[2] == skill

@@ -1,0 +1,1 @@
+"""Eval folders of Claude plugins, ``evals/CASE/{prompt.md, case.yaml, graders/}``: entered through ``FORMATS``."""

@@ -1,0 +1,97 @@
+"""The plugins that a case tests: for Claude Code as a whole, for other agents the skills in them."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from skillgym_action.documents.skill_files import SKILL_FILE, name_refusal, read_skill
+from skillgym_action.documents.user_files import kind_of
+from skillgym_action.limits import MAX_PLUGIN_FOLDERS
+from skillgym_action.model.suite import SkillUnderTest, WorkspaceSpec
+from skillgym_action.plugin_evals.case_places import CasePlaces
+from skillgym_action.plugin_evals.suite_names import MANIFESTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.documents.suite_values import SuiteValue
+    from skillgym_action.formats import SuiteFile
+    from skillgym_action.plugin_evals.case_files import PluginFiles
+
+_SKILLS = "skills"
+_HIDDEN_MANIFEST_FOLDER = ".claude-plugin"
+
+
+def plugin_folder(manifest: Path) -> Path:
+    """The folder of the plugin with this manifest."""
+    return manifest.parent.parent if manifest.parent.name == _HIDDEN_MANIFEST_FOLDER else manifest.parent
+
+
+class PluginsUnderTest:
+    """The plugin of a suite, as it is in the checkout that agents work on, and others that cases name."""
+
+    def __init__(self, source: SuiteFile, files: PluginFiles, manifest: SuiteValue) -> None:
+        """``manifest``: the content of the suite file."""
+        self._files, self._skill_files = files, source.skills
+        self._own, self._manifest = plugin_folder(source.skills.file), manifest
+        self._known: dict[Path, tuple[SkillUnderTest, ...]] = {}
+        workspace = source.skills.settings.workspace
+        self.workspace = WorkspaceSpec(source=workspace, committed=workspace == "empty")
+
+    @property
+    def own_name(self) -> str:
+        """The name of the suite's plugin. Raises SuiteError."""
+        return self._manifest.text("name") or self._own.name
+
+    def skills(self, case: Path, named: tuple[SuiteValue, ...] | None) -> tuple[SkillUnderTest, ...]:
+        """What is installed for the case in a folder. ``named``: its own plugins; None: the suite's.
+
+        Raises SuiteError.
+        """
+        if named is None:
+            return self._plugin(self._own, self._manifest)
+        found: dict[str, SkillUnderTest] = {}
+        for value in named:
+            folder = self._in_head(CasePlaces(case, self._files).path(value, anywhere=True))
+            for entry in self._plugin(folder, value):
+                if entry.name in found and found[entry.name].folder != entry.folder:
+                    raise value.error(f"has {entry.name}, which another plugin has, too", "name one of them")
+                found[entry.name] = entry
+        return tuple(found.values())
+
+    def _in_head(self, folder: Path) -> Path:
+        """The counterpart of a folder in the checkout that agents work on."""
+        if folder.is_relative_to(self._files.plugin):
+            return self._own / folder.relative_to(self._files.plugin)
+        return self._skill_files.root / folder.relative_to(self._files.root)
+
+    def _plugin(self, folder: Path, value: SuiteValue) -> tuple[SkillUnderTest, ...]:
+        if folder not in self._known:
+            self._known[folder] = self._read(folder, value)
+        return self._known[folder]
+
+    def _read(self, folder: Path, value: SuiteValue) -> tuple[SkillUnderTest, ...]:
+        """A plugin, followed by its skills. Raises SuiteError."""
+        shown = self._skill_files.shown(folder)
+        if not any(kind_of(folder / manifest) == "file" for manifest in MANIFESTS):
+            raise value.error(f"there is no plugin in {shown}", "name a folder with .claude-plugin/plugin.json")
+        name = self.own_name if folder == self._own else folder.name
+        if refused := name_refusal(name):
+            raise value.error(f"the name {name[:60]!r} of the plugin {refused}", "write one word, such as pdf-tools")
+        skills = folder / _SKILLS
+        entries = [SkillUnderTest(name=name, folder=folder, packaging="plugin")]
+        if kind_of(skills) != "folder" or self._skill_files.refusal(skills):
+            return tuple(entries)
+        try:
+            folders = sorted(islice(skills.iterdir(), MAX_PLUGIN_FOLDERS))
+        except OSError as error:
+            raise value.error(f"{shown}/{_SKILLS} cannot be listed: {error.strerror}") from error
+        for one in folders:
+            if kind_of(one / SKILL_FILE) == "file":
+                path = self._skill_files.shown(one / SKILL_FILE)
+                known = read_skill(one, path=path, opener=self._skill_files.opener)
+                entries.append(SkillUnderTest(name=known.installed_name, folder=one, packaging="in-plugin"))
+        if len({(entry.name, entry.packaging) for entry in entries}) < len(entries):
+            raise value.error(f"two skills of {shown} have the same name", "rename one of them")
+        return tuple(entries)

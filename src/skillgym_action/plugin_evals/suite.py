@@ -1,0 +1,138 @@
+"""Format: the eval folders of a Claude plugin. Its suite file is the ``plugin.json``; a case is a folder.
+
+Which files these are is in ``suite_names``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from skillgym_action.documents.documents import read_document
+from skillgym_action.documents.suite_values import SuiteValue
+from skillgym_action.documents.user_files import kind_of
+from skillgym_action.javascript.regex import Patterns
+from skillgym_action.limits import MAX_PLUGIN_CASES, MAX_PLUGIN_FOLDERS
+from skillgym_action.model.errors import Location, Problem, SuiteError
+from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid
+from skillgym_action.plugin_evals.case_files import PluginFiles, read_case
+from skillgym_action.plugin_evals.cases import case_id_of, plugin_case
+from skillgym_action.plugin_evals.plugins import PluginsUnderTest, plugin_folder
+from skillgym_action.plugin_evals.suite_names import (
+    PROMPT,
+    SETTINGS,
+    accepts,
+    eval_folders,
+    named,
+    part_of,
+    rejection,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from skillgym_action.formats import SuiteFile
+
+__all__ = ["accepts", "named", "part_of", "rejection", "suite"]
+
+
+def suite(source: SuiteFile) -> BenchmarkSuite:
+    """The suite. A case that cannot be used becomes an Invalid. Raises SuiteError for problems of the manifest."""
+    files = _files(source)
+    document = read_document(source.text(), path=source.path, kind="json", error=SuiteError)
+    top = SuiteValue(source=document, value=document.value)
+    top.mapping()
+    roots = [files.plugin / root for root in eval_folders(source.text())]
+    loaded = _Cases(PluginsUnderTest(source, files, top))
+    for folder in _case_folders(source, files, roots):
+        loaded.add(folder, files)
+    if not loaded.cases and not loaded.invalid:
+        location = Location(path=source.path, line=1)
+        remedy = "write evals/CASE/prompt.md and evals/CASE/graders/NAME.md"
+        raise SuiteError.of(Problem(message="the plugin has no case", location=location, remedy=remedy))
+    return BenchmarkSuite(
+        path=source.path,
+        file=source.file,
+        name=loaded.plugins.own_name,
+        format="plugin-evals",
+        cases=tuple(loaded.cases),
+        invalid=tuple(loaded.invalid),
+        warnings=tuple(loaded.warnings),
+        hidden=tuple(path for root in roots if not (path := files.shown(root)).startswith("/")),
+    )
+
+
+@dataclass(slots=True)
+class _Cases:
+    """The cases of a plugin so far."""
+
+    plugins: PluginsUnderTest
+    cases: list[BenchmarkCase] = field(default_factory=list)
+    invalid: list[Invalid] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    patterns: Patterns = field(default_factory=Patterns)
+    places: dict[str, Location] = field(default_factory=dict)
+
+    def add(self, folder: Path, files: PluginFiles) -> None:
+        """Read the case in a folder. What is wrong with it is an Invalid."""
+        case_id = folder.name
+        try:
+            written = read_case(folder, files)
+            case_id = case_id_of(written)
+            read = plugin_case(written, files, self.plugins.workspace, self.patterns)
+            if first := self.places.get(read.case.id):
+                message = f"the name {read.case.id!r} is already that of the case at {first}"
+                raise SuiteError.of(Problem(message=message, location=read.case.location, remedy="rename one of them"))
+            skills = self.plugins.skills(folder, read.plugins)
+        except SuiteError as error:
+            first_problem, *others = error.problems
+            also = "".join(f"; also {one.key_path}: {one.message}" for one in others)
+            problem = replace(first_problem, message=first_problem.message + also)
+            self.invalid.append(Invalid(problem=problem, case_id=case_id))
+            return
+        self.places[read.case.id] = read.case.location
+        workspace = read.case.workspace or self.plugins.workspace
+        self.cases.append(replace(read.case, workspace=replace(workspace, skills=skills)))
+        self.warnings.extend(read.warnings)
+
+
+def _files(source: SuiteFile) -> PluginFiles:
+    path, plugin = PurePosixPath(source.path), plugin_folder(source.file)
+    root = plugin if path.is_absolute() else source.file.parents[len(path.parts) - 1]
+    return PluginFiles(plugin=plugin, root=root, opener=source.opener, refusal=source.refusal)
+
+
+def _case_folders(source: SuiteFile, files: PluginFiles, roots: list[Path]) -> list[Path]:
+    """The folders of the cases, sorted: those that were found, else all below the eval folders. Raises SuiteError."""
+    if source.parts:
+        folders = {(files.root / part).parent for part in source.parts}
+    else:
+        folders = {folder for root in roots for folder in _cases_below(root, files)}
+    if len(folders) > MAX_PLUGIN_CASES:
+        message = f"the plugin has more than {MAX_PLUGIN_CASES:,} cases"
+        raise SuiteError.of(Problem(message=message, location=Location(path=source.path, line=1)))
+    return sorted(folders)
+
+
+def _cases_below(root: Path, files: PluginFiles) -> Iterator[Path]:
+    """Folders with a case below ``root``; nothing in a case is another. Links are not followed."""
+    if files.refusal(root):
+        return
+    left, seen = [root], 0
+    while left and seen < MAX_PLUGIN_FOLDERS:
+        folder = left.pop()
+        try:
+            inside = [entry for entry in islice(folder.iterdir(), MAX_PLUGIN_FOLDERS) if not entry.is_symlink()]
+        except OSError:
+            continue
+        for entry in sorted(inside):
+            seen += 1
+            if not entry.is_dir():
+                continue
+            if any(kind_of(entry / name) == "file" for name in (PROMPT, SETTINGS)):
+                yield entry
+            else:
+                left.append(entry)

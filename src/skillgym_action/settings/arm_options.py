@@ -1,0 +1,122 @@
+"""The arms that the configuration and the options select."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillgym_action.filesystem.folder import Folder
+from skillgym_action.limits import MAX_ARM_BYTES, MAX_ARM_FILES
+from skillgym_action.model.arm import Arm, OverlayFile
+from skillgym_action.model.errors import ConfigError, UsageError, did_you_mean
+from skillgym_action.repository.walk import PathRefusedError
+from skillgym_action.settings.configuration_file import resolved_env
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from skillgym_action.settings.configuration_file import Config
+    from skillgym_action.settings.configuration_sections import ArmSection
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Settings
+
+AUTO = "auto"
+SKILL_WORDS = {"with": "with_skill", "without": "without_skill", "old": "old_skill"}
+"""Words for the arms of suites of skills, and their names."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArmOptions:
+    """In which arms suites run.
+
+    ``configured``: those of the configuration file, for suites without arms of their own. ``selected``: names, and for
+    skills the words ``auto``, ``with``, ``without`` and ``old``; (): all configured ones, and ``auto``. ``base``: the
+    commit of the base branch; None: looked for. ``changed_skills``: only suites whose skill or evals differ from it.
+    ``stored``: names of the arms of stored sessions by suite path, the deciding one first; None: a new run.
+    ``folders``: folders that arms take files from, which no workspace contains.
+    """
+
+    configured: tuple[Arm, ...] = ()
+    selected: tuple[str, ...] = ()
+    base: str | None = None
+    changed_skills: bool = False
+    stored: Mapping[str, tuple[str, ...]] | None = None
+    folders: tuple[Path, ...] = ()
+
+
+def arm_options(settings: Settings, config: Config, context: LaunchContext) -> ArmOptions:
+    """The configured arms, and which of them are selected. Raises UsageError, ConfigError."""
+    file, folder = config.file, config.folder or context.cwd
+    configured = tuple(_configured(name, section, folder, context) for name, section in (file.arms or {}).items())
+    if configured and not any(arm.decides for arm in configured):
+        raise ConfigError("arms: none of them decides")  # pragma: no cover - the first one does by default
+    selected = settings.arms or file.skills.arms
+    known = (AUTO, *SKILL_WORDS, *SKILL_WORDS.values(), *(arm.name for arm in configured))
+    for word in selected:
+        if word not in known:
+            raise UsageError(f"unknown arm {word!r}", remedy=did_you_mean(word, known))
+    named = (folder / section.files for section in (file.arms or {}).values() if section.files)
+    event = context.job.event if context.job else None
+    return ArmOptions(
+        configured=configured,
+        selected=selected,
+        base=event.base if event else None,
+        changed_skills=settings.changed_skills,
+        folders=tuple(Path(os.path.normpath(path)) for path in named),
+    )
+
+
+def _configured(name: str, section: ArmSection, folder: Path, context: LaunchContext) -> Arm:
+    return Arm(
+        name=name,
+        files=tuple(_files(folder / section.files, name, context)) if section.files else (),
+        remove=section.remove,
+        env=tuple(resolved_env(section.env, context.environment, f"arms.{name}.env").items()),
+        command_args=tuple(
+            str(folder / word) if word.startswith(("./", "../")) else word for word in section.command_args
+        ),
+        skill=section.skill,
+        decides=section.decides,
+    )
+
+
+def _files(folder: Path, arm: str, context: LaunchContext) -> Iterator[OverlayFile]:
+    """The files in an arm's folder. No link is followed, and there must be none. Raises ConfigError."""
+    where, checkout = f"arms.{arm}.files", context.suite_source.checkout
+    normalized = Path(os.path.normpath(folder))
+    try:
+        if checkout.contains(normalized):
+            fd = checkout.open_folder(normalized)
+        else:
+            fd = os.open(normalized, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PathRefusedError as error:
+        raise ConfigError(f"{where}: {error}", remedy="name a folder without symbolic links on the way") from error
+    except OSError as error:
+        raise ConfigError(
+            f"{where}: {folder} cannot be read: {error.strerror}", remedy="name the folder of the files that it adds"
+        ) from error
+    try:
+        yield from _content(Folder(fd, os.fspath(normalized)), where)
+    finally:
+        os.close(fd)
+
+
+def _content(folder: Folder, where: str) -> Iterator[OverlayFile]:
+    entries = {path: entry for path, entry in sorted(folder.snapshot().items()) if entry[0] != "directory"}
+    if not entries:
+        raise ConfigError(f"{where}: the folder has no file", remedy="put the files there, or remove the key")
+    if len(entries) > MAX_ARM_FILES:
+        raise ConfigError(f"{where}: {len(entries):,} files, more than {MAX_ARM_FILES:,}", remedy="use fewer files")
+    left = MAX_ARM_BYTES
+    for path, entry in entries.items():
+        if entry[0] != "file":
+            raise ConfigError(f"{where}: {path} is no regular file", remedy="put a copy there in place of a link")
+        content = folder.read(path, left)
+        if content is None:
+            limit = f"{MAX_ARM_BYTES // 1024**2} MiB"
+            raise ConfigError(f"{where}: {path} cannot be read, or the files have more than {limit}")
+        left -= len(content)
+        mode = (folder.mode(path) or 0o644) & 0o755
+        yield OverlayFile(path=path, content=content, mode=mode | 0o600)

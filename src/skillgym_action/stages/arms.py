@@ -1,0 +1,150 @@
+"""Stage: suites -> suites with the arms that they run in.
+
+Suites without configured arms have some if they are about skills: with the skill, and with its version at the merge
+base if that is another one, else without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from skillgym_action.assertions.graders import ScoredAssertion
+from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm, arms_of_case
+from skillgym_action.model.errors import UsageError
+from skillgym_action.repository.skills_at_base import SkillsAtBase
+from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from skillgym_action.model.errors import Problem
+    from skillgym_action.model.suite import BenchmarkSuite, SkillUnderTest
+    from skillgym_action.services import Services
+    from skillgym_action.settings.arm_options import ArmOptions
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Assigned:
+    """The suites that run, with their arms. ``warnings``: why some have other arms than were wanted."""
+
+    suites: tuple[BenchmarkSuite, ...]
+    warnings: tuple[Problem, ...] = ()
+
+
+def assign_arms(services: Services, suites: tuple[BenchmarkSuite, ...], options: ArmOptions) -> Assigned:
+    """Choose the arms of each suite. With ``changed_skills`` only suites of changed skills are left.
+
+    Raises UsageError if ``selected`` leaves none of the configured arms.
+    """
+    if options.stored is not None:
+        return Assigned(suites=tuple(_with_indicators(_stored(suite, options)) for suite in suites))
+    base = _base(services, options)
+    if options.changed_skills:
+        suites = tuple(suite for suite in suites if not suite.cases or _has_changed(suite, base))
+    chosen = tuple(_with_indicators(replace(suite, arms=_arms(suite, options, base))) for suite in suites)
+    return Assigned(suites=chosen, warnings=tuple(dict.fromkeys(base.warnings)))
+
+
+def _with_indicators(suite: BenchmarkSuite) -> BenchmarkSuite:
+    """The suite, in which assertions that only tell the arms apart never decide: unless a case has no other."""
+    cases = []
+    for case in suite.cases:
+        shown = tuple(
+            replace(one, advisory=True) if isinstance(one, ScoredAssertion) and one.indicator else one
+            for one in case.assertions
+        )
+        changed = sum(one is not other for one, other in zip(shown, case.assertions, strict=True))
+        if 0 < changed < len(shown) and len(arms_of_case(suite, case)) > 1:
+            cases.append(replace(case, assertions=shown))
+        else:
+            cases.append(case)
+    return replace(suite, cases=tuple(cases))
+
+
+def _stored(suite: BenchmarkSuite, options: ArmOptions) -> BenchmarkSuite:
+    """The suite with the arms of its stored sessions; those that are not configured any more by their name alone."""
+    names = (options.stored or {}).get(suite.path, ())
+    configured = {arm.name: arm for arm in options.configured}
+    arms = (
+        replace(configured.get(name) or Arm(name=name, skill=SKILL_ARMS.get(name, "head")), decides=number == 0)
+        for number, name in enumerate(names)
+    )
+    return replace(suite, arms=tuple(arms))
+
+
+def _arms(suite: BenchmarkSuite, options: ArmOptions, base: SkillsAtBase) -> tuple[Arm, ...]:
+    """The arms of a suite; () if there is only one, which does nothing."""
+    skills = _skills(suite)
+    if configured := suite.arms or options.configured:
+        arms = _selected(configured, options.selected)
+        if any(arm.skill == "base" for arm in arms):
+            pairs = base.skills(skills)
+            arms = tuple(replace(arm, base_skills=pairs) if arm.skill == "base" else arm for arm in arms)
+        return arms
+    if not skills:
+        return ()
+    names = list(dict.fromkeys(_skill_arms(suite, skills, options.selected or (AUTO,), base)))
+    if names == [WITH_SKILL]:
+        return ()
+    deciding = WITH_SKILL if WITH_SKILL in names else names[0]
+    names = [deciding, *(name for name in names if name != deciding)]
+    return tuple(
+        Arm(
+            name=name,
+            skill=SKILL_ARMS[name],
+            base_skills=base.skills(skills) if name == OLD_SKILL else (),
+            decides=name == deciding,
+        )
+        for name in names
+    )
+
+
+def _selected(arms: tuple[Arm, ...], selected: Iterable[str]) -> tuple[Arm, ...]:
+    """The arms that are named, all if none is; one of them decides. Raises UsageError if the names leave none."""
+    names = [SKILL_WORDS.get(name, name) for name in selected if name != AUTO]
+    chosen = [arm for arm in arms if not names or arm.name in {*names, *selected}]
+    if not chosen:
+        known = ", ".join(arm.name for arm in arms)
+        raise UsageError(f"--arms {','.join(selected)}: the configuration has other arms", remedy=f"known: {known}")
+    if not any(arm.decides for arm in chosen):
+        chosen[0] = replace(chosen[0], decides=True)
+    return tuple(sorted(chosen, key=lambda arm: not arm.decides))
+
+
+def _skill_arms(
+    suite: BenchmarkSuite, skills: tuple[SkillUnderTest, ...], selected: Iterable[str], base: SkillsAtBase
+) -> Iterator[str]:
+    """Names of the arms of a suite of skills."""
+    for word in selected:
+        name = SKILL_WORDS.get(word, word)
+        if name == AUTO:
+            yield WITH_SKILL
+            yield OLD_SKILL if base.has_others(skills) else WITHOUT_SKILL
+        elif name == OLD_SKILL and not base.skills(skills):
+            base.warn_without(suite.path)
+            yield WITHOUT_SKILL
+        elif name in SKILL_ARMS:
+            yield name
+
+
+def _skills(suite: BenchmarkSuite) -> tuple[SkillUnderTest, ...]:
+    """The skills that the suite or one of its cases is about."""
+    specs = (suite.workspace, *(case.workspace for case in suite.cases if case.workspace))
+    return tuple({skill.folder: skill for spec in specs for skill in spec.skills}.values())
+
+
+def _has_changed(suite: BenchmarkSuite, base: SkillsAtBase) -> bool:
+    """Whether a skill of the suite or the suite itself differs from the base; also if that cannot be known."""
+    skills = _skills(suite)
+    return bool(skills) and base.has_changed(skills, (suite.path, *suite.hidden))
+
+
+def _base(services: Services, options: ArmOptions) -> SkillsAtBase:
+    return SkillsAtBase(
+        services.repository,
+        services.processes,
+        new_folder=services.workspaces.new_records_folder,
+        base=options.base,
+        required=options.changed_skills,
+    )

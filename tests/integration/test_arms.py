@@ -1,0 +1,329 @@
+"""Arms: the same cases with and without something, run as a job starts them, and what is said about the difference."""
+
+from __future__ import annotations
+
+import json
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scratch import case, repository, runner, skillgym, started, suite, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scratch import Ran
+
+# The agent does what AGENTS.md says, if there is one. Every session lists what it sees, home included.
+AGENT = """
+find . "$HOME" -type f -o -type l | sort > seen.txt; echo "VARIANT=$VARIANT" >> seen.txt
+read -r _ task; [ -e AGENTS.md ] && [ "$(cat AGENTS.md)" = "finish $task" ] && echo done > out.txt
+[ -e AGENTS.md ] && grep -q all AGENTS.md && echo done > out.txt
+exit 0
+"""
+ARMS = {"with": {"files": "arms/with"}, "without": {"remove": ["AGENTS.md"]}}
+EXPECT = ("file:out.txt exists", "file:seen.txt exists")
+
+
+def scene(
+    folder: Path, arms: dict[str, Any] | None = None, text: str = "all", cases: str = "abcde", **more: Any
+) -> Path:
+    chosen = ARMS if arms is None else arms
+    document = {"runners": {"sh": runner(AGENT)}} | ({"arms": chosen} if chosen else {}) | more
+    files = {
+        "bench/core.json": suite(*(case(name, EXPECT) for name in cases)),
+        "skillgym.config.yaml": json.dumps(document),
+        "arms/with/AGENTS.md": text,
+        "AGENTS.md": "of the repository",
+        "README.md": "x",
+    }
+    return repository(folder, files, git=True)
+
+
+def run(folder: Path, *args: str, output: str = "out") -> Ran:
+    return skillgym("run", "--output", output, "--keep", "all", *args, cwd=folder)
+
+
+def stored(folder: Path, output: str = "out") -> dict[str, Any]:
+    return json.loads((folder / output / "results.json").read_text(encoding="utf-8"))
+
+
+def uplift(folder: Path, output: str = "out") -> dict[str, Any]:
+    (found,) = stored(folder, output)["run"]["uplifts"]
+    return found
+
+
+def rows(folder: Path, key: str, output: str = "out") -> list[dict[str, Any]]:
+    return [row for one in stored(folder, output)["suites"] for row in one.get(key, [])]
+
+
+def test_only_the_deciding_arm_decides_and_the_difference_is_reported(tmp_path):
+    scene(tmp_path)
+    ran = run(tmp_path)
+    assert ran.code == 0, ran.err
+    assert [(row["caseId"], row["arm"], row["status"]) for row in rows(tmp_path, "results")] == [
+        (name, "with", "passed") for name in "abcde"
+    ]
+    assert [(row["caseId"], row["arm"], row["status"]) for row in rows(tmp_path, "otherArms")] == [
+        (name, "without", "failed") for name in "abcde"
+    ]
+    assert stored(tmp_path)["totals"]["executions"] == 5
+    found = uplift(tmp_path)
+    assert (found["arm"], found["other"], found["runnerId"]) == ("with", "without", "sh")
+    assert (found["share"], found["otherShare"], found["points"]) == (1.0, 0.5, 50.0)
+    assert (found["verdict"], found["interval"], found["complete"]) == ("helps", {"low": 50.0, "high": 50.0}, True)
+    assert found["fixed"] == list("abcde")
+    assert [one["assertion"] for one in found["inBoth"]] == ["file:seen.txt exists"] * 5
+    assert found["costUsd"] == {"deciding": None, "other": None, "ratio": None}
+    assert "arms core [sh]: with against without" in ran.err
+    assert "uplift +50 points [+50, +50]: helps over 5 cases" in ran.err
+    assert "cost unknown, tokens unknown, time" in ran.err
+    for name in ("summary.md", "comment.md", "report.html"):
+        text = (tmp_path / "out" / name).read_text(encoding="utf-8")
+        assert "+50 points [+50, +50]: helps" in unescape(text), name
+
+
+def test_the_order_is_case_by_case_and_each_session_has_a_folder_of_its_own(tmp_path):
+    scene(tmp_path, cases="ab")
+    assert run(tmp_path).code == 0
+    order = sorted([*rows(tmp_path, "results"), *rows(tmp_path, "otherArms")], key=lambda row: row["index"])
+    assert [(row["caseId"], row["arm"]) for row in order] == [
+        ("a", "with"), ("a", "without"), ("b", "with"), ("b", "without"),
+    ]  # fmt: skip
+    folders = [row["artifactDir"] for row in order]
+    assert len(set(folders)) == 4
+    assert all("with" in folder for folder in folders)
+
+
+def test_what_an_arm_removes_is_nowhere_in_its_workspace_or_home(tmp_path):
+    scene(tmp_path, {"without": {"remove": ["AGENTS.md", "docs"]}, "with": {"files": "arms/with"}}, cases="a")
+    written(tmp_path, {"docs/deep/AGENTS.md": "x"})
+    assert run(tmp_path).code == 1
+    seen = {
+        arm: (tmp_path / "out" / row["artifactDir"] / "changes/seen.txt").read_text(encoding="utf-8").splitlines()
+        for key in ("results", "otherArms")
+        for row in rows(tmp_path, key)
+        for arm in [row["arm"]]
+    }
+    assert "./AGENTS.md" in seen["with"]
+    assert not [line for line in seen["without"] if "AGENTS.md" in line or "/docs" in line]
+    assert not [line for lines in seen.values() for line in lines if "arms/" in line]
+    assert "./README.md" in seen["without"]
+
+
+def test_the_arm_is_no_change_of_the_agents(tmp_path):
+    scene(tmp_path, cases="a")
+    assert run(tmp_path).code == 0
+    for key in ("results", "otherArms"):
+        (row,) = rows(tmp_path, key)
+        changes = json.loads((tmp_path / "out" / row["artifactDir"] / "workspace.json").read_text(encoding="utf-8"))
+        assert (changes["modified"], changes["deleted"]) == ([], [])
+        assert {"seen.txt"} <= set(changes["created"]) <= {"seen.txt", "out.txt"}
+
+
+def test_variables_of_an_arm_are_its_own(tmp_path):
+    arms = {"loud": {"env": {"VARIANT": "loud"}}, "plain": {}}
+    scene(tmp_path, arms, cases="a")
+    assert run(tmp_path, "--fail-on", "none").code == 0
+    (row,), (other,) = rows(tmp_path, "results"), rows(tmp_path, "otherArms")
+    for one, text in ((row, "VARIANT=loud"), (other, "VARIANT=")):
+        seen = (tmp_path / "out" / one["artifactDir"] / "changes/seen.txt").read_text(encoding="utf-8")
+        assert seen.splitlines()[-1] == text
+
+
+def test_the_marked_arm_decides(tmp_path):
+    scene(tmp_path, {"with": ARMS["with"], "without": ARMS["without"] | {"decides": True}})
+    ran = run(tmp_path)
+    assert ran.code == 1
+    assert {row["arm"] for row in rows(tmp_path, "results")} == {"without"}
+    assert uplift(tmp_path)["verdict"] == "hurts"
+    assert uplift(tmp_path)["newlyFailing"] == list("abcde")
+
+
+def test_without_arms_nothing_is_new(tmp_path):
+    scene(tmp_path, {})
+    assert run(tmp_path).code == 1
+    text = (tmp_path / "out/results.json").read_text(encoding="utf-8")
+    assert not [key for key in ('"arm"', "otherArms", "uplifts", "held") if key in text]
+    assert "core/a/sh" in text
+
+
+def test_the_plan_counts_cases_arms_and_sessions(tmp_path):
+    scene(tmp_path)
+    ran = skillgym("run", "--dry-run", "--repeat", "2", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert "bench/core.json [sh]: 5 cases × 2 arms × 2 = 20 sessions (with, without)" in ran.out
+    assert "bench/core.json a [sh] without " in ran.out
+    listed = json.loads(skillgym("list", "--json", cwd=tmp_path).out)
+    assert [row["arm"] for row in listed[:3]] == ["with", "without", "with"]
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "reason"),
+    [
+        ("40", 0, ""),
+        ("50", 0, ""),
+        ("51", 1, "core [sh]: with against without: uplift +50 points, below +51 points"),
+    ],
+)
+def test_min_uplift(tmp_path, given, code, reason):
+    scene(tmp_path)
+    ran = run(tmp_path, "--min-uplift", given)
+    assert ran.code == code, ran.err
+    assert reason in ran.err
+
+
+def test_min_uplift_is_inconclusive_if_the_comparison_is_incomplete(tmp_path):
+    scene(tmp_path, run={"minUplift": 10})
+    config = json.loads((tmp_path / "skillgym.config.yaml").read_text(encoding="utf-8"))
+    broken = """printf '{"type": "error", "class": "workspace", "message": "oh"}\\n'; """
+    script = f"read -r _ task; [ -e AGENTS.md ] || [ $task != c ] || {{ {broken} exit 0; }}; echo > seen.txt"
+    config["runners"]["sh"] = runner(script, output="events")
+    written(tmp_path, {"skillgym.config.yaml": json.dumps(config)})
+    ran = run(tmp_path, "--fail-on", "errored")
+    assert uplift(tmp_path)["unjudged"] == ["c"]
+    assert uplift(tmp_path)["complete"] is False
+    assert ran.code == 1, ran.err  # the uplift of the others is 0, which is below 10
+    assert "1 of 5 cases could not be judged in both arms" in ran.err
+    again = skillgym("report", "out", "--output", "again", "--fail-on", "errored", cwd=tmp_path)
+    assert again.code == 1, again.err
+    assert run(tmp_path, "--fail-on", "errored", "--min-uplift", "-1").code == 3
+    ran = run(tmp_path, "--fail-on", "errored", "--arms", "with")
+    assert ran.code == 3
+    assert "no arms were compared, so the uplift is unknown" in ran.err
+
+
+def test_selected_arms(tmp_path):
+    scene(tmp_path, ARMS | {"neither": {}})
+    assert run(tmp_path, "--arms", "without,neither").code == 1
+    assert [row["arm"] for row in rows(tmp_path, "results")] == ["without"] * 5
+    assert [row["arm"] for row in rows(tmp_path, "otherArms")] == ["neither"] * 5
+    ran = run(tmp_path, "--arms", "withuot")
+    assert ran.code == 2
+    assert "unknown arm 'withuot'" in ran.err
+    assert "did you mean" in ran.err
+
+
+def test_reports_of_stored_runs_say_the_same(tmp_path):
+    scene(tmp_path)
+    assert run(tmp_path).code == 0
+    assert skillgym("report", "out", "--output", "again", cwd=tmp_path).code == 0
+    assert uplift(tmp_path, "again") == uplift(tmp_path)
+    assert rows(tmp_path, "otherArms", "again") == rows(tmp_path, "otherArms")
+
+
+def test_shards_are_merged_with_all_arms(tmp_path):
+    scene(tmp_path)
+    for part in ("1/2", "2/2"):
+        assert run(tmp_path, "--shard", part, output=f"part{part[0]}").code == 0
+    arms = [row["arm"] for row in rows(tmp_path, "results", "part1") + rows(tmp_path, "otherArms", "part1")]
+    assert arms.count("with") == arms.count("without") > 0
+    assert skillgym("report", "part1", "part2", "--output", "all", cwd=tmp_path).code == 0
+    assert [case["caseId"] for case in uplift(tmp_path, "all")["cases"]] == list("abcde")
+    assert uplift(tmp_path, "all")["verdict"] == "helps"
+
+
+def test_stored_sessions_are_judged_again_in_their_arms(tmp_path):
+    scene(tmp_path)
+    assert run(tmp_path).code == 0
+    before = uplift(tmp_path)
+    again = skillgym("rejudge", "out", "--output", "again", cwd=tmp_path)
+    assert again.code == 0, again.err
+    after = uplift(tmp_path, "again")
+    assert {key: after[key] for key in ("cases", "points", "fixed")} == {
+        key: before[key] for key in ("cases", "points", "fixed")
+    }
+
+
+def test_a_recording_of_one_arm_is_not_played_for_another(tmp_path):
+    scene(tmp_path, cases="a")
+    assert run(tmp_path, "--arms", "with", "--record", "sessions").code == 0
+    document = json.loads((tmp_path / "skillgym.config.yaml").read_text(encoding="utf-8"))
+    document["runners"] = {"played": {"agent": {"type": "replay", "sessions": "sessions"}}}
+    written(tmp_path, {"skillgym.config.yaml": json.dumps(document)})
+    ran = run(tmp_path, output="played")
+    assert ran.code == 0, ran.err
+    assert [row["status"] for row in rows(tmp_path, "otherArms", "played")] == ["errored"]
+    assert uplift(tmp_path, "played")["verdict"] == "nothing-compared"
+
+
+def test_a_killed_run_is_resumed_in_both_arms(tmp_path):
+    scene(tmp_path)
+    document = json.loads((tmp_path / "skillgym.config.yaml").read_text(encoding="utf-8"))
+    log = tmp_path.parent / f"{tmp_path.name}.log"
+    slow = f'read -r _ task; echo $task >> {log}; [ "$(wc -l < {log})" = 6 ] && sleep 30; echo > seen.txt; '
+    slow += "! grep -q all AGENTS.md || echo > out.txt"
+    document["runners"]["sh"] = runner(slow)
+    written(tmp_path, {"skillgym.config.yaml": json.dumps(document)})
+    process = started("run", "--output", "out", cwd=tmp_path)
+    while not log.exists() or len(log.read_text().splitlines()) < 6:
+        assert process.poll() is None
+    process.kill()
+    process.communicate()
+    ran = skillgym("run", "--resume", "out", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert "resumed: 5 sessions finished before" in ran.err
+    assert len(log.read_text().splitlines()) == 6 + 5
+    assert [case["caseId"] for case in uplift(tmp_path)["cases"]] == list("abcde")
+
+
+@pytest.mark.parametrize(
+    ("arms", "message"),
+    [
+        ({"one": {}}, "arms"),
+        ({"a b": {}, "c": {}}, "arms"),
+        ({"a": {"decides": True}, "b": {"decides": True}}, "only one arm can decide, not a and b"),
+        ({"a": {"remove": ["../x"]}, "b": {}}, "is not a path in the workspace"),
+        ({"a": {"remove": [".git/hooks"]}, "b": {}}, "an arm cannot change .git"),
+        ({"a": {"files": "nowhere"}, "b": {}}, "cannot be read"),
+        ({"a": {"flies": "arms/with"}, "b": {}}, "files"),
+        ({"a": {"env": {"X": "${{ NOT_SET_ANYWHERE }}"}}, "b": {}}, "NOT_SET_ANYWHERE is not set"),
+    ],
+)
+def test_a_wrong_arm_is_refused(tmp_path, arms, message):
+    scene(tmp_path, arms)
+    ran = run(tmp_path)
+    assert ran.code == 2, ran.err
+    assert message in ran.err
+
+
+def test_the_files_of_an_arm_cannot_lead_out_of_the_checkout(tmp_path):
+    root = scene(tmp_path / "repo")
+    (tmp_path / "secret").write_text("canary", encoding="utf-8")
+    (root / "arms/with/leak.txt").symlink_to(tmp_path / "secret")
+    ran = run(root)
+    assert ran.code == 2
+    assert "arms.with.files: leak.txt is no regular file" in ran.err
+    (root / "arms/with/leak.txt").unlink()
+    (root / "arms/linked").symlink_to(tmp_path)
+    document = json.loads((root / "skillgym.config.yaml").read_text(encoding="utf-8"))
+    document["arms"]["with"]["files"] = "arms/linked"
+    written(root, {"skillgym.config.yaml": json.dumps(document)})
+    ran = run(root)
+    assert ran.code == 2
+    assert "arms.with.files" in ran.err
+    assert "symbolic link" in ran.err
+
+
+def test_an_arm_that_changes_files_needs_a_copy_to_work_in(tmp_path):
+    scene(tmp_path, cases="a", run={"workspace": {"mode": "none", "cwd": "."}})
+    ran = run(tmp_path)
+    assert ran.code == 3
+    assert "the arm with adds or removes files" in ran.err
+    assert "let the suite use a copy" in ran.err
+    assert (tmp_path / "AGENTS.md").read_text(encoding="utf-8") == "of the repository"
+
+
+def test_the_bootstrap_cannot_bring_back_what_an_arm_removes(tmp_path):
+    workspace = {
+        "mode": "isolated",
+        "templateDir": "template",
+        "bootstrap": {"command": "sh", "args": ["-c", "echo all > AGENTS.md"]},
+    }
+    arms = {"without": {"remove": ["AGENTS.md"]}, "with": {}}
+    scene(tmp_path, arms, cases="a", run={"workspace": workspace})
+    written(tmp_path, {"template/x": "x"})
+    assert run(tmp_path, "--fail-on", "none").code == 0
+    assert [row["status"] for row in rows(tmp_path, "results")] == ["failed"]
+    assert [row["status"] for row in rows(tmp_path, "otherArms")] == ["passed"]

@@ -1,0 +1,154 @@
+"""Whole runs of the eval folders of a plugin: scores, runs, arms, scripts, and what agents get to see."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from plugin_runs import plugin, results, run_plugin, verdict
+from scripted_http import ScriptedServer
+
+WEIGHED = {
+    "evals/one/graders/hello.md": "---\ntype: regex\nweight: 3\n---\nhello\n",
+    "evals/one/graders/tool.md": "---\ntype: tool_used\ntool: Bash\n---\n",
+}
+SKILL_USED = WEIGHED | {"evals/one/graders/tool.md": "---\ntype: tool_used\ntool: Skill\n---\n"}
+ONE_RUN = ("--repeat", "1")
+
+
+def only(root):
+    (result,) = results(root)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("threshold", "status", "code"),
+    [
+        pytest.param(("--threshold", "0.7"), "passed", 0, id="row 26"),
+        pytest.param((), "failed", 1, id="without a threshold all have to hold"),
+    ],
+)
+def test_the_score_is_the_weighted_share_of_graders_that_hold(tmp_path, threshold, status, code):
+    ran = run_plugin(plugin(tmp_path, WEIGHED), "--arms", "with", *ONE_RUN, *threshold)
+    result = only(tmp_path)
+    assert (ran.code, result["status"], result["score"]) == (code, status, 0.75)
+
+
+def test_row_27_an_indicator_is_shown_and_not_scored_where_there_are_two_arms(tmp_path):
+    ran = run_plugin(plugin(tmp_path, SKILL_USED), *ONE_RUN)
+    result = only(tmp_path)
+    assert (ran.code, result["status"], result["score"], result["arm"]) == (0, "passed", 1.0, "with_skill")
+    shown = {one["assertion"]: (one["passed"], one.get("advisory", False)) for one in result["outcomes"]}
+    assert shown == {"hello": (True, False), "tool": (False, True)}
+
+
+@pytest.mark.parametrize(
+    ("files", "score"),
+    [
+        pytest.param(
+            {"evals/one/graders/tool.md": "---\ntype: tool_used\ntool: Skill\narm: both\n---\n"},
+            0.75,
+            id="in both",
+        ),
+        pytest.param({"evals/one/graders/hello.md": None}, 0, id="nothing else is left"),
+        pytest.param(
+            {"evals/one/graders/tool.md": "---\ntype: regex\narm: with-only\n---\nbye\n"}, 1.0, id="with-only"
+        ),
+    ],
+)
+def test_an_indicator_is_scored_where_it_has_to_be(tmp_path, files, score):
+    run_plugin(plugin(tmp_path, SKILL_USED | files), *ONE_RUN)
+    assert only(tmp_path)["score"] == score
+
+
+def test_row_28_what_cannot_be_used_is_errored_and_its_siblings_run(tmp_path):
+    files = {
+        "evals/key/prompt.md": "---\nnonsense: 1\n---\nHi.",
+        "evals/none/prompt.md": "Hi.",
+        "evals/limit/prompt.md": "---\nmax_turns: 500\n---\nHi.",
+    }
+    ran = run_plugin(plugin(tmp_path, files), "--arms", "with", *ONE_RUN)
+    found = {one["caseId"]: (one["status"], one.get("error", {}).get("message", "")) for one in results(tmp_path)}
+    assert ran.code == 2
+    assert found.pop("one")[0] == "passed"
+    assert {status for status, _ in found.values()} == {"errored"}
+    assert "unknown key 'nonsense'" in found["key"][1]
+    assert "has no grader" in found["none"][1]
+    assert "max_turns: must be a whole number, from 1 to 200" in found["limit"][1]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "status", "sessions"),
+    [pytest.param("0.6", "passed", 3, id="enough"), pytest.param("0.7", "failed", 3, id="not enough")],
+)
+def test_the_mean_over_the_runs_decides_not_each_run(tmp_path, threshold, status, sessions):
+    counter = tmp_path / "count"
+    script = f"n=$(cat {counter} 2>/dev/null || echo 0); echo $((n + 1)) > {counter}; [ $n = 1 ] || touch made.txt"
+    grader = {"evals/one/graders/hello.md": "---\ntype: file_exists\npath: made.txt\n---\n"}
+    run_plugin(plugin(tmp_path / "r", grader), "--arms", "with", "--threshold", threshold, script=script)
+    result = only(tmp_path / "r")
+    assert (result["status"], len(result["attempts"]), result["score"]) == (
+        status,
+        sessions,
+        pytest.approx(2 / 3, abs=1e-3),
+    )
+
+
+@pytest.mark.parametrize(("words", "status"), [("PASS FAIL PASS", "passed"), ("FAIL PASS FAIL", "failed")])
+def test_the_judge_is_asked_three_times(tmp_path, words, status):
+    grader = {"evals/one/graders/hello.md": "---\ntype: llm\n---\nIt greets nicely.\n"}
+    with ScriptedServer(*map(verdict, words.split())) as server:
+        run_plugin(plugin(tmp_path, grader), "--arms", "with", *ONE_RUN, server=server)
+    assert (only(tmp_path)["status"], len(server.requests)) == (status, 3)
+
+
+def test_without_a_judge_no_session_starts(tmp_path):
+    grader = {"evals/one/graders/hello.md": "---\ntype: llm\n---\nIt greets nicely.\n"}
+    ran = run_plugin(plugin(tmp_path, grader), "--arms", "with")
+    result = only(tmp_path)
+    assert (ran.code, result["status"], result.get("attempts", [])) == (3, "errored", [])
+    assert "1 question needs a judge: set run.judge" in result["error"]["message"]
+
+
+def test_a_script_prepares_the_workspace_and_folders_are_read_only(tmp_path):
+    files = {
+        "evals/one/prompt.md": (
+            "---\nenv: {EVAL_MODE: fast}\ncontext: {scaffold_script: ./setup.sh, add_dirs: [../../data]}\n---\nHi.\n"
+        ),
+        "evals/one/setup.sh": "echo prepared > prepared.txt\n",
+        "data/table.csv": "1,2\n",
+        "evals/one/graders/hello.md": "---\ntype: file_exists\npath: made.txt\n---\n",
+    }
+    script = (
+        'cat prepared.txt data/table.csv > made.txt; echo "$EVAL_MODE" >> made.txt; ls -l data/table.csv >> made.txt'
+    )
+    run_plugin(plugin(tmp_path, files), "--arms", "with", *ONE_RUN, "--keep", "all", script=script, answer="bye")
+    assert only(tmp_path)["status"] == "passed"
+
+
+def test_a_script_that_fails_is_no_failure_of_the_agent(tmp_path):
+    files = {
+        "evals/one/prompt.md": "---\ncontext: {scaffold_script: setup.sh}\n---\nHi.\n",
+        "evals/one/setup.sh": "echo no luck >&2; exit 3\n",
+    }
+    ran = run_plugin(plugin(tmp_path, files), "--arms", "with", *ONE_RUN)
+    result = only(tmp_path)
+    assert (ran.code, result["status"], result["failureOrigin"]) == (3, "errored", "workspace-bootstrap")
+    assert "no luck" in result["error"]["message"]
+
+
+def test_agents_see_the_skills_and_no_evals_and_are_told_what_they_cannot_do(tmp_path):
+    files = {
+        "evals/one/prompt.md": "---\nallowed_tools: [Read]\n---\nHi.\n",
+        "evals/one/graders/hello.md": "---\ntype: regex\ntarget: {source: file, path: seen.txt}\n---\nSKILL\n",
+        "commands/greet.md": "Greet.",
+    }
+    ran = run_plugin(plugin(tmp_path, files), *ONE_RUN, script="find . -type f -not -path './.git/*' > seen.txt")
+    stored = json.loads((tmp_path / "out/results.json").read_text())["suites"][0]
+    assert only(tmp_path)["status"] == "passed"
+    assert [result["status"] for result in stored["otherArms"]] == ["failed"]
+    seen = [path.read_text() for path in (tmp_path / "out").rglob("changes/seen.txt")]
+    assert not any("evals" in text or "prompt.md" in text for text in seen)
+    assert "command loads no plugins: it gets the skills of greeter and nothing else" in ran.err
+    assert "command limits no tools and takes no addition to its system prompt" in ran.err
