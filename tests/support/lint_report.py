@@ -1,8 +1,7 @@
 """Checks script and style of the HTML report, and programs of the tests: rules with Biome, types with TypeScript.
 
-Exit code 1 if one complains. ``python tests/support/lint_report.py`` installs both from npm once, in versions that do not
-move.
-
+Exit code 1 if one complains. ``python tests/support/lint_report.py`` installs both from npm once, in versions that do
+not move.
 """
 
 from __future__ import annotations
