@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.verdicts import ASSERTION_FAILURE
 from skillgym_action.reporters.failed_assertions import not_holding
-from skillgym_action.reporters.markdown_budget import left_out
+from skillgym_action.reporters.markdown_budget import SUMMARY, left_out
 from skillgym_action.reporters.markdown_rows import NAME, Row, html_code, inline
 from skillgym_action.reporters.markdown_sections import NO_ROWS, Section
 from skillgym_action.reporters.template_values import NOTHING, markup
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Reason = tuple[str, str, str]
 _NAMED_CASES = 3
+_FEW = 3  # entries: there is room for as much evidence as in the summary
 _MESSAGE_CHARACTERS = 240
 _SAME_DETAIL = markup("The same assertions and evidence.")
 # Characters that a template adds to an entry, a row, a message, a block and a part. Estimates.
@@ -105,6 +106,8 @@ class FailureList:
     """The list of failures, in steps: each adds what there is room for, so that names go after all evidence."""
 
     def __init__(self, groups: Sequence[Sequence[Result]], rows: Rows, budget: RowBudget, *, runners: int) -> None:
+        if len(groups) <= _FEW:
+            rows = replace(rows, extent=replace(rows.extent, detail=SUMMARY.detail))
         self._rows, self._budget, self._runners = rows, budget, runners
         self._groups = groups
         self._entries: list[_Entry] = []
