@@ -1,6 +1,7 @@
-"""Checks script and style of the HTML report: rules with Biome, types with TypeScript. Exit code 1 if one complains.
+"""Checks script and style of the HTML report, and programs of the tests: rules with Biome, types with TypeScript.
 
-``python tests/support/lint_report.py`` installs both from npm once, in versions that do not move.
+Exit code 1 if one complains. ``python tests/support/lint_report.py`` installs both from npm once, in versions that do
+not move.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from paths import REPOSITORY
 BIOME, TYPESCRIPT = "2.6.8", "5.9.3"
 RULES = REPOSITORY / "tests/browser"
 SCRIPT, STYLE = REPOSITORY / "templates/report.js", REPOSITORY / "templates/report.css"
-DRIVER = REPOSITORY / "tests/support/browser.mjs"
+PROGRAMS = tuple(REPOSITORY / f"tests/support/{name}.mjs" for name in ("browser", "markdown", "palette"))
 TYPES = ("--noEmit", "--checkJs", "--allowJs", "--strict", "--target", "es2022", "--lib", "es2023,dom,dom.iterable")
 
 
@@ -22,7 +23,7 @@ def main() -> int:
     """Run both, whatever the first one finds."""
     biome = node_modules(f"biome-{BIOME}", f"@biomejs/biome@{BIOME}") / "@biomejs/biome/bin/biome"
     typescript = node_modules(f"typescript-{TYPESCRIPT}", f"typescript@{TYPESCRIPT}") / "typescript/bin/tsc"
-    rules = ("lint", "--error-on-warnings", f"--config-path={RULES}", STYLE, SCRIPT, DRIVER)
+    rules = ("lint", "--error-on-warnings", f"--config-path={RULES}", STYLE, SCRIPT, *PROGRAMS)
     commands = (("node", biome, *rules), ("node", typescript, *TYPES, SCRIPT))
     return max(min(subprocess.run(command, check=False).returncode, 1) for command in commands)
 
