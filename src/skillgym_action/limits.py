@@ -231,6 +231,23 @@ MAX_BRACE_ALTERNATIVES = 100  # patterns that `{a,b}` in the path of tests expan
 MAX_BRACES = 20  # pairs of braces in the path of tests
 MAX_ASSERTION_NAME_CHARACTERS = 30  # of the regular expression in the name of its assertion
 
+# --- evals of skills --------------------------------------------------------------------------------
+
+QUESTIONS_PER_CALL = 20  # that the judge is asked at once
+MAX_EVAL_QUESTIONS = 500  # and assertions that need no judge, of a case
+MAX_SUITE_EVAL_QUESTIONS = 20_000  # of all cases of a suite
+MAX_EVAL_QUESTION_CHARACTERS = 20_000
+MAX_EVAL_NAME_CHARACTERS = 200  # of a question as the name of its outcome
+MAX_EVAL_EVIDENCE_CHARACTERS = 4_000  # of the judge's evidence for one answer
+MAX_EVAL_FILES = 1_000  # that one case lists
+MAX_LISTED_PLACES = 6  # where an input file was looked for
+MAX_JUDGED_MESSAGE_CHARACTERS = 60_000  # of the final message that the judge sees
+MAX_JUDGED_ACTIONS_CHARACTERS = 40_000
+MAX_JUDGED_ACTION_CHARACTERS = 2_000  # of one command or call of a tool
+MAX_JUDGED_FILE_CHARACTERS = 40_000  # of one created or changed file
+MAX_JUDGED_FILES_CHARACTERS = 160_000  # of all of them
+MAX_JUDGED_NAMES = 500  # of files that are listed by name and size
+
 # --- AgentV graders ---------------------------------------------------------------------------------
 
 MIN_GRADER_SECONDS = 300.0  # for a grader's program; it has the session's timeout if that is longer
@@ -252,6 +269,7 @@ MAX_SKILL_FILES = 5_000  # of the folder of a skill
 MAX_SKILL_BYTES = 256 * 1024**2  # of all of them together
 MAX_SKILL_SEARCH_ENTRIES = 100_000  # files and folders that one search for SKILL.md looks at
 MAX_LISTED_SKILLS = 10  # in one message
+MAX_TRIGGER_RUNS = 50  # of one query
 
 # --- regular expressions ----------------------------------------------------------------------------
 

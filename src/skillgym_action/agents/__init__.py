@@ -14,8 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from skillgym_action.model.session import Capture, Invocation, Progress, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
+    from skillgym_action.model.session_report import Event, Transcript, Trouble
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +31,8 @@ class AgentInfo:
     therefore never run in a directory of the user. ``configuration``: names of files and folders of a repository, in
     any folder, from which its CLI reads instructions and settings. ``settings_files``: those of them, as paths in a
     workspace, that can name a key or another service. ``keyed_models``: beginnings of the models that cannot be used
-    without a key. ``internal``: no configuration can name it.
+    without a key. ``internal``: no configuration can name it. ``skills``: the folders of a workspace that skills under
+    test are installed into for it. ``skills_variable``: the variable that has the absolute path of such a skill.
     """
 
     module: str
@@ -45,6 +48,8 @@ class AgentInfo:
     settings_files: tuple[str, ...] = ()
     keyed_models: tuple[str, ...] = ("",)
     internal: bool = False
+    skills: tuple[str, ...] = ()
+    skills_variable: str | None = None
 
 
 PLUGIN_FOLDERS = (".claude-plugin", ".codex-plugin", ".cursor-plugin")
@@ -61,6 +66,7 @@ COPILOT_CONFIGURATION = (
     ".github/skills",
     ".vscode/mcp.json",
 )
+CLAUDE_SKILLS, AGENTS_SKILLS = ".claude/skills", ".agents/skills"
 # No tag, range or address: they could install another version tomorrow.
 EXACT_VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 AGENTS = {
@@ -73,6 +79,7 @@ AGENTS = {
         keys=("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"),
         configuration=("CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json"),
         settings_files=(".claude/settings.json", ".claude/settings.local.json"),
+        skills=(CLAUDE_SKILLS,),
     ),
     "codex": AgentInfo(
         module="skillgym_action.agents.codex",
@@ -83,6 +90,7 @@ AGENTS = {
         keys=("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
         configuration=("AGENTS.md", "AGENTS.override.md", ".agents", ".codex", *PLUGIN_FOLDERS),
         settings_files=(".codex/config.toml",),
+        skills=(AGENTS_SKILLS,),
     ),
     "pi": AgentInfo(
         module="skillgym_action.agents.pi",
@@ -101,6 +109,7 @@ AGENTS = {
         ),
         configuration=("AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD", ".agents", ".pi"),
         settings_files=(".pi/settings.json",),
+        skills=(AGENTS_SKILLS,),
     ),
     "opencode": AgentInfo(
         module="skillgym_action.agents.opencode",
@@ -130,6 +139,7 @@ AGENTS = {
         ),
         settings_files=("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
         keyed_models=("anthropic/", "openai/", "google/", "openrouter/"),
+        skills=(AGENTS_SKILLS,),
     ),
     "copilot": AgentInfo(
         module="skillgym_action.agents.copilot",
@@ -154,6 +164,7 @@ AGENTS = {
             ".mcp.json",
             *COPILOT_CONFIGURATION,
         ),
+        skills=(AGENTS_SKILLS,),
     ),
     "gemini": AgentInfo(
         module="skillgym_action.agents.gemini",
@@ -164,6 +175,7 @@ AGENTS = {
         keys=("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
         configuration=("GEMINI.md", ".agents", ".gemini", ".geminiignore", ".env"),
         settings_files=(".env", ".gemini/.env", ".gemini/settings.json"),
+        skills=(AGENTS_SKILLS,),
     ),
     "qwen": AgentInfo(
         module="skillgym_action.agents.qwen",
@@ -174,6 +186,7 @@ AGENTS = {
         keys=("OPENAI_API_KEY", "OPENAI_BASE_URL"),
         configuration=("QWEN.md", "AGENTS.md", ".agents", ".qwen", ".qwenignore", ".env"),
         settings_files=(".env", ".qwen/.env", ".qwen/settings.json"),
+        skills=(AGENTS_SKILLS,),
     ),
     "cursor-agent": AgentInfo(
         module="skillgym_action.agents.cursor_agent",
@@ -181,8 +194,13 @@ AGENTS = {
         streams=True,
         keys=("CURSOR_API_KEY",),
         configuration=("AGENTS.md", "CLAUDE.md", ".agents", ".claude", ".cursor", ".cursorrules", ".cursorignore"),
+        skills=(AGENTS_SKILLS,),
     ),
-    "command": AgentInfo(module="skillgym_action.agents.command"),
+    "command": AgentInfo(
+        module="skillgym_action.agents.command",
+        skills=(AGENTS_SKILLS, CLAUDE_SKILLS),
+        skills_variable="SKILLGYM_SKILL_DIR",
+    ),
     "replay": AgentInfo(module="skillgym_action.agents.replay", replays=True, replays_changes=True),
     "nop": AgentInfo(module="skillgym_action.agents.nop"),
     "reference": AgentInfo(
@@ -192,6 +210,19 @@ AGENTS = {
     "agentv-mock": AgentInfo(module="skillgym_action.agentv.mock_agent", format="agentv", replays=True),
     "agentv-replay": AgentInfo(module="skillgym_action.agentv.replay_agent", format="agentv", replays=True),
 }
+
+
+class Reading(Protocol):
+    """The events of a session that is not over."""
+
+    def read_line(self, line: str) -> None:
+        """Take a line of the output."""
+        ...
+
+    @property
+    def events_so_far(self) -> Sequence[Event | None]:
+        """Events in their order; None: it turned out not to have happened. A later line may replace those there are."""
+        ...
 
 
 class Agent(Protocol):
@@ -211,6 +242,10 @@ class Agent(Protocol):
 
     def progress(self, line: str) -> Progress | None:
         """The model round that one line of output belongs to, or that the session has ended; None for other lines."""
+        ...
+
+    def reading(self, session: Session) -> Reading | None:
+        """What reads the output line by line while it is printed; None: its events are known at its end only."""
         ...
 
     def resume(self, session: Session, session_id: str) -> Invocation:

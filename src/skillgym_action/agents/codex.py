@@ -12,7 +12,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import StreamParser, cli_invocation, reported_or_crashed, streamed_events
+from skillgym_action.agents.defaults import StreamParser, cli_invocation, lines_of, reported_or_crashed, streamed_events
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Command, FileWrite, Usage
 from skillgym_action.transcripts.lenient_json import LenientJson, json_object
@@ -141,6 +141,7 @@ class _Parser(StreamParser):
 
 
 transcript = streamed_events(_Parser)
+reading = lines_of(_Parser)
 trouble = reported_or_crashed
 
 

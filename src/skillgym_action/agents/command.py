@@ -42,7 +42,7 @@ from skillgym_action.transcripts.lenient_json import LenientJson, json_object, s
 from skillgym_action.transcripts.trouble_signs import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from skillgym_action.model.session import Capture, Output, Session
 
@@ -138,30 +138,51 @@ def _text(output: Output) -> str:
     return shortened("\n".join(lines))
 
 
-def _from_events(capture: Capture) -> Transcript:
-    events = Events()
-    summary, reported = LenientJson({}), None
-    for line in capture.stdout.lines():
+class _Lines:
+    """The lines of a program that prints events. ``summary``: the line ``session``; ``reported``: its error."""
+
+    def __init__(self) -> None:
+        self.events = Events()
+        self.summary = LenientJson({})
+        self.reported: Trouble | None = None
+
+    def read_line(self, line: str) -> None:
         record = json_object(line) or LenientJson({})
         match record.text("type"):
             case "session":
-                summary = record
+                self.summary = record
             case "error":
-                reported = _trouble(record)
+                self.reported = _trouble(record)
             case "step":
                 pass
             case _ if line.strip():
-                events.add(_event(record) or Raw(line=shortened(line)))
+                self.events.add(_event(record) or Raw(line=shortened(line)))
+
+    @property
+    def events_so_far(self) -> Sequence[Event | None]:
+        return self.events.kept
+
+
+def reading(session: Session) -> _Lines | None:
+    """Only programs that print events can be read while they run."""
+    return _Lines() if session.agent.output == "events" else None
+
+
+def _from_events(capture: Capture) -> Transcript:
+    lines = _Lines()
+    for line in capture.stdout.lines():
+        lines.read_line(line)
+    summary = lines.summary
     usd = summary.amount("cost", "usd")
     return Transcript(
-        events=tuple(event for event in events.kept if event),
+        events=tuple(event for event in lines.events.kept if event),
         final_output=summary.text("finalOutput") or "",
         session_id=summary.text("sessionId"),
         model=summary.text("model"),
         usage=_usage(summary.child("usage")),
         cost=Cost(usd=usd, source="reported") if usd is not None else Cost(),
         turns=summary.count("turns"),
-        trouble=reported or events.trouble(),
+        trouble=lines.reported or lines.events.trouble(),
     )
 
 

@@ -16,6 +16,7 @@ from skillgym_action.agents.defaults import (
     StreamParser,
     Tools,
     cli_invocation,
+    lines_of,
     streamed_events,
 )
 from skillgym_action.model.session import Invocation, Progress
@@ -173,6 +174,7 @@ class _Parser(StreamParser):
 
 
 transcript = streamed_events(_Parser)
+reading = lines_of(_Parser)
 
 
 def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:  # noqa: ARG001 - the transcript has it all

@@ -12,7 +12,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, reported_or_crashed, streamed_events
+from skillgym_action.agents.defaults import (
+    StreamParser,
+    Tools,
+    cli_invocation,
+    lines_of,
+    reported_or_crashed,
+    streamed_events,
+)
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.agent_output import total
@@ -94,6 +101,7 @@ class _Parser(StreamParser):
 
 
 transcript = streamed_events(_Parser)
+reading = lines_of(_Parser)
 trouble = reported_or_crashed
 
 

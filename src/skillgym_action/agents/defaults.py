@@ -105,6 +105,20 @@ def streamed_events(parser: Callable[[], StreamParser]) -> Callable[[Capture, Se
     return transcript
 
 
+def lines_of(parser: Callable[[], StreamParser]) -> Callable[[Session], StreamParser]:
+    """``reading`` of agents that print events."""
+
+    def reading(session: Session) -> StreamParser:  # noqa: ARG001 - all is in the output
+        return parser()
+
+    return reading
+
+
+def no_reading(session: Session) -> None:  # noqa: ARG001 - the output has no events
+    """``reading`` of agents whose events are known at the end only, or not at all."""
+    return
+
+
 def no_progress(line: str) -> Progress | None:  # noqa: ARG001 - the output reports no progress
     """``progress`` of agents that do not report model rounds while they run."""
     return None

@@ -12,7 +12,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, reported_or_crashed, streamed_events
+from skillgym_action.agents.defaults import (
+    StreamParser,
+    Tools,
+    cli_invocation,
+    lines_of,
+    reported_or_crashed,
+    streamed_events,
+)
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 from skillgym_action.transcripts.agent_output import total
@@ -220,6 +227,7 @@ class _Parser(StreamParser):
 
 
 transcript = streamed_events(_Parser)
+reading = lines_of(_Parser)
 trouble = reported_or_crashed
 
 

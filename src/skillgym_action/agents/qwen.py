@@ -17,6 +17,7 @@ from skillgym_action.agents.defaults import (
     StreamParser,
     Tools,
     cli_invocation,
+    lines_of,
     reported_or_crashed,
     streamed_events,
     wrong_argument,
@@ -151,6 +152,7 @@ class _Parser(StreamParser):
 
 
 transcript = streamed_events(_Parser)
+reading = lines_of(_Parser)
 trouble = reported_or_crashed
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import no_progress, started_again
+from skillgym_action.agents.defaults import no_progress, no_reading, started_again
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Cost, Transcript, Trouble, Usage
 from skillgym_action.text.escaping import path_key
@@ -34,6 +34,7 @@ def invocation(session: Session) -> Invocation:
 
 resume = started_again(invocation)
 progress = no_progress
+reading = no_reading
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - the answer is all there is

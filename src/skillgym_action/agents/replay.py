@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import no_progress, started_again
+from skillgym_action.agents.defaults import no_progress, no_reading, started_again
 from skillgym_action.model.json_codec import from_json
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Raw, SessionReport, Transcript, Trouble
@@ -43,6 +43,7 @@ def invocation(session: Session) -> Invocation:
 
 resume = started_again(invocation)
 progress = no_progress
+reading = no_reading
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - all is in the recording
@@ -63,6 +64,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
         version=report.version,
         skills=tuple(detection.skill for detection in report.detected_skills),
         trouble=report.trouble,
+        watched_skills=None if report.watched_skills is None else tuple(report.watched_skills),
     )
 
 

@@ -10,7 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import no_progress, started_again
+from skillgym_action.agents.defaults import no_progress, no_reading, started_again
 from skillgym_action.agentv.agent_output import transcript_of_text
 from skillgym_action.limits import MAX_CLI_TARGET_OUTPUT_BYTES
 from skillgym_action.model.session import Ending, Invocation
@@ -51,6 +51,7 @@ def invocation(session: Session) -> Invocation:
 
 resume = started_again(invocation)
 progress = no_progress
+reading = no_reading
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - the file has everything

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import no_progress, started_again
+from skillgym_action.agents.defaults import no_progress, no_reading, started_again
 from skillgym_action.agentv.agent_output import transcript_of_object
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Transcript, Trouble
@@ -24,6 +24,7 @@ def invocation(session: Session) -> Invocation:
 
 resume = started_again(invocation)
 progress = no_progress
+reading = no_reading
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:

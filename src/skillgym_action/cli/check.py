@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from skillgym_action import pipeline, wiring
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.limits import MAX_LISTED_SKIPPED_FILES
-from skillgym_action.model.errors import UsageError
+from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.exit_codes import ExitCode
+from skillgym_action.model.judge_question import needs_judge
 from skillgym_action.reporters.wording import counted
 from skillgym_action.settings import resolve
 from skillgym_action.stages.discover import near_miss_warnings
@@ -20,7 +21,6 @@ from skillgym_action.text.escaping import terminal_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from skillgym_action.model.errors import Problem
     from skillgym_action.model.suite import BenchmarkSuite, Discovery
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
@@ -48,7 +48,8 @@ def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
     filters = (
         () if nothing else (*filter_warnings(suites, options.plan), *runner_warnings(suites, runners, options.plan))
     )
-    warnings = (*near_miss_warnings(found), *filters, *vacuous)
+    judge_missing = () if options.judge else tuple(_judge_missing(suites))
+    warnings = (*near_miss_warnings(found), *filters, *vacuous, *judge_missing)
     code = print_problems(suites, context, warnings, annotations=not as_json)
     if code and not as_json:
         return code
@@ -103,12 +104,24 @@ def suite_errors(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
         yield from (runner.problem for runner in suite.runners if runner.problem)
 
 
+def _judge_missing(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
+    """A warning for each suite with questions that nobody can decide, since no judge is configured."""
+    for suite in suites:
+        if asking := [case for case in suite.cases if case.questions]:
+            unstarted = sum(case.only_questions for case in asking)
+            not_run = f"; {counted(unstarted, 'case')} will not be run without it" if unstarted else ""
+            message = needs_judge(sum(case.questions for case in asking)) + not_run
+            yield Problem(message=message, location=asking[0].location)
+
+
 def _found_line(suite: BenchmarkSuite) -> str:
     """A suite file with its format and what is in it."""
     if not suite.cases and any(invalid.case_id is None for invalid in suite.invalid):
         return f"{suite.path}: {suite.format}, cannot be loaded"
     unusable = f", and {len(suite.invalid):,} that cannot be used" if suite.invalid else ""
-    return f"{suite.path}: {suite.format}, {counted(len(suite.cases), 'case')}{unusable}"
+    skills = ", ".join(skill.name for skill in suite.workspace.skills)
+    tested = f" of the skill{'s' if len(suite.workspace.skills) > 1 else ''} {skills}" if skills else ""
+    return f"{suite.path}: {suite.format}{tested}, {counted(len(suite.cases), 'case')}{unusable}"
 
 
 def _skipped_lines(found: Discovery) -> Iterator[str]:

@@ -14,6 +14,7 @@ from skillgym_action.text.escaping import terminal_line, terminal_text
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution, Plan
+    from skillgym_action.model.suite import WorkspaceSpec
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
@@ -62,11 +63,33 @@ def plan_as_json(plan: Plan) -> str:
             "timeout": execution.timeout,
             "budget": execution.budget,
             "model": execution.model,
+            "title": execution.case.title,
+            "skills": [skill.name for skill in workspace_of(execution).skills],
+            "assertions": assertions_of(execution),
+            "questions": execution.case.questions,
         }
         for execution in plan.executions
     ]
     # GitHub's runner obeys "##[" anywhere in a line. In JSON it can only stand in a string, where it can be escaped.
     return json.dumps(rows, indent=2).replace("##[", "##\\u005b")
+
+
+def workspace_of(execution: Execution) -> WorkspaceSpec:
+    """The workspace of an execution as its suite defines it."""
+    return execution.case.workspace or execution.suite.workspace
+
+
+def assertions_of(execution: Execution) -> int:
+    """How many outcomes a session has; all questions to the judge are one assertion."""
+    case = execution.case
+    return len(case.assertions) - bool(case.questions) + case.questions
+
+
+def _of_skills(execution: Execution) -> tuple[str, str]:
+    """The skills under test; how many assertions there are, and how many of them need a judge."""
+    needed = execution.case.questions
+    judged = f", {needed:,} need{'s' if needed == 1 else ''} a judge" if needed else ""
+    return ", ".join(skill.name for skill in workspace_of(execution).skills), f"{assertions_of(execution):,}{judged}"
 
 
 def plan_as_table(plan: Plan) -> str:
@@ -77,16 +100,20 @@ def plan_as_table(plan: Plan) -> str:
 
     rows = Table(box=None, pad_edge=False)
     arms = any(execution.arm for execution in plan.executions)
-    for name in ("suite", "case", "runner", *(["arm"] if arms else []), "model", "tags"):
+    skills = any(workspace_of(execution).skills for execution in plan.executions)
+    names = ("suite", "case", "runner", *(["arm"] if arms else []), "model", "tags")
+    for name in (*names, *(("skill", "questions") if skills else ())):
         rows.add_column(name, overflow="fold")
     for execution in plan.executions:
+        title = f" ({execution.case.title})" if execution.case.title else ""
         cells = (
             execution.suite.path,
-            execution.case.id,
+            execution.case.id + title,
             execution.runner.id,
             *([execution.arm_name or ""] if arms else []),
             execution.model or "",
             ", ".join(execution.case.tags),
+            *(_of_skills(execution) if skills else ()),
         )
         rows.add_row(*(Text(terminal_line(cell)) for cell in cells))
     console = Console(no_color=True, highlight=False)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from skillgym_action.documents.user_files import Opener
 
 SKILL_FILE = "SKILL.md"
+EVAL_FOLDERS = frozenset({"evals"})
+"""Folders of a skill that have its suites, with their input files."""
+RESULTS_ENDING = "-workspace"
+"""The end of the names of folders that have results of evals."""
 _FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _LOOSE_KEY = re.compile(r"^(name|description):[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 _UNSAFE_NAME = re.compile(r"[/\\\x00-\x1f\x7f\u0085\u2028\u2029\ud800-\udfff]")

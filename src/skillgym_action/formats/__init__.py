@@ -23,6 +23,7 @@ FORMATS = {
     "python": "skillgym_action.formats.python_suite",
     "typescript": "skillgym_action.formats.typescript_suite",
     "agentv": "skillgym_action.agentv.suite",
+    "skill-evals": "skillgym_action.skill_evals.suite",
 }
 
 

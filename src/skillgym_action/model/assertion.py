@@ -28,6 +28,10 @@ class Files(Protocol):
         """UTF-8 text, errors replaced, CRLF as LF; None for more than ``limit`` bytes, or an unreadable file."""
         ...
 
+    def size(self, path: str) -> int | None:
+        """Bytes of a file; None if it is none."""
+        ...
+
     def text_before(self, path: str, limit: int) -> str | None:
         """The same as ``text`` of the file as it was before the agent started; None also if that is not known."""
         ...

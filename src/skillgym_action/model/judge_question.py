@@ -101,6 +101,11 @@ class Poll(Generic[T]):
         return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 
+def needs_judge(questions: int) -> str:
+    """Why questions cannot be decided where no judge is configured, and what to do about it."""
+    return f"{questions:,} question{' needs' if questions == 1 else 's need'} a judge: set run.judge"
+
+
 def majority(votes: int) -> int:
     """The number of votes that is more than half of ``votes``."""
     return votes // 2 + 1

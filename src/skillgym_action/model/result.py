@@ -39,6 +39,7 @@ class Outcome:
     one sentence for people; ``evidence``: quoted output, or None. ``score``: from 0 to 1; ``weight``: its weight in the
     mean of the case. ``required``: the score below which the whole case scores 0; True: the case's threshold.
     ``vacuous``: it passed, and would have passed whatever the agent did, as far as anybody could expect.
+    ``advisory``: it is shown, and never decides.
     ``judge``: the judge, if it answered. ``votes``: if several answers were asked for, whether each of them passes the
     assertion; None: there is no such answer.
     """
@@ -55,6 +56,7 @@ class Outcome:
     failure_class: FailureClass | None = None
     trouble: str | None = None
     vacuous: bool = False
+    advisory: bool = False
     follow_ups: tuple[FollowUp, ...] = ()
     judge: JudgeInfo | None = None
     votes: tuple[bool | None, ...] = ()
@@ -123,12 +125,22 @@ class Attempt:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TriggerCounts:
+    """The runs of a trigger query: a skill under test was ``loaded`` in so many of those ``judged``."""
+
+    should_trigger: bool
+    loaded: int
+    judged: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
     """The result of an execution.
 
     ``usage`` and ``duration_ms`` are averages over the repetitions that succeeded, ``cost`` is the sum over all
     sessions. ``runner`` is None for an invalid case or suite. ``session_id``: the agent's id of the last session.
     ``arm``: the name of its arm, if its suite has arms.
+    ``trigger``: of a trigger query; None for other cases.
     """
 
     index: int
@@ -151,6 +163,7 @@ class Result:
     session_id: str | None = None
     findings: tuple[Finding, ...] = ()
     arm: str | None = None
+    trigger: TriggerCounts | None = None
 
     @property
     def status(self) -> Status:

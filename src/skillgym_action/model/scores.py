@@ -1,4 +1,4 @@
-"""The score of a case with a threshold, computed from the outcomes of its assertions. Scores are from 0 to 1."""
+"""Which outcomes decide a case, and the score of one with a threshold. Scores are from 0 to 1."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 
 SCORE_DIGITS = 4
 _NOISE = 1e-9  # rounding errors of sums are smaller; they must not decide
+
+
+def deciding(outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    """The outcomes without those that are advisory."""
+    return tuple([outcome for outcome in outcomes if not outcome.advisory])
 
 
 def case_score(outcomes: tuple[Outcome, ...], threshold: float, *, undecided: float = 0.0) -> float:

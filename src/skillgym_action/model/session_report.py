@@ -168,6 +168,7 @@ class Transcript:
     """What an agent's adapter read from its output; ``normalise`` makes a ``SessionReport`` of it.
 
     ``duration_ms`` as the agent reports it; ``turns``: model rounds; ``skills``: names of all skills the agent had.
+    ``watched_skills``: as in a session report, of a recorded session.
     """
 
     events: tuple[Event, ...] = ()
@@ -181,6 +182,7 @@ class Transcript:
     skills: tuple[str, ...] = ()
     duration_ms: int | None = None
     trouble: Trouble | None = None
+    watched_skills: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -222,7 +224,8 @@ class SessionReport:
     """What the agent did, in one form for all agents. Assertions see it and the workspace, nothing else.
 
     Times are ISO 8601 in UTC; ``cwd``: absolute path of the workspace; ``raw_artifacts``: name -> file beside the
-    report; ``exit_code``: of the agent's process.
+    report; ``exit_code``: of the agent's process. ``watched_skills``: names of the skills that were installed for the
+    session, and whose load would be among the events; None: none was, or the agent reports no events.
     """
 
     runner: RunnerRef
@@ -244,3 +247,4 @@ class SessionReport:
     version: str | None = None
     exit_code: int | None = None
     trouble: Trouble | None = None
+    watched_skills: tuple[str, ...] | None = None

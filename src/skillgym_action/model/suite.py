@@ -53,14 +53,32 @@ class SkillSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TriggerRule:
+    """How the sessions of a query are run that asks whether a skill is loaded.
+
+    ``skills``: names of the skills, any of which counts. ``should_trigger``: whether one of them has to load. ``runs``:
+    repetitions, ended once they decide; ``threshold``: the share of judged runs, 0 to 1, that has to load one of them,
+    or below which it has to stay. ``rounds``: model rounds after which a session ends.
+    """
+
+    skills: tuple[str, ...]
+    should_trigger: bool = True
+    runs: int = 3
+    threshold: float = 0.5
+    rounds: int = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class InputFile:
     """A file, or a folder with everything in it, that is copied into workspaces.
 
-    ``path``: where, relative to the workspace, with ``/``. ``source``: the absolute path of the original.
+    ``path``: where, relative to the workspace, with ``/``. ``source``: the absolute path of the original; None: there
+    is none, it is a file with ``content``.
     """
 
     path: str
-    source: Path
+    source: Path | None = None
+    content: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,7 +116,10 @@ class BenchmarkCase:
     failures. ``runners``: patterns of the runners that it runs on; (): all. ``files``: attached to the prompt.
     ``workspace`` replaces the suite's. ``retries``: sessions after a failed one. ``depends_on``: ids of cases that must
     be green before; ``on_dependency_failure``: what happens otherwise. ``threshold``: the score that it needs, from 0
-    to 1; None: every assertion has to pass.
+    to 1; None: every assertion has to pass. ``title``: a name for people, beside the id. ``questions``: how many
+    outcomes need the judge; advisory ones are not counted. ``only_questions``: whether nothing can be judged without
+    it. ``max_steps``: model rounds per session. ``trigger``: its only assertion is about skills that are loaded; its
+    sessions end once that is known.
     """
 
     id: str
@@ -119,6 +140,11 @@ class BenchmarkCase:
     depends_on: tuple[str, ...] = ()
     on_dependency_failure: Literal["skip", "fail", "run"] = "skip"
     threshold: float | None = None
+    title: str | None = None
+    questions: int = 0
+    only_questions: bool = False
+    max_steps: int | None = None
+    trigger: TriggerRule | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_ASSERTION_TITLE_CHARACTERS
-from skillgym_action.model.scores import format_score
+from skillgym_action.model.scores import deciding, format_score
 from skillgym_action.model.verdicts import NOT_BY_ASSERTIONS, Status
 from skillgym_action.reporters.wording import cause
 from skillgym_action.text.escaping import clipped, tail
@@ -61,7 +61,7 @@ def not_holding(result: Result) -> tuple[Outcome, ...]:
     judgement = result.judgement
     if judgement.origin in NOT_BY_ASSERTIONS:
         return ()
-    outcomes = tuple(outcome for outcome in judgement.outcomes if outcome.passed is not True)
+    outcomes = tuple(outcome for outcome in deciding(judgement.outcomes) if outcome.passed is not True)
     if result.status is Status.ERRORED:
         return tuple(outcome for outcome in outcomes if outcome.passed is None) if cause(result).assertion else ()
     return outcomes if result.status in (Status.FAILED, Status.EXPECTED_FAILED) else ()
@@ -79,7 +79,7 @@ def failed_assertions(result: Result, limit: int, *, evidence: bool = True) -> F
 def explanation(result: Result, limit: int) -> str:
     """The message of the cause, its location, and all assertions that do not hold, with their evidence."""
     reason = cause(result)
-    outcomes = [outcome for outcome in result.judgement.outcomes if outcome.passed is not True]
+    outcomes = [outcome for outcome in deciding(result.judgement.outcomes) if outcome.passed is not True]
     head = f"{clipped(reason.message, limit // 2)}\nat {reason.location}"
     listed = _fitting(outcomes, "", limit - len(head) - 2).text()
     return f"{head}\n\n{listed}" if listed else head

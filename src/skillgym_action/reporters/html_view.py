@@ -38,6 +38,7 @@ from skillgym_action.reporters.rate_wording import (
     rate_cell,
     rate_sentences,
     rates_compared,
+    trigger_sentences,
 )
 from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import (
@@ -139,7 +140,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         sessions=markup(parts.sessions),
         reasons=tuple(map(inline, _reasons(report))),
         figures=tuple(_figures(report, totals)),
-        rates=tuple(map(inline, rate_sentences(totals, report))),
+        rates=tuple(map(inline, (*rate_sentences(totals, report), *trigger_sentences(report)))),
         baseline=tuple(_baselines(report.comparison)),
         arms=tuple(arm_rows(report)),
         failures=tuple(failures[:MAX_HTML_LISTED]),

@@ -40,7 +40,13 @@ from skillgym_action.reporters.markdown_rows import (
     while_it_fits,
 )
 from skillgym_action.reporters.markdown_uplift import NO_ARMS, ArmComparisons, arms_of
-from skillgym_action.reporters.rate_wording import OTHER_CASES_NOTE, comparison_fact, rate_cell, rate_sentences
+from skillgym_action.reporters.rate_wording import (
+    OTHER_CASES_NOTE,
+    comparison_fact,
+    rate_cell,
+    rate_sentences,
+    trigger_sentences,
+)
 from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import (
     NOUNS,
@@ -197,6 +203,7 @@ class ReportTotals:
         for sentence in (*sentences, *notes) if self.totals.executions else ():
             text = sentence[:1].upper() + sentence[1:] + "."
             yield inline(text) if "@" in text else markup(text)  # pass@5 must not mention a user named 5
+        yield from (inline(f"{sentence}.") for sentence in trigger_sentences(self.report))
 
     # --- provenance ---------------------------------------------------------------------------------
 

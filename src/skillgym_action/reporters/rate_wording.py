@@ -14,6 +14,8 @@ from skillgym_action.comparison.rates import (
     population_rate,
     same_cases_rate,
 )
+from skillgym_action.comparison.trigger_rates import trigger_rates
+from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.samples import is_flaky, passed_after_failure, samples_of
 from skillgym_action.reporters.wording import counted, percent
 
@@ -66,6 +68,21 @@ def rate_sentences(totals: Totals, report: RunReport) -> Iterator[str]:
     if totals.expected_to_fail:
         verb = "is" if totals.expected_to_fail == 1 else "are"
         yield f"{counted(totals.expected_to_fail, 'execution')} {verb} expected to fail: in no rate"
+
+
+def trigger_sentences(report: RunReport) -> Iterator[str]:
+    """How well the skills under test are found by trigger queries: a sentence for each suite and runner."""
+    found = trigger_rates(report.results)
+    for rates in found[:MAX_LISTED_NAMES]:
+        shares = {"recall": rates.recall, "precision": rates.precision, "accuracy": rates.accuracy}
+        words = ", ".join(
+            f"{name} {percent(share.rate)} {format_interval(share.interval)}" if share else f"{name} unknown"
+            for name, share in shares.items()
+        )
+        runs = f"{counted(rates.runs, 'run')} of {counted(rates.queries, 'query', 'queries')}"
+        yield f"Triggers of {rates.suite} on {rates.runner}: {words}, over {runs}"
+    if (more := len(found) - MAX_LISTED_NAMES) > 0:
+        yield f"Triggers: {more:,} more suites and runners"
 
 
 def sampled_sessions(repetitions: int | None) -> str:

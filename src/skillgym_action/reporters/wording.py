@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED, of_kind
-from skillgym_action.model.scores import format_score
+from skillgym_action.model.scores import deciding, format_score
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, NOT_BY_ASSERTIONS, Status
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class Cause:
 def cause(result: Result) -> Cause:
     """The one reason worth showing first."""
     judgement = result.judgement
-    broken = next((outcome for outcome in judgement.outcomes if outcome.passed is not True), None)
+    broken = next((outcome for outcome in deciding(judgement.outcomes) if outcome.passed is not True), None)
     by_assertions = (
         judgement.status in (Status.FAILED, Status.EXPECTED_FAILED) and judgement.origin not in NOT_BY_ASSERTIONS
     )

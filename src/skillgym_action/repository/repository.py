@@ -99,15 +99,23 @@ class Repository:
         The checkout's ``.git`` is not copied: it may contain a credential, and its history the answers to the cases.
         ``exclude``: relative paths of files or folders. Raises OSError.
         """
+        self.copy_files_to(target, exclude)
+        if self.has_git:
+            self.commit_all(target)
+
+    def copy_files_to(self, target: Path, exclude: Iterable[str]) -> None:
+        """Copy all files that git does not ignore to the new folder ``target``, without a commit. Raises OSError."""
         target.mkdir()
         exclusions = tuple(exclude)
         names = (name for name in self.files(self.root) if not _is_among(name, exclusions))
         for folder, entries in groupby(names, key=lambda name: os.path.split(name.rstrip("/"))[0]):
             self._copy_entries(folder, [os.path.basename(name.rstrip("/")) for name in entries], target / folder)
-        if self.has_git:
-            self._git("init", "--quiet", "--template=", "--initial-branch=main", folder=target)
-            self._git("add", "--all", "--force", folder=target)
-            self._git(*IDENTITY, "commit", "--quiet", "--allow-empty", "--message=workspace", folder=target)
+
+    def commit_all(self, folder: Path) -> None:
+        """Make a folder a new repository, with everything in it as its only commit. Raises OSError."""
+        self._git("init", "--quiet", "--template=", "--initial-branch=main", folder=folder)
+        self._git("add", "--all", "--force", folder=folder)
+        self._git(*IDENTITY, "commit", "--quiet", "--allow-empty", "--message=workspace", folder=folder)
 
     def copy_folder(self, folder: int, path: Path, target: Path, exclude: Iterable[Path]) -> None:
         """Copy an open folder, except ``.git``, special files, and what cannot be read.

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS
 from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import HOOK_TAIL_BYTES
+from skillgym_action.model.result import Judgement
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import WorkspaceSpec
+from skillgym_action.model.verdicts import Status
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -70,6 +72,18 @@ def shared_workspace_name(execution: Execution, *, one_user: bool) -> str | None
     return _shared_name(execution) if is_shared else None
 
 
+def untrusted_skill(services: Services, execution: Execution) -> Judgement | None:
+    """The judgement on an execution whose skill under test an untrusted commit may have written; None: it may run.
+
+    A skill instructs agents, as the agent configuration does that such a commit cannot bring in.
+    """
+    spec = workspace_spec(execution)
+    if services.untrusted_configuration is None or not (spec.skills or spec.removed_skills):
+        return None
+    reason = "the skill under test is of an untrusted commit; to test it, set allow-untrusted: with-configuration"
+    return Judgement(status=Status.SKIPPED, reason=reason)
+
+
 def _shared_name(execution: Execution) -> str:
     """Suites have one shared workspace; suites with their own runners, whose hooks prepare it, one per runner.
 
@@ -94,7 +108,8 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
             commands.remove_untrusted_configuration(workspace)
             workspace.record_state()
         else:
-            workspace = services.workspaces.create(commands.spec)
+            skills_folders = AGENTS[execution.runner.agent.type].skills
+            workspace = services.workspaces.create(commands.spec, skills_folders)
             commands.prepare_own(workspace)
     except OSError as error:
         raise NotPreparedError("workspace", f"the workspace could not be created: {error}") from error

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.result import Failure, Judgement, Outcome
-from skillgym_action.model.scores import case_score, format_score, reaches_threshold, reason_for_low_score
+from skillgym_action.model.scores import case_score, deciding, format_score, reaches_threshold, reason_for_low_score
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, MODEL, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 
@@ -27,8 +27,11 @@ def judge(
     """Judge a session. After trouble only diagnostic assertions are evaluated, and do not change the status.
 
     After a limit that counts as a failure, and after an answer that the model did not finish or refused, all
-    assertions are evaluated; they do not change the status either.
+    assertions are evaluated; they do not change the status either. A session of a trigger query that has exceeded a
+    limit is errored, whatever ``on_limit`` says: it is unknown whether the skill would have been loaded.
     """
+    if case.trigger:
+        return _judge_trigger(case, context, trouble)
     recorded = trouble is not None and _is_recorded(TROUBLES[trouble.kind], on_limit)
     outcomes = tuple(_outcomes(case, context, diagnosis=trouble is not None and not recorded))
     trouble = trouble or _undecided(case, outcomes)
@@ -37,8 +40,19 @@ def judge(
         return replace(judgement, status=Status.EXPECTED_FAILED) if recorded and case.expected_fail else judgement
     if case.threshold is None:
         return _decided(case, context, outcomes, None)
-    score = case_score(outcomes, case.threshold)
+    score = case_score(deciding(outcomes), case.threshold)
     return replace(_decided(case, context, outcomes, score), score=score, threshold=case.threshold)
+
+
+def _judge_trigger(case: BenchmarkCase, context: AssertionContext, trouble: Trouble | None) -> Judgement:
+    """An agent whose model has refused, or did not finish its answer, is done: it has loaded the skill, or not."""
+    if trouble and TROUBLES[trouble.kind].origin != MODEL:
+        judgement = trouble_judgement(trouble, on_limit="errored")
+        return replace(judgement, status=Status.ERRORED)
+    outcomes = tuple(_outcomes(case, context, diagnosis=False))
+    if undecided := _undecided(case, outcomes):
+        return trouble_judgement(undecided, outcomes)
+    return _decided(case, context, outcomes, None)
 
 
 def _decided(
@@ -67,7 +81,7 @@ def trouble_judgement(trouble: Trouble, outcomes: tuple[Outcome, ...] = (), on_l
     status, origin = kind.status, kind.origin
     if kind.errored_origin and on_limit == "errored":
         status, origin = Status.ERRORED, kind.errored_origin
-    undecided = (outcome for outcome in outcomes if outcome.passed is None)
+    undecided = (outcome for outcome in deciding(outcomes) if outcome.passed is None)
     cause = next(undecided, None) if status is Status.ERRORED else None
     own_class = cause.failure_class if cause else None
     return Judgement(
@@ -91,6 +105,7 @@ def _outcomes(case: BenchmarkCase, context: AssertionContext, *, diagnosis: bool
 
 def _has_failed(case: BenchmarkCase, outcomes: tuple[Outcome, ...]) -> bool:
     """Whether the case has failed even if all undecided assertions had passed."""
+    outcomes = deciding(outcomes)
     if case.threshold is None:
         return any(outcome.passed is False for outcome in outcomes)
     return not reaches_threshold(case_score(outcomes, case.threshold, undecided=1.0), case.threshold)
@@ -99,17 +114,17 @@ def _has_failed(case: BenchmarkCase, outcomes: tuple[Outcome, ...]) -> bool:
 def _undecided(case: BenchmarkCase, outcomes: tuple[Outcome, ...]) -> Trouble | None:
     """The trouble with an undecided assertion. An undecided grader is ignored if the case has failed anyway."""
     failed = _has_failed(case, outcomes)
-    for outcome in outcomes:
+    for outcome in deciding(outcomes):
         if outcome.passed is None and not (failed and outcome.trouble == "grader"):
             return Trouble(kind=outcome.trouble or "grader", message=outcome.explanation)
     return None
 
 
 def _failed(case: BenchmarkCase, outcomes: tuple[Outcome, ...]) -> Judgement:
-    blamed = next((outcome for outcome in outcomes if outcome.passed is False), None)
+    blamed = next((outcome for outcome in deciding(outcomes) if outcome.passed is False), None)
     message = blamed.explanation if blamed else ""
     if case.threshold is not None:
-        message, blamed = reason_for_low_score(outcomes, case.threshold)
+        message, blamed = reason_for_low_score(deciding(outcomes), case.threshold)
     location = (blamed.location if blamed else None) or case.location
     return Judgement(
         status=Status.FAILED,

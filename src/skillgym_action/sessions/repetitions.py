@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.result import unique_findings
+from skillgym_action.model.result import TriggerCounts, unique_findings
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.verdicts import GREEN, JUDGED, TROUBLES, Status
 
@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Judgement, Result, SessionResult
+    from skillgym_action.model.suite import TriggerRule
     from skillgym_action.settings.options import ExecuteOptions
 
 REPRESENTATIVE = (Status.FAILED, Status.UNEXPECTED_PASSED)
+MIN_TRIGGER_RUNS = 2
+_AS_EXPECTED = frozenset({Status.PASSED, Status.UNEXPECTED_PASSED})
 
 
 def next_session(
@@ -37,7 +40,8 @@ def next_session(
     if may_retry(execution, sessions, options):
         return last.attempt.repetition, last.attempt.session + 1
     is_stopped = last.trouble is not None and TROUBLES[last.trouble.kind].stops_runner
-    is_decided = options.stop_early and decided(execution, sessions, options) is not None
+    stops_early = options.stop_early or execution.case.trigger is not None
+    is_decided = stops_early and decided(execution, sessions, options) is not None
     if is_stopped or is_decided or last.attempt.repetition >= planned_repetitions(execution, options):
         return None
     return last.attempt.repetition + 1, 1
@@ -45,6 +49,8 @@ def next_session(
 
 def planned_repetitions(execution: Execution, options: ExecuteOptions) -> int:
     """How many repetitions the execution has."""
+    if execution.repetitions is None and execution.case.trigger:
+        return execution.case.trigger.runs
     return options.repeat if execution.repetitions is None else execution.repetitions
 
 
@@ -54,6 +60,8 @@ def may_retry(execution: Execution, sessions: Sequence[SessionResult], options: 
     if last.judgement.status in GREEN:
         return False
     same = [session for session in sessions if session.attempt.repetition == last.attempt.repetition]
+    if last.trouble is None and execution.case.trigger:
+        return False  # its repetitions are a sample
     if last.trouble is None:
         retries = 0 if last.judgement.status is Status.ERRORED else max(options.retry, execution.case.retries)
         tries = sum(session.trouble is None for session in same)
@@ -79,6 +87,8 @@ def decided(execution: Execution, sessions: Iterable[SessionResult], options: Ex
     session. Green: the judgement of the last green one. Else it is failed: that of the first one that failed.
     """
     ends = _ends(sessions)
+    if rule := execution.case.trigger:
+        return _decided_trigger(rule, ends, max(planned_repetitions(execution, options), len(ends)))
     planned = max(planned_repetitions(execution, options), len(ends))
     needed = {"all": planned, "any": 1}.get(str(options.require)) or min(int(options.require), planned)
     green = [end.judgement for end in ends if end.judgement.status in GREEN]
@@ -88,6 +98,44 @@ def decided(execution: Execution, sessions: Iterable[SessionResult], options: Ex
     if planned - len(red) < needed:
         return min(red, key=lambda judgement: REPRESENTATIVE.index(judgement.status))
     return None
+
+
+def _decided_trigger(rule: TriggerRule, ends: Sequence[SessionResult], planned: int) -> Judgement | None:
+    """The judgement on a trigger query, once no further run can change it; else None.
+
+    The share of judged runs in which a skill was loaded decides. Runs that could not be judged do not count, and fewer
+    than two judged ones decide nothing.
+    """
+    judged = [end.judgement for end in ends if end.judgement.status in JUDGED]
+    if len(judged) < min(MIN_TRIGGER_RUNS, planned):
+        return None
+    right = [judgement for judgement in judged if judgement.status in _AS_EXPECTED]
+    wrong = [judgement for judgement in judged if judgement.status not in _AS_EXPECTED]
+    loaded = len(right if rule.should_trigger else wrong)
+    remaining = planned - len(ends)
+    least = loaded / (len(judged) + remaining)
+    most = (loaded + remaining) / (len(judged) + remaining)
+    if (least >= rule.threshold) != (most >= rule.threshold):
+        return None
+    passed = (least >= rule.threshold) == rule.should_trigger
+    return (right or judged)[-1] if passed else (wrong or judged)[0]
+
+
+def with_trigger_runs(execution: Execution, sessions: Sequence[SessionResult], result: Result) -> Result:
+    """The result of a trigger query with the number of its runs that loaded the skill; others unchanged."""
+    rule = execution.case.trigger
+    if rule is None or not sessions:
+        return result
+    judged = [end.judgement.status for end in _ends(sessions) if end.judgement.status in JUDGED]
+    right = sum(status in _AS_EXPECTED for status in judged)
+    loaded = right if rule.should_trigger else len(judged) - right
+    counts = TriggerCounts(should_trigger=rule.should_trigger, loaded=loaded, judged=len(judged))
+    judgement, failure = result.judgement, result.judgement.failure
+    if failure and judgement.status in JUDGED:
+        bound = "at least" if rule.should_trigger else "less than"
+        message = f"loaded in {loaded} of {len(judged)} runs; expected in {bound} {rule.threshold * 100:g} %"
+        judgement = replace(judgement, failure=replace(failure, message=f"{message}; {failure.message}"))
+    return replace(result, trigger=counts, judgement=judgement)
 
 
 def final_judgement(

@@ -36,6 +36,7 @@ from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_j
 from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.secret_scan import CHANGES_FOLDER, SecretScan
 from skillgym_action.sessions.session_limits import SessionLimits, time_limit_or_service
+from skillgym_action.sessions.trigger_watch import TriggerWatch, is_decided
 from skillgym_action.text.escaping import clipped, terminal_line
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
 from skillgym_action.workspaces.archive import SavedChanges, save_changes, save_workspace
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from skillgym_action.agents import Agent
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.session import Capture, Invocation
     from skillgym_action.services import Services
@@ -170,7 +172,7 @@ class _SessionRun:
         agent = agent_named(agent_type)
         invocation = self._confined(agent.invocation(session), workspace)
         watched = AGENTS[agent_type].streams or self._execution.runner.agent.output == "events"
-        limits = SessionLimits(agent, session) if watched else None
+        limits = self._limits(agent, session) if watched else None
         began = self._services.clock.now()
         try:
             workspace.write(invocation.files)
@@ -200,7 +202,9 @@ class _SessionRun:
                 self._secrets.scan_output(path for path in records if path.suffix == ".jsonl")
             if capture.ending in NEVER_RAN:
                 report = replace(report, cost=NO_COST)
-            trouble = trouble_of_ending(capture, self._execution.timeout) or agent.trouble(capture, transcript)
+            trouble = None
+            if not is_decided(capture.stopped_for):
+                trouble = trouble_of_ending(capture, self._execution.timeout) or agent.trouble(capture, transcript)
             trouble = trouble and time_limit_or_service(trouble, silence, capture.seconds, transcript.events)
         except OutputError:
             raise
@@ -209,8 +213,16 @@ class _SessionRun:
             return _AgentRun(trouble=Trouble(kind="workspace", message=message))
         except Exception as error:  # noqa: BLE001 -- an adapter that fails on some output must not end the run
             return _AgentRun(trouble=Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"))
+        if watched and workspace.installed.names:
+            report = replace(report, watched_skills=workspace.installed.names)
         report = replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(self._folder))
         return _AgentRun(report=report, trouble=trouble, records=records)
+
+    def _limits(self, agent: Agent, session: Session) -> SessionLimits:
+        """What may stop the session: a limit, or that its trigger query is answered."""
+        rule, reading = self._execution.case.trigger, agent.reading(session)
+        trigger = TriggerWatch(rule, reading, str(session.workspace)) if rule and reading else None
+        return SessionLimits(agent, session, trigger=trigger)
 
     def _log_command(self, invocation: Invocation) -> None:
         """Log the command line of the agent; secrets are replaced before it is cut off."""
@@ -237,7 +249,7 @@ class _SessionRun:
             home=workspace.home,
             scratch=workspace.scratch,
             timeout=execution.timeout,
-            max_steps=self._options.max_steps,
+            max_steps=self._options.max_steps or execution.case.max_steps,
             budget=execution.budget,
             files=execution.case.files,
             prices=self._services.prices,
@@ -246,10 +258,13 @@ class _SessionRun:
     def _confined(self, invocation: Invocation, workspace: SessionWorkspace) -> Invocation:
         """The adapter's invocation, with the environment, user and limits of the session."""
         agent = self._execution.agent
+        info = AGENTS[agent.type]
+        skill = workspace.installed.paths[:1] if info.skills_variable else ()
+        installed = {str(info.skills_variable): str(workspace.path / path) for path in skill}
         return replace(
             invocation,
-            env={**workspace.agent_env(), **agent.env, **invocation.env},
-            identity=workspace.suite_identity if AGENTS[agent.type].replays else workspace.identity,
+            env={**workspace.agent_env(), **installed, **agent.env, **invocation.env},
+            identity=workspace.suite_identity if info.replays else workspace.identity,
             limits=self._execution.limits,
             folders=workspace.folders,
         )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from skillgym_action.agents import Agent
     from skillgym_action.model.session import Session
     from skillgym_action.model.session_report import Event
+    from skillgym_action.sessions.trigger_watch import TriggerWatch
 
 MOST = 0.5  # share of a session
 
@@ -32,9 +33,18 @@ class SessionLimits:
 
     ``finished``: the agent has printed its result. Tokens of a round in progress are lower bounds, so a budget stops a
     session too late rather than wrongly. ``seconds``: a clock.
+    ``trigger``: ends the session once its query is answered.
     """
 
-    def __init__(self, agent: Agent, session: Session, seconds: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        session: Session,
+        seconds: Callable[[], float] = monotonic,
+        *,
+        trigger: TriggerWatch | None = None,
+    ) -> None:
+        self._trigger = trigger
         self._seconds = seconds
         self._heard_at: float | None = None
         self._agent, self._prices, self._model = agent, session.prices, session.agent.model
@@ -42,11 +52,13 @@ class SessionLimits:
         self._rounds: dict[str, Usage | None] = {}
         self._spent = 0.0
         self.finished = False
-        self.may_stop = self._max_steps is not None or self._budget is not None
+        self.may_stop = self._max_steps is not None or self._budget is not None or trigger is not None
 
     def __call__(self, line: str) -> Trouble | None:
         """The trouble if ``line`` shows that a limit is exceeded; else None."""
         progress = self._agent.progress(line)
+        if self._trigger and (ended := self._trigger.take(line, progress)):
+            return ended
         if line.strip() and not (progress and progress.retrying):
             self._heard_at = self._seconds()
         if progress is None:

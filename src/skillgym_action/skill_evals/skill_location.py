@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.skill_files import SKILL_FILE, read_skill
+from skillgym_action.documents.skill_files import EVAL_FOLDERS, RESULTS_ENDING, SKILL_FILE, read_skill
 from skillgym_action.documents.user_files import kind_of, read_text
 from skillgym_action.limits import MAX_LISTED_SKILLS, MAX_SKILL_SEARCH_ENTRIES
 from skillgym_action.model.errors import Location, Problem, SuiteError
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from skillgym_action.documents.skill_files import SkillFrontmatter
     from skillgym_action.formats import SuiteFile
 
-EVAL_FOLDERS = frozenset({"evals", "eval"})
 _NOT_SEARCHED = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__", ".skillgym-results"})
-_RESULTS_ENDING = "-workspace"
 _PLUGIN_FILES = (".claude-plugin/plugin.json", ".codex-plugin/plugin.json", ".cursor-plugin/plugin.json", "plugin.json")
 _REMEDY = "put the suite into the folder evals/ of the skill, or name the skill's folder with skills.path"
 
@@ -112,18 +110,21 @@ class _Search:
     def _around(self) -> list[Path]:
         """The skills below the folder above ``evals/``, or below a folder further up. Raises SuiteError for none."""
         several: list[Path] = []
+        some: list[Path] = []
         for level in self._levels():
             found = self._below(level)
             if self._named:
-                if self._named & {self._read(folder).installed_name for folder in found}:
+                names_here = {self._read(folder).installed_name for folder in found}
+                if self._named <= names_here:
                     return found
+                some = some or (found if self._named & names_here else [])
                 several = several or found
                 continue
             if chosen := self._chosen(found, level):
                 return [chosen]
             several = several or found
-        if several and self._skill_name is None:
-            return several
+        if some or (several and self._skill_name is None):
+            return some or several
         names = ", ".join(sorted({self._read(folder).installed_name for folder in several})[:MAX_LISTED_SKILLS])
         what = f"no skill is called {self._skill_name}; there are {names}" if several else f"there is no {SKILL_FILE}"
         message = f"the skill under test was not found: {what}. Looked {', '.join(self._looked)}"
@@ -226,6 +227,6 @@ def _entries(folder: Path) -> list[Path]:
 
 def _is_searched(entry: Path) -> bool:
     name = entry.name
-    if name in _NOT_SEARCHED or name.lower() in EVAL_FOLDERS or name.endswith(_RESULTS_ENDING):
+    if name in _NOT_SEARCHED or name.lower() in EVAL_FOLDERS or name.endswith(RESULTS_ENDING):
         return False
     return not entry.is_symlink() and entry.is_dir()

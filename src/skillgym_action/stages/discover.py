@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import DiscoverOptions
 
 EXTENSIONS = {
-    ".json": ("x-bench", "agentv"),
+    ".json": ("x-bench", "skill-evals"),
     ".py": ("python",),
     **dict.fromkeys((".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"), ("typescript",)),
     **dict.fromkeys((".yaml", ".yml", ".jsonl"), ("agentv",)),
 }
+CHOSEN_EXTENSIONS = {".json": ("agentv",)}
+"""Formats that read files with these endings only where ``--format`` names them: another one reads them otherwise."""
 
 
 @dataclass(slots=True)
@@ -180,13 +182,20 @@ def _named_suite(repository: Repository, file: Path, options: DiscoverOptions) -
 def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:
     """The paths that are suites, also unreadable ones that are named like a suite: `load` reports them."""
     for path in paths:
-        names = EXTENSIONS.get(PurePosixPath(path).suffix.lower(), ())
-        likely = [name for name in names if not search.options.formats or name in search.options.formats]
+        likely = _formats_of(PurePosixPath(path).suffix.lower(), search.options)
         if not likely or is_in_solutions(path):
             continue
         named = [name for name in likely if format_named(name).named(path)]
         if name := _format_of(search, path, named, likely):
             yield FoundSuite(path=path, file=search.repository.root / path, format=name)
+
+
+def _formats_of(suffix: str, options: DiscoverOptions) -> list[str]:
+    """The formats that a file with this ending may have."""
+    names = EXTENSIONS.get(suffix, ())
+    if not options.formats:
+        return list(names)
+    return [name for name in (*names, *CHOSEN_EXTENSIONS.get(suffix, ())) if name in options.formats]
 
 
 def _format_of(search: _Search, path: str, named: list[str], likely: list[str]) -> str | None:

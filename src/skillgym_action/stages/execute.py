@@ -14,16 +14,24 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
 from skillgym_action.model.dependencies import dependency_groups, dependency_order, unmet_dependency
+from skillgym_action.model.judge_question import needs_judge
 from skillgym_action.model.result import Failure, Judgement, Result, SessionResult
 from skillgym_action.model.run_report import StoppedForFutility
+from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
 from skillgym_action.sessions.assertion_context import SuiteClassifier
 from skillgym_action.sessions.budget import Budget
 from skillgym_action.sessions.failure_limit import FailureLimit
 from skillgym_action.sessions.hidden_paths import hide_suites
-from skillgym_action.sessions.hooks import run_hooks_after_all, shared_workspace_name
+from skillgym_action.sessions.hooks import run_hooks_after_all, shared_workspace_name, untrusted_skill
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_failure_class
-from skillgym_action.sessions.repetitions import combined_result, count_troubled, final_judgement, next_session
+from skillgym_action.sessions.repetitions import (
+    combined_result,
+    count_troubled,
+    final_judgement,
+    next_session,
+    with_trigger_runs,
+)
 from skillgym_action.sessions.run_session import execution_result, run_session
 from skillgym_action.sessions.snapshot_check import check_snapshot
 from skillgym_action.storage.journal import event_line, session_line
@@ -33,7 +41,6 @@ if TYPE_CHECKING:
 
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Plan, Unrunnable
-    from skillgym_action.model.session_report import Trouble
     from skillgym_action.services import Services
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.storage.journal import Journal
@@ -246,13 +253,16 @@ class _Executor:
     def _result_without_session(self, execution: Execution, done: Mapping[str, Result]) -> Result | None:
         """The result of an execution that must not start; None: start it.
 
-        Reasons: cancelled, a dependency is not met, the runner was stopped, too many failures, a budget is spent.
+        Reasons: cancelled, a dependency is not met, the runner was stopped, nothing can be judged without a judge, too
+        many failures, a budget is spent.
         """
         with self._lock:
             trouble = execution.runner.trouble or self._stopped.get(_runner_key(execution))
+        if trouble is None and execution.case.only_questions and self.services.judge is None:
+            trouble = Trouble(kind="grader", message=needs_judge(execution.case.questions))
         if self.services.cancelled:
             return execution_result(execution, CANCELLED_JUDGEMENT)
-        if unmet := unmet_dependency(execution, done):
+        if unmet := unmet_dependency(execution, done) or untrusted_skill(self.services, execution):
             return execution_result(execution, unmet)
         if trouble:
             judgement = with_suite_failure_class(
@@ -289,6 +299,7 @@ class _Executor:
         if stopped and stopped.origin == "budget":
             self._refused.add(execution.index)
         result = combined_result(sessions, final_judgement(execution, sessions, self.options, stopped))
+        result = with_trigger_runs(execution, sessions, result)
         if not self._is_staged:
             return self.completed(execution, result)
         return result

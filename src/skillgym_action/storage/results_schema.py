@@ -52,6 +52,7 @@ from skillgym_action.storage.rates_schema import (
     regression_of,
     several_samples,
 )
+from skillgym_action.storage.trigger_schema import TriggerEntry, TriggerRatesEntry, trigger_rates_of
 from skillgym_action.storage.uplift_schema import UpliftEntry
 from skillgym_action.text.escaping import tail
 
@@ -189,7 +190,8 @@ class RunEntry(MappedModel):
 
     ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
     status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
-    regression had become unlikely, so rates are those of the first repetitions. ``uplifts``: comparisons of arms.
+    regression had become unlikely, so rates are those of the first repetitions. ``triggers``: of suites with trigger
+    queries. ``uplifts``: comparisons of arms.
     """
 
     noun: ClassVar = RunReport
@@ -214,6 +216,7 @@ class RunEntry(MappedModel):
     judge: JudgeEntry | None = None
     limits: LimitsEntry | None = None
     uplifts: Annotated[Several[UpliftEntry], FieldSource(read=False)] = ()
+    triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
     def attributes(self) -> dict[str, object]:
@@ -317,6 +320,7 @@ class OutcomeEntry(MappedModel):
     location: Annotated[LocationEntry | None, FieldSource(convert=in_repository)] = None
     failure_class: FailureClassEntry | None = None
     vacuous: bool = False
+    advisory: bool = False
     judge: JudgeEntry | None = None
     votes: Several[bool | None] = ()
 
@@ -402,6 +406,7 @@ class ResultEntry(MappedModel):
     samples: Annotated[SamplesEntry | None, FieldSource(compute=several_samples, read=False)] = None
     flaky: Annotated[bool, FieldSource(compute=is_flaky, read=False)] = False
     findings: Several[FindingEntry] = ()
+    trigger: TriggerEntry | None = None
     artifact_dir: Annotated[ArtifactDir | None, FieldSource(attribute="directory")]
     prompt: Text | None = None
     final_output: Annotated[Text | None, FieldSource(convert=_end_of_output)] = None

@@ -25,7 +25,7 @@ from skillgym_action.transcripts.lenient_json import json_object, shortened
 from skillgym_action.transcripts.trouble_signs import brief, crashed, kind_of_text, unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from skillgym_action.model.session import Capture, Output
     from skillgym_action.model.session_report import Event
@@ -181,11 +181,20 @@ class TranscriptParser(ABC):
     def read(self, output: Output) -> None:
         """Parse all lines except noise. Lines without an object, or with an unknown one, become raw events."""
         for line in output.lines():
-            if self.NOISE and line.startswith(self.NOISE):
-                continue
-            event = json_object(line)
-            if line.strip() and (event is None or not self.take(event)):
-                self.log.raw_line(line)
+            self.read_line(line)
+
+    def read_line(self, line: str) -> None:
+        """Parse one line."""
+        if self.NOISE and line.startswith(self.NOISE):
+            return
+        event = json_object(line)
+        if line.strip() and (event is None or not self.take(event)):
+            self.log.raw_line(line)
+
+    @property
+    def events_so_far(self) -> Sequence[Event | None]:
+        """The events of the lines so far; None: the effect of a call that failed."""
+        return self.log.bounded.kept
 
     def fail(self, message: str, kind: str | None = None, *, retry_after: float | None = None) -> None:
         """Record that the session failed. Without ``kind``, the kind is found by the agent's message."""

@@ -13,6 +13,7 @@ from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import SMALL_WORKSPACE_BYTES, SMALL_WORKSPACE_ENTRIES
 from skillgym_action.workspaces.changes import Changes, changes_as_diff, changes_between, differs
 from skillgym_action.workspaces.session_folder import HOME, PRIVATE, SCRATCH, WORKSPACE
+from skillgym_action.workspaces.skill_installation import NOTHING_INSTALLED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from skillgym_action.processes.users import AgentUser
     from skillgym_action.workspaces.session_files import SessionFiles
     from skillgym_action.workspaces.session_folder import SessionFolder
+    from skillgym_action.workspaces.skill_installation import InstalledSkills
     from skillgym_action.workspaces.template import Template
 
 
@@ -41,16 +43,19 @@ class SessionWorkspace:
         *,
         user: AgentUser | None = None,
         without: Collection[str] = (),
+        installed: InstalledSkills = NOTHING_INSTALLED,
     ) -> None:
         """``template`` None: the directory was not made for the session, so it is neither emptied nor removed.
 
-        ``without``: relative paths in it that others change, such as the run directory.
+        ``without``: relative paths in it that others change, such as the run directory. ``installed``: the skills under
+        test in it, of which assertions see nothing.
         """
         self.folder, self.path, self._user = folder, path, user
         self.home, self.scratch = folder.path / HOME, folder.path / SCRATCH
         self.inside: SessionFiles = folder.files(WORKSPACE)
         self.files = WorkspaceFiles(self)
-        self._template, self._without = template, without
+        self._template, self._without = template, (*without, *installed.paths)
+        self.installed = installed
         self._before: dict[str, SnapshotEntry] = {}
         self._after: dict[str, SnapshotEntry] = {}
         self._left: tuple[Changes, tuple[str, ...]] | None = None
@@ -140,10 +145,19 @@ class SessionWorkspace:
     def record_state(self) -> None:
         """Take a snapshot of the state that the agent starts from. Raises OSError."""
         self._left = None
-        self._before = self.inside.begin(self._without) if self.is_own else self._snapshot()
+        begins = self.is_own and not self.installed.paths  # else the folders of skills are linked already
+        self._before = self.inside.begin(self._without) if begins else self._snapshot()
 
     def _snapshot(self) -> dict[str, SnapshotEntry]:
-        return self.inside.snapshot("", self._without)
+        found = self.inside.snapshot("", self._without)
+        for path in self.installed.made:
+            if found.get(path) == ("directory",):
+                del found[path]
+        return found
+
+    def is_of_installed_skill(self, path: str) -> bool:
+        """Whether a relative path is that of an installed skill, or of a file in it."""
+        return any(f"{path}/".startswith(f"{skill}/") for skill in self.installed.paths)
 
     @contextmanager
     def bootstrapping(self) -> Iterator[None]:
@@ -251,6 +265,13 @@ class WorkspaceFiles:
         """The content of a regular file of at most ``limit`` bytes; else None."""
         return self._workspace.inside.text(path, limit)
 
+    def size(self, path: str) -> int | None:
+        """Bytes of a file; None if it is none, or cannot be looked at."""
+        with suppress(OSError):
+            entry = self._workspace.inside.entry(path)
+            return entry[1] if entry and entry[0] == "file" and len(entry) > 1 else None
+        return None
+
     def text_before(self, path: str, limit: int) -> str | None:
         """The text before the agent; None if it is not known."""
         resolved = self._workspace.inside.snapshot_path(path)
@@ -299,7 +320,7 @@ class WorkspaceFiles:
         found: tuple[str, ...] = ()
         with suppress(OSError):
             found = self._workspace.inside.glob(pattern)
-        return found
+        return tuple(path for path in found if not self._workspace.is_of_installed_skill(path))
 
 
 def extract_bundle(entries: Iterator[BundleEntry], target: Path) -> None:

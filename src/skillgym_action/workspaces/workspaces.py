@@ -13,11 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS, with_path
+from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.limits import MAX_RETIRED_WORKSPACES
 from skillgym_action.model.errors import OutputError
 from skillgym_action.processes.disk_usage import DiskReserve
 from skillgym_action.repository.walk import PathRefusedError
 from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
+from skillgym_action.workspaces.skill_installation import (
+    NOTHING_INSTALLED,
+    InstalledSkills,
+    copy_inputs,
+    install_skills,
+    paths_of_skills,
+)
 from skillgym_action.workspaces.template import Template
 from skillgym_action.workspaces.workspace import SessionWorkspace
 
@@ -54,7 +62,8 @@ class Workspaces:
         self._retired = self.root / "retired"
         self._sharing = threading.Lock()
         self._copying = threading.Lock()
-        self._templates: dict[Path | tuple[str, Path | None], Template] = {}
+        self._templates: dict[object, Template] = {}
+        self._installed: dict[object, InstalledSkills] = {}
         self._shared: dict[str, SessionWorkspace] = {}
         self._read_only: dict[Path, object] = {}
 
@@ -68,15 +77,21 @@ class Workspaces:
         """Leave paths of the repository out of its copies: an agent must not read the checks that judge it."""
         self._hidden += paths
 
-    def create(self, spec: WorkspaceSpec) -> SessionWorkspace:
-        """A new workspace for one session according to ``spec``, before its bootstrap. Raises OSError."""
+    def create(self, spec: WorkspaceSpec, skills_folders: tuple[str, ...] = ()) -> SessionWorkspace:
+        """A new workspace for one session according to ``spec``, before its bootstrap. Raises OSError.
+
+        ``skills_folders``: where the session's agent looks for skills; those of ``spec`` are installed there.
+        """
+        if spec.skills and spec.mode != "isolated":
+            raise OSError("skills can only be installed into a workspace that is made for one session")
         if spec.mode == "none":
             return self._in_directory(spec.cwd or self.repository.root, self._user.in_place if self._user else None)
-        template = self._template_of(spec)
+        template, installed = self._template_of(spec, skills_folders if spec.skills else ())
         folder = self._folder()
         try:
             folder.make(WORKSPACE)
-            workspace = SessionWorkspace(folder, folder.path / WORKSPACE, template, user=self._user)
+            path = folder.path / WORKSPACE
+            workspace = SessionWorkspace(folder, path, template, user=self._user, installed=installed)
             workspace.inside.fill(template, self.cancelled)
         # Also on cancellation: no session will use, or remove, half a workspace.
         except BaseException:
@@ -200,19 +215,62 @@ class Workspaces:
         folder.make(SCRATCH)
         return folder
 
-    def _template_of(self, spec: WorkspaceSpec) -> Template:
-        key = spec.template or (spec.source, spec.cwd)
+    def _template_of(self, spec: WorkspaceSpec, skills_folders: tuple[str, ...]) -> tuple[Template, InstalledSkills]:
+        """The template of a workspace, and the skills in it, made if need be."""
+        is_made = bool(skills_folders or spec.files or spec.committed or spec.removed_skills)
+        base = spec.template or (spec.source, spec.cwd)
+        skills = spec.skills if skills_folders else ()
+        key = (base, skills, skills_folders, spec.files, spec.committed, spec.removed_skills) if is_made else base
         with self._copying:
             if key not in self._templates:
-                self._templates[key] = self._template(self._copied(spec))
-            return self._templates[key]
+                if is_made:
+                    completed, self._installed[key] = self._completed(spec, skills_folders)
+                    self._templates[key] = self._template(completed)
+                else:
+                    self._templates[key] = self._template(self._copied(spec))
+            return self._templates[key], self._installed.get(key, NOTHING_INSTALLED)
+
+    def _completed(self, spec: WorkspaceSpec, skills_folders: tuple[str, ...]) -> tuple[Path, InstalledSkills]:
+        """A folder that workspaces with input files, skills or a commit are copies of. Raises OSError."""
+        root = self._new_template()
+        try:
+            if spec.source == "repository":
+                removed = paths_of_skills(spec.removed_skills, self.repository)
+                self.repository.copy_files_to(root, [*self._hidden, *removed])
+            else:
+                self._fill(root, self._copied(spec))
+            copy_inputs(spec.files, self.repository, root)
+            if spec.committed or (spec.source == "repository" and self.repository.has_git):
+                self.repository.commit_all(root)
+            if not skills_folders:
+                return root, NOTHING_INSTALLED
+            return root, install_skills(root, spec.skills, skills_folders, self.repository, self._hidden)
+        # Also on cancellation: half a template must not become that of a later session.
+        except BaseException:
+            remove_path(root)
+            raise
+
+    def _fill(self, root: Path, source: Path | None) -> None:
+        """Make a folder, with a copy of everything in ``source``. Raises OSError."""
+        if source is None:
+            root.mkdir()
+            return
+        folder = self._open(source)
+        try:
+            self.repository.copy_folder(folder, source, root, ())
+        finally:
+            os.close(folder)
+
+    def _new_template(self) -> Path:
+        root = self.root / "templates" / str(next(self._numbers))
+        root.parent.mkdir(mode=0o700, exist_ok=True)
+        return root
 
     def _copied(self, spec: WorkspaceSpec) -> Path | None:
         """The folder that workspaces are copies of, made if need be; None if they start empty."""
         if spec.source not in {"repository", "directory"}:
             return spec.template
-        root = self.root / "templates" / str(next(self._numbers))
-        root.parent.mkdir(mode=0o700, exist_ok=True)
+        root = self._new_template()
         if spec.source == "repository":
             self.repository.copy_to(root, self._hidden)
         else:

@@ -1,0 +1,302 @@
+"""Cases of ``evals.json``; one that cannot be used becomes an Invalid, and the others still run."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from skillgym_action.limits import (
+    MAX_CASE_ID_CHARACTERS,
+    MAX_REPORTED_PROBLEMS,
+    MAX_SUITE_CASES,
+    MAX_SUITE_EVAL_QUESTIONS,
+    MAX_VARIABLE_CHARACTERS,
+)
+from skillgym_action.model.errors import Problem, SuiteError
+from skillgym_action.model.suite import BenchmarkCase, Invalid
+from skillgym_action.skill_evals import keys
+from skillgym_action.skill_evals.input_files import with_input_files
+from skillgym_action.skill_evals.judging import JudgedQuestions
+from skillgym_action.skill_evals.questions import CaseAssertions
+from skillgym_action.skill_evals.trigger_shapes import expected_trigger
+from skillgym_action.skill_evals.triggers import trigger_assertion
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from skillgym_action.documents.suite_values import SuiteValue
+    from skillgym_action.model.assertion import Assertion
+    from skillgym_action.model.suite import TriggerRule, WorkspaceSpec
+    from skillgym_action.skill_evals.deterministic import Patterns
+    from skillgym_action.skill_evals.input_files import InputPlaces
+    from skillgym_action.skill_evals.trigger_lists import TriggerSettings
+
+_UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
+"""Characters that cannot be passed to a program: NUL and halves of surrogate pairs."""
+_SHOWN_UNUSABLE = 10
+_NO_QUESTION = 'write what has to hold: expectations: ["The report names all three regions"], or expected_output'
+_EVERYTHING_ADVISORY = "leave out advisory: true, or required: false, of what decides"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuiteSettings:
+    """What a suite defines for all of its cases.
+
+    ``skills``: names of those under test. ``triggers``: how it is judged that one of them loads, or does not.
+    """
+
+    workspace: WorkspaceSpec
+    places: InputPlaces
+    skills: tuple[str, ...]
+    threshold: float | None
+    triggers: TriggerSettings
+
+
+@dataclass(slots=True)
+class LoadedEvals:
+    """The cases of a suite so far, and how large they are together."""
+
+    cases: list[BenchmarkCase] = field(default_factory=list)
+    invalid: list[Invalid] = field(default_factory=list)
+    warnings: keys.KeyWarnings = field(default_factory=keys.KeyWarnings.none_yet)
+    patterns: Patterns = field(default_factory=dict)
+    by_id: dict[str, SuiteValue] = field(default_factory=dict)
+    characters: int = 0
+    questions: int = 0
+
+    def refuse(self, case_id: str, error: SuiteError) -> None:
+        """Add a case that cannot be used, with all of its problems. Raises SuiteError after too many of them."""
+        first, *others = error.problems
+        also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
+        self.invalid.append(Invalid(problem=replace(first, message=first.message + also), case_id=case_id))
+        if len(self.invalid) > MAX_REPORTED_PROBLEMS:
+            too_many = Problem(message=f"more than {MAX_REPORTED_PROBLEMS:,} cases cannot be used; these are the first")
+            raise SuiteError.of(too_many, *(one.problem for one in self.invalid[:_SHOWN_UNUSABLE]))
+
+    def add(self, case: BenchmarkCase) -> None:
+        """Add a case. Raises SuiteError if the cases together are too large."""
+        self.characters += len(case.prompt)
+        self.questions += case.questions + len(case.assertions)
+        for count, most, what in (
+            (self.characters, MAX_VARIABLE_CHARACTERS, "characters in their prompts"),
+            (self.questions, MAX_SUITE_EVAL_QUESTIONS, "assertions"),
+        ):
+            if count > most:
+                raise SuiteError(f"the cases have more than {most:,} {what}", remedy="split the suite")
+        self.cases.append(case)
+
+    def claim(self, case_id: str, value: SuiteValue) -> None:
+        """Take an id for a case. Raises SuiteError if another case has it."""
+        if (first := self.by_id.setdefault(case_id, value)) is not value:
+            raise value.error(
+                f"the id {case_id!r} is already that of the case at {first.location}", "rename one of them"
+            )
+
+
+def cases_of(cases: SuiteValue, settings: SuiteSettings) -> LoadedEvals:
+    """Every entry of the list, as a case or as an Invalid. Raises SuiteError for what concerns the whole file."""
+    loaded = LoadedEvals()
+    entries = cases.items()
+    if len(entries) > MAX_SUITE_CASES:
+        raise cases.error(f"more than {MAX_SUITE_CASES:,} cases", "split the suite")
+    for number, value in enumerate(entries, start=1):
+        case_id = f"eval-{number}"
+        try:
+            members = keys.Members(value)
+            members.value.mapping()
+            case_id = case_id_of(members, number)
+            loaded.claim(case_id, value)
+            case = _case(case_id, members, settings, loaded)
+        except SuiteError as error:
+            loaded.refuse(case_id, error)
+        else:
+            loaded.add(case)
+    return loaded
+
+
+def case_id_of(members: keys.Members, number: int) -> str:
+    """The id as text; ``eval-N`` for the case at position N without one. Raises SuiteError."""
+    item = members.named("id")
+    if item is None or item.value == "":
+        return f"eval-{number}"
+    if isinstance(item.value, dict | list):
+        raise item.wrong_type("a number or text")
+    text = item.value.strip() if isinstance(item.value, str) else str(item.value).lower()
+    if not text or _UNUSABLE.search(text):
+        raise item.error("the id is blank, or has characters that cannot be passed to a program")
+    if len(text) > MAX_CASE_ID_CHARACTERS:
+        raise item.error(f"is longer than {MAX_CASE_ID_CHARACTERS:,} characters")
+    return text
+
+
+# --- a case -----------------------------------------------------------------------------------------
+
+
+def _case(case_id: str, members: keys.Members, settings: SuiteSettings, loaded: LoadedEvals) -> BenchmarkCase:
+    loaded.warnings.unknown(members, keys.CASE_KEYS, "a case", free=keys.EXPECTED_PREFIX)
+    prompt = prompt_of(members, keys.PROMPT, loaded.warnings)
+    written = members.named("files")
+    files = settings.places.files_of(written) if written else ()
+    asked = CaseAssertions(patterns=loaded.patterns, warnings=loaded.warnings, skills=settings.skills)
+    expected = _read_assertions(members, asked)
+    triggers = _triggers(members, settings)
+    _refuse_undecided(members, asked, triggers)
+    assertions: tuple[Assertion, ...] = (*triggers.values(), *asked.decided)
+    if asked.questions:
+        assertions += (JudgedQuestions(questions=tuple(asked.questions), expected_output=expected),)
+    metadata, rounds = members.named("metadata"), _number(members, "max_turns", whole=True)
+    return BenchmarkCase(
+        id=case_id,
+        title=title_of(members),
+        prompt=with_input_files(prompt, files),
+        location=members.value.location,
+        assertions=assertions,
+        questions=asked.deciding,
+        only_questions=bool(asked.deciding) and not triggers and all(one.advisory for one in asked.decided),
+        tags=tags_of(members, keys.TAGS),
+        timeout=_number(members, "timeout_seconds"),
+        max_steps=None if rounds is None else int(rounds),
+        expected_fail=_flag(members, "expected_fail"),
+        metadata=metadata.value if metadata else None,
+        threshold=settings.threshold,
+        workspace=replace(settings.workspace, files=files) if files else None,
+        trigger=next(iter(triggers)) if len(triggers) == 1 and not asked else None,
+    )
+
+
+def prompt_of(members: keys.Members, names: tuple[str, ...], warnings: keys.KeyWarnings) -> str:
+    """The prompt, to the letter. Raises SuiteError for a case without one, and for conversations."""
+    message = _only_message(members)
+    item = members.first(names) or message
+    if item is None:
+        raise members.value.missing(names[0], f"say what the agent is to do: {names[0]}: …")
+    text = item.as_text()
+    if found := _UNUSABLE.search(text):
+        raise item.error(f"has a character that cannot be passed to a program: U+{ord(found[0]):04X}")
+    for other in members.all(names):
+        if other.key_path != item.key_path and other.value != text:
+            warnings.once(other, f"{other.key_path[-1]} has no effect, since there is {item.key_path[-1]}")
+    return text
+
+
+def _only_message(members: keys.Members) -> SuiteValue | None:
+    """The only message of a user, where a case has messages. Raises SuiteError for a conversation."""
+    for item in members.all(keys.CONVERSATION):
+        if item.value in ([], ""):
+            continue
+        own = item.items() if isinstance(item.value, list) else (item,)
+        users = [one for one in own if not isinstance(one.value, dict) or one.value.get("role", "user") == "user"]
+        if keys.canonical(str(item.key_path[-1])) != "messages" or len(users) > 1:
+            raise item.error("conversations of several turns are not supported", "ask for all of it in one prompt")
+        if users and isinstance(users[0].value, dict):
+            return users[0].member("content")
+        if users:
+            return users[0]
+    return None
+
+
+def _read_assertions(members: keys.Members, asked: CaseAssertions) -> str:
+    """Add all assertions of a case; the expected output, which is the one question if there is no other."""
+    for item in members.all(keys.QUESTIONS):
+        asked.read(item, label=_label_of(item))
+    for item in members.all(keys.NEGATED_QUESTIONS):
+        asked.read(item, negated=True, label=_label_of(item))
+    for key in members.keys:
+        if key.startswith(keys.EXPECTED_PREFIX) and key not in keys.CASE_KEYS:
+            for item in members.all((key,)):
+                asked.read_leaves(item, keys.in_words(key))
+    outputs = [item for item in members.all(keys.EXPECTED_OUTPUT) if item.value not in ("", [], {})]
+    texts = [text_of(item) for item in outputs]
+    if texts and not asked:
+        asked.add_expected(outputs[0], "\n\n".join(texts))
+        return ""
+    return "\n\n".join(texts)
+
+
+def _label_of(item: SuiteValue) -> str | None:
+    """The key as the label of questions, where it says more than that these are some."""
+    key = keys.canonical(str(item.key_path[-1]))
+    return keys.in_words(key) if key in {"required_output_sections", "expected_markers"} else None
+
+
+def _triggers(members: keys.Members, settings: SuiteSettings) -> dict[TriggerRule, Assertion]:
+    """The assertions that skills load, or do not, besides the questions, by their rules. Raises SuiteError."""
+    made: dict[TriggerRule, Assertion] = {}
+    for item in members.all(keys.TRIGGER):
+        for one in item.items() if isinstance(item.value, list) else (item,):
+            rule = settings.triggers.rule(expected_trigger(one), one)
+            made.setdefault(rule, trigger_assertion(rule, one.location))
+    return made
+
+
+def _refuse_undecided(members: keys.Members, asked: CaseAssertions, triggers: Collection[TriggerRule]) -> None:
+    """Raises SuiteError for a case that nothing decides."""
+    if not asked and not triggers:
+        raise members.value.error("nothing says when the case is passed", _NO_QUESTION)
+    if not asked.deciding and not triggers and all(one.advisory for one in asked.decided):
+        raise members.value.error("all assertions of the case are advisory: nothing decides it", _EVERYTHING_ADVISORY)
+
+
+def skills_named(cases: SuiteValue) -> tuple[str, ...]:
+    """The names of skills that cases expect to load, as far as they can be read."""
+    names: dict[str, None] = {}
+    for case in cases.items() if isinstance(cases.value, list) else ():
+        for item in keys.Members(case).all(keys.TRIGGER) if isinstance(case.value, dict) else ():
+            for one in item.items() if isinstance(item.value, list) else (item,):
+                with suppress(SuiteError):
+                    if (skill := expected_trigger(one).skill) is not None:
+                        names[skill] = None
+    return tuple(names)
+
+
+# --- parts ------------------------------------------------------------------------------------------
+
+
+def title_of(members: keys.Members) -> str | None:
+    """The name of a case for people."""
+    names = (item.value.strip() for item in members.all(keys.NAME) if isinstance(item.value, str))
+    return next((name[:MAX_CASE_ID_CHARACTERS] for name in names if name), None)
+
+
+def tags_of(members: keys.Members, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The tags, and other keys as tags with their key: ``category:x``. Raises SuiteError."""
+    tags: dict[str, None] = {}
+    for item in members.all(names):
+        key = keys.canonical(str(item.key_path[-1]))
+        entries = item.items() if isinstance(item.value, list) else (item,)
+        for entry in entries:
+            if isinstance(entry.value, dict | list):
+                raise entry.wrong_type("text")
+            text = entry.value.strip() if isinstance(entry.value, str) else str(entry.value).lower()
+            if text:
+                tags[text if key == "tags" else f"{key}:{text}"] = None
+    return tuple(tags)
+
+
+def text_of(item: SuiteValue) -> str:
+    """A text; other values as JSON."""
+    if isinstance(item.value, str):
+        return item.value
+    return json.dumps(item.value, ensure_ascii=False, indent=1)
+
+
+def _number(members: keys.Members, key: str, *, whole: bool = False) -> float | None:
+    item = members.named(key)
+    if item is None:
+        return None
+    value, kind = item.value, "a whole number above 0" if whole else "a number above 0"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:  # noqa: PLR2004
+        raise item.wrong_type(kind)
+    if whole and value != int(value):
+        raise item.wrong_type(kind)
+    return value
+
+
+def _flag(members: keys.Members, key: str) -> bool:
+    item = members.named(key)
+    if item is not None and not isinstance(item.value, bool):
+        raise item.wrong_type("true or false")
+    return bool(item and item.value)

@@ -1,0 +1,103 @@
+"""Input files of a case: where they are looked for, and what the prompt says about them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillgym_action.documents.user_files import kind_of
+from skillgym_action.limits import MAX_EVAL_FILES, MAX_LISTED_PLACES
+from skillgym_action.model.suite import InputFile
+from skillgym_action.skill_evals.keys import Members
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from skillgym_action.documents.suite_values import SuiteValue
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]")
+_REMEDY = "input files are relative to the folder above evals/, to the suite, to the skill or to the repository"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InputPlaces:
+    """The folders that input files of a suite file are looked for in, the first first.
+
+    ``refusal``: why a file or folder must not be copied, such as a link on the way to it. ``is_suite``: whether a name
+    is that of a suite, which agents must not read. ``shown``: a path as messages name it.
+    """
+
+    suite: Path
+    folders: tuple[Path, ...]
+    refusal: Callable[[Path], str | None]
+    is_suite: Callable[[str], bool]
+    shown: Callable[[Path], str]
+
+    def files_of(self, value: SuiteValue) -> tuple[InputFile, ...]:
+        """The files that a case lists under ``files``. Raises SuiteError."""
+        items = (value,) if isinstance(value.value, str | dict) else value.items()
+        if len(items) > MAX_EVAL_FILES:
+            raise value.error(f"has more than {MAX_EVAL_FILES:,} entries", "list a folder")
+        found: dict[str, InputFile] = {}
+        for item in items:
+            if item.value is not None:
+                file = self._file(item)
+                found.setdefault(file.path, file)
+        return tuple(found.values())
+
+    def _file(self, item: SuiteValue) -> InputFile:
+        if isinstance(item.value, dict):
+            members = Members(item)
+            if (named := members.named("path", "file", "name")) is None:
+                raise item.error("has no path", "write path: the file's path")
+            path = _relative(named)
+            content = members.named("content")
+            if content is not None:
+                if not isinstance(content.value, str):
+                    raise content.wrong_type("text")
+                return InputFile(path=path, content=content.value)
+            return self._copied(named, path)
+        return self._copied(item, _relative(item))
+
+    def _copied(self, item: SuiteValue, path: str) -> InputFile:
+        refused: list[str] = []
+        for folder in dict.fromkeys(self.folders):
+            candidate = folder / path
+            if kind_of(candidate) not in {"file", "folder"}:
+                continue
+            if why := self.refusal(candidate):
+                refused.append(f"{self.shown(candidate)} {why}")
+                continue
+            if self.is_suite(path) or self.suite.is_relative_to(candidate):
+                raise item.error(
+                    f"{path} is a suite or has one in it, whose questions the agent must not read", "leave it out"
+                )
+            return InputFile(path=path, source=candidate)
+        if refused:
+            raise item.error(f"{path} cannot be copied: {refused[0]}", "name a file without links on the way to it")
+        places = [self.shown(folder / path) for folder in dict.fromkeys(self.folders)][:MAX_LISTED_PLACES]
+        raise item.error(f"there is no file {path}; looked for: {', '.join(places)}", _REMEDY)
+
+
+def with_input_files(prompt: str, files: tuple[InputFile, ...]) -> str:
+    """The prompt; with a line that lists the input files that it names neither by path nor by file name."""
+    unnamed = [file.path for file in files if file.path not in prompt and file.path.rpartition("/")[2] not in prompt]
+    if not unnamed:
+        return prompt
+    return f"{prompt.rstrip()}\n\nInput files: {', '.join(unnamed)}"
+
+
+def _relative(item: SuiteValue) -> str:
+    """A path below the workspace, without ``./`` and ``/`` at its end. Raises SuiteError for any other."""
+    written = item.as_text().strip()
+    if _ADDRESS.match(written):
+        raise item.error(f"{written!r} is an address: nothing is downloaded", "put the file beside the suite")
+    parts = [part for part in written.split("/") if part not in {"", "."}]
+    if written.startswith(("/", "~")) or _WINDOWS.match(written) or ".." in parts or not parts or ".git" in parts:
+        raise item.error(f"{written!r} leads out of the workspace, so that nothing is copied", _REMEDY)
+    if "\0" in written:
+        raise item.error("has a character that no path has")
+    return "/".join(parts)

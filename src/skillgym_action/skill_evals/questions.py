@@ -1,0 +1,269 @@
+"""Reading the assertions of a case: questions to the judge, and those that can be decided without it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from skillgym_action.limits import MAX_EVAL_NAME_CHARACTERS, MAX_EVAL_QUESTION_CHARACTERS, MAX_EVAL_QUESTIONS
+from skillgym_action.skill_evals import keys
+from skillgym_action.skill_evals.deterministic import Operands, deterministic, deterministic_type
+from skillgym_action.text.escaping import clipped, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skillgym_action.documents.suite_values import SuiteValue
+    from skillgym_action.model.errors import Location
+    from skillgym_action.skill_evals.deterministic import DecidedEvalAssertion, Patterns
+    from skillgym_action.skill_evals.keys import KeyWarnings, Members
+
+NEGATION = "the result does not: "
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedQuestion:
+    """A statement about a session that the judge decides.
+
+    ``label``: an id or name of its author; ``details``: other texts of it, such as ``pass_if: at least 3 rows``.
+    ``advisory``: it is asked and shown, and never decides.
+    """
+
+    text: str
+    location: Location
+    label: str | None = None
+    details: tuple[str, ...] = ()
+    advisory: bool = False
+
+
+@dataclass(slots=True)
+class CaseAssertions:
+    """The assertions of a case so far. Equal questions count once."""
+
+    patterns: Patterns
+    warnings: KeyWarnings
+    skills: tuple[str, ...] = ()
+    questions: list[JudgedQuestion] = field(default_factory=list)
+    decided: list[DecidedEvalAssertion] = field(default_factory=list)
+    _texts: set[str] = field(default_factory=set)
+    _read: int = 0
+
+    @property
+    def deciding(self) -> int:
+        """The questions that are not advisory."""
+        return sum(not question.advisory for question in self.questions)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything yet."""
+        return bool(self.questions or self.decided)
+
+    def read(self, value: SuiteValue, *, label: str | None = None, negated: bool = False) -> None:
+        """Add what a value says: a text, a list or a mapping. Raises SuiteError."""
+        written = value.value
+        if isinstance(written, str):
+            self._add(value, value.as_text().strip(), label=label, negated=negated)
+        elif isinstance(written, list):
+            if not written:
+                return
+            for item in value.items():
+                if item.value is not None:
+                    self.read(item, label=label, negated=negated)
+        elif isinstance(written, dict):
+            self._read_mapping(value, label, negated=negated)
+        else:
+            last = value.key_path[-1] if value.key_path else ""
+            key = keys.in_words(last) if isinstance(last, str) else (label or "the result")
+            self._add(value, f"{key}: {_scalar(written)}", label=label, negated=negated)
+
+    def add_expected(self, value: SuiteValue, text: str) -> None:
+        """Add the question whether the result is what its author expects, where nothing else is asked."""
+        self._add(value, text)
+
+    def read_leaves(self, value: SuiteValue, words: str) -> None:
+        """Add a question ``KEY in words: value`` for each leaf of a value. Raises SuiteError."""
+        written = value.value
+        if isinstance(written, dict):
+            for key in written:
+                self.read_leaves(value.member(key), f"{words}, {keys.in_words(key)}")
+        elif isinstance(written, list):
+            for item in value.items():
+                self.read_leaves(item, words)
+        elif written is not None and not (isinstance(written, str) and not written.strip()):
+            self._add(value, f"{words}: {_scalar(written)}")
+
+    # --- a mapping ------------------------------------------------------------------------------------
+
+    def _read_mapping(self, value: SuiteValue, label: str | None, *, negated: bool) -> None:
+        members = keys.Members(value)
+        if not members.keys:
+            raise value.error("is empty", "write what has to hold, as a text")
+        kind = deterministic_type(members)
+        operands = Operands.of(members)
+        if kind and operands.suffice(kind):
+            self._warn_about(members)
+            self._decide(kind, operands, members, negated=negated)
+            return
+        text = _text(members, without=kind)
+        if text is not None:
+            self._warn_about(members)
+            label = _label(members, text) or label
+            advisory = _is_advisory(members)
+            details = tuple(_details(members, text))
+            self._add(text, text.as_text().strip(), label=label, negated=negated, details=details, advisory=advisory)
+        elif members.has(("type", *keys.OPERANDS)):
+            self._read_typed(members, label, negated=negated)
+        else:
+            self._flatten(members, label, negated=negated)
+
+    def _read_typed(self, members: Members, label: str | None, *, negated: bool) -> None:
+        """A mapping that has a type but no text: its operands are the question. Raises SuiteError without any."""
+        type_, found = members.named("type"), [*members.all(keys.OPERANDS)]
+        word = keys.in_words(type_.as_text()) if type_ and isinstance(type_.value, str) else "the result has"
+        if not found:
+            wanted = "value, pattern or path" if type_ else "a text"
+            remedy = "write what has to hold: text: …; or the operand: value: …"
+            raise members.value.error(f"{word!r} lacks {wanted}, so that nobody can decide it", remedy)
+        self._warn_about(members)
+        operands = ", ".join(f"{item.key_path[-1]} {_scalar(item.value)}" for item in found)
+        advisory = _is_advisory(members)
+        self._add(
+            members.value, f"{word}: {operands}", label=_label(members) or label, negated=negated, advisory=advisory
+        )
+
+    def _flatten(self, members: Members, label: str | None, *, negated: bool) -> None:
+        """A mapping of texts or lists: each of its members, with the key as the label. Raises SuiteError."""
+        before = self._read
+        for key in members.keys:
+            for item in members.all((key,)):
+                if key in keys.GRADED:
+                    self._warn_about_grades(members)
+                elif not (key in {"advisory", "required"} and isinstance(item.value, bool)) and not _is_empty(item):
+                    own, is_title = item.key_path[-1], key in keys.QUESTION_LABEL
+                    if not (is_title and _has_lists(members)):
+                        opposite = negated != (key in keys.NEGATED_QUESTIONS)
+                        self.read(item, label=f"{label}, {own}" if label else str(own), negated=opposite)
+        if self._read == before:
+            raise members.value.error("has no text that says what has to hold", "write one: text: …")
+
+    def _decide(self, kind: str, operands: Operands, members: Members, *, negated: bool) -> None:
+        """Add an assertion that needs no judge. Raises SuiteError."""
+        label = _label(members) or next((item.as_text() for item in members.all(_TITLES) if _is_text(item)), None)
+        self._read += 1
+        made = deterministic(kind, operands, members.value, self.patterns, self.skills)
+        name = self._unique(clipped(one_line(label or made.name), MAX_EVAL_NAME_CHARACTERS))
+        negate = negated != made.negate
+        self.decided.append(replace(made, name=name, negate=negate, advisory=_is_advisory(members)))
+        self._refuse_many(members.value)
+
+    # --- adding ---------------------------------------------------------------------------------------
+
+    def _add(
+        self,
+        at: SuiteValue,
+        text: str,
+        *,
+        label: str | None = None,
+        negated: bool = False,
+        details: tuple[str, ...] = (),
+        advisory: bool = False,
+    ) -> None:
+        self._read += 1
+        if len(text) > MAX_EVAL_QUESTION_CHARACTERS:
+            raise at.error(f"is longer than {MAX_EVAL_QUESTION_CHARACTERS:,} characters", "ask several questions")
+        text = NEGATION + text if negated else text
+        same = " ".join(text.split())
+        if same in self._texts:
+            return
+        self._texts.add(same)
+        question = JudgedQuestion(text=text, location=at.location, label=label, details=details, advisory=advisory)
+        self.questions.append(question)
+        self._refuse_many(at)
+
+    def _refuse_many(self, at: SuiteValue) -> None:
+        if len(self.questions) + len(self.decided) > MAX_EVAL_QUESTIONS:
+            raise at.error(f"the case has more than {MAX_EVAL_QUESTIONS} assertions", "split it")
+
+    def _unique(self, name: str) -> str:
+        taken = {one.name for one in self.decided}
+        number = 2
+        unique = name
+        while unique in taken:
+            unique, number = f"{name} ({number})", number + 1
+        return unique
+
+    def _warn_about_grades(self, members: Members) -> None:
+        for item in members.all(keys.GRADED):
+            message = f"{item.key_path[-1]} is what a grader has answered earlier: it is ignored"
+            self.warnings.once(item, message, "remove it")
+
+    def _warn_about(self, members: Members) -> None:
+        self._warn_about_grades(members)
+        for item in members.all(("advisory", "required")):
+            if not isinstance(item.value, bool):
+                self.warnings.once(item, f"{item.key_path[-1]} must be true or false: it has no effect")
+        self.warnings.unknown(members, keys.QUESTION_KEYS, "a question", effect="the judge is shown it")
+
+
+# --- parts of a mapping -------------------------------------------------------------------------------
+
+_TITLES = ("description", "text", "assertion", "expectation", "name")
+
+
+def _text(members: Members, *, without: str | None) -> SuiteValue | None:
+    """The text of a question: that of the first key that has one. A type in ``check`` is none.
+
+    A name alone is the text only if there is nothing below it, such as a list of criteria.
+    """
+    for key in keys.QUESTION_TEXT:
+        for item in members.all((key,)):
+            is_type = key == "check" and without and not members.named("type")
+            if not _is_text(item) or is_type:
+                continue
+            if key == "name" and (members.has(("type", *keys.OPERANDS)) or _has_lists(members)):
+                continue
+            return item
+    return None
+
+
+def _has_lists(members: Members) -> bool:
+    known = keys.QUESTION_WITHOUT_EFFECT | frozenset(keys.GRADED)
+    return any(
+        isinstance(item.value, list | dict) for key in members.keys if key not in known for item in members.all((key,))
+    )
+
+
+def _label(members: Members, text: SuiteValue | None = None) -> str | None:
+    """The id, name or dimension of a question, unless it is its text."""
+    for item in members.all(keys.QUESTION_LABEL):
+        if text is not None and item.key_path == text.key_path:
+            continue
+        if isinstance(item.value, str | int | float) and not isinstance(item.value, bool) and str(item.value).strip():
+            return str(item.value).strip()
+    return None
+
+
+def _details(members: Members, text: SuiteValue) -> Iterator[str]:
+    """What else a question says: other texts, operands, and keys that are not known."""
+    left_out = {*keys.QUESTION_LABEL, *keys.GRADED, *keys.QUESTION_WITHOUT_EFFECT, "type", "advisory", "required"}
+    for key in members.keys:
+        for item in members.all((key,)):
+            if key not in left_out and item.key_path != text.key_path:
+                yield f"{item.key_path[-1]}: {_scalar(item.value)}"
+
+
+def _is_advisory(members: Members) -> bool:
+    advisory, required = members.named("advisory"), members.named("required")
+    return (advisory is not None and advisory.value is True) or (required is not None and required.value is False)
+
+
+def _is_empty(item: SuiteValue) -> bool:
+    return item.value in ("", [], {}) or (isinstance(item.value, str) and not item.value.strip())
+
+
+def _is_text(item: SuiteValue) -> bool:
+    return isinstance(item.value, str) and bool(item.value.strip())
+
+
+def _scalar(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,109 @@
+"""Format: evals of skills: ``evals.json`` as skill-creator and agentskills.io write it, and lists of trigger queries.
+
+Which files these are is in ``suite_names``, their keys in ``keys``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from skillgym_action.documents.documents import read_document
+from skillgym_action.documents.suite_values import SuiteValue
+from skillgym_action.model.errors import SuiteError, closest_match
+from skillgym_action.skill_evals import keys
+from skillgym_action.skill_evals.suite_names import TRIGGERS_NAME, accepts, named, rejection
+from skillgym_action.skill_evals.trigger_shapes import trigger_shape
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.formats import SuiteFile
+    from skillgym_action.model.suite import BenchmarkSuite
+    from skillgym_action.skill_evals.input_files import InputPlaces
+    from skillgym_action.skill_evals.skill_location import SkillLocation
+
+__all__ = ["accepts", "named", "rejection", "suite"]
+
+_LIKENESS = 0.8
+_WRITE_CASES = "write them as a list evals: [{id: 1, prompt: …, expectations: […]}]"
+
+
+def suite(source: SuiteFile) -> BenchmarkSuite:
+    """The suite. A case that cannot be used becomes an Invalid. Raises SuiteError for problems of the whole file."""
+    document = read_document(source.text(), path=source.path, kind="json", error=SuiteError)
+    top = SuiteValue(source=document, value=document.value)
+    shape = trigger_shape(top.value, certain=TRIGGERS_NAME.search(source.path) is not None)
+    if shape:
+        from skillgym_action.skill_evals.trigger_lists import trigger_suite
+
+        return trigger_suite(source, top, shape)
+    return _evals(source, top)
+
+
+def _evals(source: SuiteFile, top: SuiteValue) -> BenchmarkSuite:
+    from skillgym_action.skill_evals.cases import SuiteSettings, cases_of, skills_named
+    from skillgym_action.skill_evals.skill_location import located_skill
+    from skillgym_action.skill_evals.suite_parts import finished, skill_name_of, workspace_of
+    from skillgym_action.skill_evals.trigger_lists import TriggerSettings
+
+    warnings = keys.KeyWarnings.none_yet()
+    cases, skill_name, threshold = _case_list(top), None, None
+    if isinstance(top.value, dict):
+        members = keys.Members(top)
+        skill_name, threshold = skill_name_of(members), _threshold(members)
+        warnings.unknown(members, keys.AT_TOP, "the file")
+    location = located_skill(source, skill_name, named=skills_named(cases))
+    settings = SuiteSettings(
+        workspace=workspace_of(source, location),
+        places=_places(source, location),
+        skills=location.names,
+        threshold=threshold,
+        triggers=TriggerSettings(skills=location.names, rounds=source.skills.settings.trigger_rounds),
+    )
+    loaded = cases_of(cases, settings)
+    return finished(source, top, location, loaded, (*warnings.problems, *location.warnings))
+
+
+def _case_list(top: SuiteValue) -> SuiteValue:
+    """The list of cases. Raises SuiteError."""
+    if isinstance(top.value, list):
+        return top
+    members = keys.Members(top)
+    if (cases := members.first(keys.CASE_LISTS)) is None:
+        known = [key for key in top.mapping() if isinstance(top.value, dict) and isinstance(top.value[key], list)]
+        if meant := closest_match("evals", known, _LIKENESS):
+            raise top.member(meant).error("has no evals", f"did you mean 'evals' for {meant!r}?")
+        raise top.error("has no evals", _WRITE_CASES)
+    if not isinstance(cases.value, list):
+        raise cases.wrong_type("a list")
+    for other in members.all(keys.CASE_LISTS):
+        if other.key_path != cases.key_path and isinstance(other.value, list) and other.value:
+            raise other.error(f"is a second list of cases, beside {cases.name}", "write all cases into one list")
+    return cases
+
+
+def _threshold(members: keys.Members) -> float | None:
+    """The share of questions that a case needs; None: all of them. Raises SuiteError."""
+    item = members.first(keys.THRESHOLD)
+    if item is None:
+        return None
+    value = item.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise item.wrong_type("a number above 0, at most 1")
+    return None if value == 1 else float(value)
+
+
+def _places(source: SuiteFile, location: SkillLocation) -> InputPlaces:
+    """Where input files are: in the folder above ``evals/``, beside the suite, in the skill's, or at the root."""
+    from skillgym_action.skill_evals.input_files import InputPlaces
+    from skillgym_action.skill_evals.suite_parts import above_evals, root_of
+
+    root, folder = root_of(source), source.file.parent
+    above = above_evals(folder)
+    own = [skill.folder for skill in location.skills] if len(location.skills) == 1 else []
+
+    def shown(file: Path) -> str:
+        return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.as_posix()
+
+    folders = (*([above] if above.is_relative_to(root) else []), folder, *own, root)
+    return InputPlaces(suite=source.file, folders=folders, refusal=source.refusal, is_suite=named, shown=shown)

@@ -1,0 +1,94 @@
+"""Trigger evals: whether the skill under test is loaded for a query, or stays out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from skillgym_action.limits import MAX_EVIDENCE_COMMAND_CHARACTERS
+from skillgym_action.model.result import Outcome
+from skillgym_action.model.session_report import Command, FileRead, SkillSignal
+from skillgym_action.transcripts.skill_loads import loaded_skill
+
+if TYPE_CHECKING:
+    from skillgym_action.model.assertion import AssertionContext
+    from skillgym_action.model.errors import Location
+    from skillgym_action.model.session_report import Event, SessionReport
+    from skillgym_action.model.suite import TriggerRule
+
+LISTED_SKILLS = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkillTriggerAssertion:
+    """One of the skills is loaded, or none of them if ``should_trigger`` is False.
+
+    Loaded: a tool for skills named it, or its installed SKILL.md was read by a tool or a command.
+    """
+
+    skills: tuple[str, ...]
+    should_trigger: bool = True
+    location: Location | None = None
+
+    type: ClassVar[str] = "skill-trigger"
+    diagnostic: ClassVar[bool] = False
+    fail_fast: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """The rule in words."""
+        return f"{'loads' if self.should_trigger else 'does not load'} {skills_in_words(self.skills)}"
+
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
+        """Undecided if the agent reports no events, or nothing was installed for it."""
+        report = context.report
+        if report is None or not set(self.skills) <= set(report.watched_skills or ()):
+            return (self._undecided(report),)
+        found = ((loaded_skill(event, self.skills, report.cwd), event) for event in report.events)
+        loads = next(((name, event) for name, event in found if name), None)
+        explanation = f"{loads[0]} was loaded: {_how(loads[1])}" if loads else "no load was seen in the session"
+        outcome = Outcome(
+            assertion=self.name,
+            type=self.type,
+            passed=(loads is not None) == self.should_trigger,
+            explanation=explanation,
+            location=self.location,
+        )
+        return (outcome,)
+
+    def _undecided(self, report: SessionReport | None) -> Outcome:
+        agent = f"`{report.runner.agent.type}`" if report else "the agent"
+        return Outcome(
+            assertion=self.name,
+            type=self.type,
+            passed=None,
+            explanation=f"it cannot be told whether {skills_in_words(self.skills)} was loaded: {agent} has no skill "
+            "installed, or reports no events; run it on an agent that does",
+            location=self.location,
+            trouble="grader",
+        )
+
+
+def skills_in_words(skills: tuple[str, ...]) -> str:
+    """``the skill pdf``, ``one of the skills a, b``."""
+    listed = ", ".join(skills[:LISTED_SKILLS])
+    more = f" and {len(skills) - LISTED_SKILLS} more" if len(skills) > LISTED_SKILLS else ""
+    return f"the skill {listed}" if len(skills) == 1 else f"one of the skills {listed}{more}"
+
+
+def _how(event: Event) -> str:
+    """What the agent did to load a skill."""
+    if isinstance(event, SkillSignal):
+        return f"{event.signal} named it"
+    if isinstance(event, FileRead):
+        return "its SKILL.md was read"
+    return (
+        f"a command read its SKILL.md: {event.command[:MAX_EVIDENCE_COMMAND_CHARACTERS]}"
+        if isinstance(event, Command)
+        else ""
+    )
+
+
+def trigger_assertion(rule: TriggerRule, location: Location | None = None) -> SkillTriggerAssertion:
+    """The assertion of a query with that rule; also for a case that asks something else, too."""
+    return SkillTriggerAssertion(skills=rule.skills, should_trigger=rule.should_trigger, location=location)

@@ -1,0 +1,251 @@
+"""Skills in workspaces: where they are, what of them, and that nobody but the agent sees them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from scratch import committed, git_in, repository, world_in, written
+from skillgym_action.agents import AGENTS
+from skillgym_action.limits import MAX_SKILL_FILES
+from skillgym_action.model.suite import InputFile, SkillUnderTest, WorkspaceSpec
+
+SKILL = "---\nname: b\ndescription: Does b.\n---\n"
+FILES = {
+    "a/SKILL.md": SKILL,
+    "a/scripts/run.sh": "#!/bin/sh\n",
+    "a/evals/evals.json": "[]",
+    "a/evals/files/in.csv": "1\n",
+    "a/trigger-eval.json": "[]",
+    "a/b-workspace/iteration-1/grading.json": "{}",
+    "a/inner/SKILL.md": "---\nname: inner\n---\n",
+    "a/inner/more.md": "more\n",
+    "a/ignored.log": "log\n",
+    "a/.gitignore": "*.log\n",
+    "README.md": "The skill b\n",
+}
+INSTALLED = [".gitignore", "SKILL.md", "scripts", "scripts/run.sh"]
+
+
+def files_in(folder: Path) -> list[str]:
+    """Everything but git's own files."""
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    return sorted(path for path in found if not path.startswith(".git/") and path != ".git")
+
+
+@contextmanager
+def world(tmp_path, files: dict[str, str] | None = None):
+    root = repository(tmp_path / "repo", FILES | (files or {}), git=True)
+    (root / "a" / "scripts" / "run.sh").chmod(0o755)
+    with world_in(root) as services:
+        services.workspaces.hide(["a/evals/evals.json", "a/trigger-eval.json"])
+        yield services
+
+
+def spec(services, name: str = "b", folder: str = "a", **more) -> WorkspaceSpec:
+    skill = SkillUnderTest(name=name, folder=services.repository.root / folder)
+    return WorkspaceSpec(**{"source": "empty", "committed": True, "skills": (skill,)} | more)
+
+
+def started(services, agent: str, wanted: WorkspaceSpec | None = None):
+    workspace = services.workspaces.create(wanted or spec(services), AGENTS[agent].skills)
+    workspace.record_state()
+    return workspace
+
+
+@pytest.mark.parametrize(
+    ("agent", "folders"),
+    [
+        ("claude-code", [".claude/skills/b"]),
+        *(
+            (agent, [".agents/skills/b"])
+            for agent in ("codex", "pi", "opencode", "gemini", "qwen", "copilot", "cursor-agent")
+        ),
+        ("command", [".agents/skills/b", ".claude/skills/b"]),
+        ("replay", []),
+    ],
+)
+def test_each_agent_has_the_skill_where_it_looks_and_nowhere_else(tmp_path, agent, folders):
+    with world(tmp_path) as services:
+        workspace = started(services, agent)
+        expected = {path for folder in folders for path in (folder, *(f"{folder}/{name}" for name in INSTALLED))}
+        above = {parent for folder in folders for parent in (folder.rpartition("/")[0], folder.partition("/")[0])}
+        assert files_in(workspace.path) == sorted(expected | above)
+        assert all(os.access(workspace.path / folder / "scripts/run.sh", os.X_OK) for folder in folders)
+        assert workspace.installed.paths == tuple(folders)
+
+
+def test_the_workspace_is_a_repository_with_one_commit_that_has_the_input_files(tmp_path):
+    with world(tmp_path) as services:
+        source = services.repository.root / "a/evals/files"
+        files = (InputFile(path="evals/files/in.csv", source=source / "in.csv"), InputFile(path="all", source=source))
+        workspace = started(services, "codex", spec(services, files=files))
+        path = workspace.path
+        assert git_in(path, "ls-files").split() == ["all/in.csv", "evals/files/in.csv"]
+        assert git_in(path, "rev-list", "--count", "HEAD").strip() == "1"
+        assert git_in(path, "status", "--porcelain") == ""
+        assert (path / "evals/files/in.csv").read_text() == "1\n"
+
+
+def test_without_the_skill_there_is_no_trace_of_it(tmp_path):
+    with world(tmp_path) as services:
+        workspace = started(services, "claude-code", spec(services, skills=(), removed_skills=("b",)))
+        assert files_in(workspace.path) == []
+
+
+def test_what_is_installed_is_no_change(tmp_path):
+    with world(tmp_path) as services:
+        workspace = started(services, "claude-code")
+        (workspace.path / ".claude/skills/b/SKILL.md").write_text("another\n")
+        (workspace.path / ".claude/skills/b/made.txt").write_text("made\n")
+        (workspace.path / "out.md").write_text("out\n")
+        changes = workspace.changes()
+        assert (changes.created, changes.modified, changes.deleted) == (("out.md",), (), ())
+        assert workspace.files.names() == ("out.md",)
+        assert workspace.files.glob("**/*.md") == ("out.md",)
+        assert "another" not in str(workspace.diff())
+
+
+def test_a_skill_that_the_agent_removes_is_no_change(tmp_path):
+    with world(tmp_path) as services:
+        workspace = started(services, "claude-code")
+        workspace.inside.remove([".claude"])
+        changes = workspace.changes()
+        assert (changes.created, changes.modified, changes.deleted) == ((), (), ())
+
+
+def test_other_configuration_of_the_agent_is_a_change(tmp_path):
+    with world(tmp_path) as services:
+        workspace = started(services, "claude-code")
+        (workspace.path / ".claude/settings.json").write_text("{}\n")
+        assert workspace.changes().created == (".claude/settings.json",)
+
+
+# --- in a copy of the repository --------------------------------------------------------------------
+
+
+def test_a_copy_of_the_repository_has_the_skill_once(tmp_path):
+    others = {"docs/SKILL.md": SKILL, "docs/keep.md": "k\n", "skills/b/SKILL.md": "x", "skills/c/SKILL.md": "c"}
+    with world(tmp_path, others) as services:
+        wanted = spec(services, source="repository", removed_skills=("b",))
+        path = started(services, "codex", wanted).path
+        assert "docs/SKILL.md" not in files_in(path)
+        assert "docs/keep.md" in files_in(path)
+        assert [name for name in files_in(path) if name.endswith("/SKILL.md")] == [
+            ".agents/skills/b/SKILL.md",
+            "a/inner/SKILL.md",
+            "skills/c/SKILL.md",
+        ]
+        assert git_in(path, "status", "--porcelain") == ""
+        assert "a/evals/evals.json" not in files_in(path)
+
+
+def test_without_the_skill_a_copy_of_the_repository_has_no_trace_of_it(tmp_path):
+    with world(tmp_path, {"skills/b/SKILL.md": "x", "skills/b/reference.md": "r"}) as services:
+        (services.repository.root / ".claude/skills").mkdir(parents=True)
+        (services.repository.root / ".claude/skills/b").symlink_to("../../skills/b")
+        committed(services.repository.root)
+        path = started(services, "codex", spec(services, source="repository", skills=(), removed_skills=("b",))).path
+        assert [name for name in files_in(path) if "skills" in name] == []
+
+
+def test_the_other_skills_of_the_repository_stay_visible(tmp_path):
+    with world(tmp_path, {".claude/skills/other/SKILL.md": "o"}) as services:
+        path = started(services, "codex", spec(services, source="repository", removed_skills=("b",))).path
+        assert sorted(os.listdir(path / ".agents/skills")) == ["b", "other"]
+        assert sorted(os.listdir(path / ".claude/skills")) == ["b", "other"]
+
+
+# --- hostile folders --------------------------------------------------------------------------------
+
+
+def refusal(services, wanted: WorkspaceSpec | None = None) -> str:
+    with pytest.raises(OSError, match="skill") as error:
+        services.workspaces.create(wanted or spec(services), (".agents/skills",))
+    return str(error.value)
+
+
+def test_a_link_that_leads_out_of_the_skill_is_refused(tmp_path):
+    with world(tmp_path) as services:
+        (services.repository.root / "a/out").symlink_to("../README.md")
+        assert refusal(services) == (
+            "the skill b: out is a symbolic link to ../README.md, which is not installed; put the file itself there"
+        )
+
+
+def test_a_link_to_the_questions_is_refused(tmp_path):
+    with world(tmp_path) as services:
+        (services.repository.root / "a/hint.json").symlink_to("evals/evals.json")
+        assert "hint.json is a symbolic link to evals/evals.json, which is not installed" in refusal(services)
+
+
+def test_a_link_inside_the_skill_stays_one(tmp_path):
+    with world(tmp_path) as services:
+        (services.repository.root / "a/run").symlink_to("scripts/run.sh")
+        workspace = started(services, "codex")
+        assert os.readlink(workspace.path / ".agents/skills/b/run") == "scripts/run.sh"
+
+
+def test_a_skill_md_that_is_a_link_to_elsewhere_is_refused(tmp_path):
+    with world(tmp_path) as services:
+        (services.repository.root / "a/SKILL.md").unlink()
+        (services.repository.root / "a/SKILL.md").symlink_to("/etc/passwd")
+        assert "SKILL.md is a symbolic link to /etc/passwd" in refusal(services)
+
+
+def test_a_fifo_is_refused(tmp_path):
+    root = repository(tmp_path / "repo", FILES)
+    os.mkfifo(root / "a/pipe")
+    with world_in(root) as services:
+        assert refusal(services) == "the skill b: a/pipe is a FIFO, not a regular file"
+
+
+@pytest.mark.parametrize("name", ["../x", "x/../../y", "/abs", "..", ".git", "a\nb"])
+def test_a_name_that_leads_elsewhere_is_refused(tmp_path, name):
+    with world(tmp_path) as services:
+        assert "cannot be the name of a folder" in refusal(services, spec(services, name=name))
+
+
+def test_too_many_files_are_refused(tmp_path):
+    with world(tmp_path) as services:
+        for number in range(MAX_SKILL_FILES):
+            (services.repository.root / f"a/{number}").touch()
+        assert f"more than {MAX_SKILL_FILES:,}" in refusal(services)
+
+
+def test_a_huge_file_is_refused(tmp_path):
+    with world(tmp_path) as services:
+        with (services.repository.root / "a/model.bin").open("wb") as file:
+            file.truncate(300 * 1024**2)
+        assert "the skill b has more than 256 MiB, with model.bin" in refusal(services)
+
+
+def test_a_folder_without_skill_md_is_refused(tmp_path):
+    with world(tmp_path) as services:
+        assert "there is no SKILL.md" in refusal(services, spec(services, folder="a/scripts"))
+
+
+def test_a_folder_of_the_template_that_leads_out_is_not_written_to(tmp_path):
+    with world(tmp_path) as services:
+        template = written(tmp_path / "template", {"x": ""})
+        outside = written(tmp_path / "outside", {"skills/keep": ""})
+        (template / ".agents").symlink_to(outside)
+        wanted = spec(services, source="template", template=template)
+        assert "skills cannot be installed" in refusal(services, wanted)
+        assert files_in(outside) == ["skills", "skills/keep"]
+
+
+def test_a_skill_is_not_installed_into_a_folder_of_the_user(tmp_path):
+    with world(tmp_path) as services:
+        wanted = spec(services, mode="none", source="empty", cwd=tmp_path)
+        assert "only be installed into a workspace that is made for one session" in refusal(services, wanted)
+
+
+@pytest.mark.parametrize("path", ["../x", "/x", "a/../../x", "."])
+def test_an_input_file_never_leads_out_of_the_workspace(tmp_path, path):
+    with world(tmp_path) as services, pytest.raises(OSError, match="leads out of the workspace"):
+        files = (InputFile(path=path, source=services.repository.root / "README.md"),)
+        services.workspaces.create(spec(services, files=files), (".agents/skills",))
