@@ -52,6 +52,10 @@ class Folder:
         content = (self.root / path).read_bytes()
         return None if len(content) > limit else content.decode("utf-8", "replace").replace("\r\n", "\n")
 
+    def size(self, path: str) -> int | None:
+        target = self.root / path
+        return target.stat().st_size if target.is_file() else None
+
     def text_before(self, path: str, limit: int) -> str | None:
         content = self.before.get(path)
         return None if content is None else content[: limit + 1].decode("utf-8", "replace").replace("\r\n", "\n")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.model.assertion import AssertionContext, Files
-    from skillgym_action.model.session_report import SessionReport
+    from skillgym_action.model.session_report import Event, SessionReport
 
 SKILL_FOLDERS = (".claude/skills", ".agents/skills")
 """Where skills are installed in a workspace."""
@@ -76,11 +76,17 @@ def _actions(report: SessionReport) -> Iterator[str]:
         elif isinstance(event, FileWrite):
             yield f"file written: {_shown(event.path, report)}"
         elif isinstance(event, ToolCall) and event.tool.lower() not in _SKILL_TOOLS:
+            arguments = json.dumps(event.args, ensure_ascii=False, default=str)
             following = events[number + 1] if number + 1 < len(events) else None
-            if not isinstance(following, Command | FileWrite):
-                arguments = json.dumps(event.args, ensure_ascii=False, default=str)
-                if not _reads_skill(arguments):
-                    yield f"tool {one_line(event.tool)}: {_shown(arguments, report)}"
+            if not (_is_same(arguments, following) or _reads_skill(arguments)):
+                yield f"tool {one_line(event.tool)}: {_shown(arguments, report)}"
+
+
+def _is_same(arguments: str, following: Event | None) -> bool:
+    """Whether the event after a call of a tool says the same: the command, or the file that it wrote."""
+    if isinstance(following, FileWrite):
+        return following.path.rpartition("/")[2] in arguments
+    return isinstance(following, Command)
 
 
 def _reads_skill(arguments: str) -> bool:

@@ -134,15 +134,16 @@ class CaseAssertions:
     def _flatten(self, members: Members, label: str | None, *, negated: bool) -> None:
         """A mapping of texts or lists: each of its members, with the key as the label. Raises SuiteError."""
         before = self._read
+        title = _label(members) if _has_lists(members) else None
+        self._warn_about_grades(members)
         for key in members.keys:
             for item in members.all((key,)):
-                if key in keys.GRADED:
-                    self._warn_about_grades(members)
-                elif not (key in {"advisory", "required"} and isinstance(item.value, bool)) and not _is_empty(item):
-                    own, is_title = item.key_path[-1], key in keys.QUESTION_LABEL
-                    if not (is_title and _has_lists(members)):
-                        opposite = negated != (key in keys.NEGATED_QUESTIONS)
-                        self.read(item, label=f"{label}, {own}" if label else str(own), negated=opposite)
+                if key in keys.GRADED or _is_empty(item) or (title and key in keys.QUESTION_LABEL):
+                    continue
+                if not (key in {"advisory", "required"} and isinstance(item.value, bool)):
+                    opposite = negated != (key in keys.NEGATED_QUESTIONS)
+                    own = ", ".join(filter(None, (label, title, str(item.key_path[-1]))))
+                    self.read(item, label=own, negated=opposite)
         if self._read == before:
             raise members.value.error("has no text that says what has to hold", "write one: text: …")
 

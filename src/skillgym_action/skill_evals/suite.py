@@ -42,8 +42,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
 
 def _evals(source: SuiteFile, top: SuiteValue) -> BenchmarkSuite:
     from skillgym_action.skill_evals.cases import SuiteSettings, cases_of, skills_named
-    from skillgym_action.skill_evals.skill_location import located_skill
-    from skillgym_action.skill_evals.suite_parts import finished, skill_name_of, workspace_of
+    from skillgym_action.skill_evals.suite_parts import finished, skill_name_of, skill_of, workspace_of
     from skillgym_action.skill_evals.trigger_lists import TriggerSettings
 
     warnings = keys.KeyWarnings.none_yet()
@@ -52,7 +51,7 @@ def _evals(source: SuiteFile, top: SuiteValue) -> BenchmarkSuite:
         members = keys.Members(top)
         skill_name, threshold = skill_name_of(members), _threshold(members)
         warnings.unknown(members, keys.AT_TOP, "the file")
-    location = located_skill(source, skill_name, named=skills_named(cases))
+    location = skill_of(source, skill_name, skills_named(cases))
     settings = SuiteSettings(
         workspace=workspace_of(source, location),
         places=_places(source, location),

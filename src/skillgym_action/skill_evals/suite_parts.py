@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.documents.skill_files import EVAL_FOLDERS
 from skillgym_action.limits import MAX_CASE_ID_CHARACTERS
+from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
 from skillgym_action.skill_evals import keys
+from skillgym_action.skill_evals.skill_location import located_skill
 from skillgym_action.skill_evals.suite_names import TRIGGERS_NAME
 
 if TYPE_CHECKING:
@@ -38,6 +40,19 @@ def finished(
         workspace=workspace_of(source, location),
         warnings=(*warnings, *loaded.warnings.problems),
     )
+
+
+def skill_of(source: SuiteFile, skill_name: str | None, named: tuple[str, ...]) -> SkillLocation:
+    """The skill that a suite is about; ``named``: the skills that its cases name. Raises SuiteError if there is none.
+
+    Where no skill has one of these names, only the cases that name them cannot be used.
+    """
+    try:
+        return located_skill(source, skill_name, named=named)
+    except SuiteError:
+        if not named:
+            raise
+        return located_skill(source, skill_name)
 
 
 def skill_name_of(members: keys.Members) -> str | None:

@@ -11,8 +11,7 @@ from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.suite import BenchmarkCase, TriggerRule
 from skillgym_action.skill_evals import keys, trigger_shapes
 from skillgym_action.skill_evals.cases import LoadedEvals, case_id_of, prompt_of, tags_of, title_of
-from skillgym_action.skill_evals.skill_location import located_skill
-from skillgym_action.skill_evals.suite_parts import finished, skill_name_of
+from skillgym_action.skill_evals.suite_parts import finished, skill_name_of, skill_of
 from skillgym_action.skill_evals.triggers import trigger_assertion
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def trigger_suite(source: SuiteFile, top: SuiteValue, shape: Shape) -> Benchmark
         members = keys.Members(top)
         skill_name = skill_name_of(members)
         loaded.warnings.unknown(members, trigger_shapes.TOP_KEYS, "the file")
-    location = located_skill(source, skill_name, named=_skills_named(queries))
+    location = skill_of(source, skill_name, _skills_named(queries))
     settings = _settings(source, top, location.names)
     for number, query in enumerate(queries, start=1):
         case_id = f"eval-{number}"

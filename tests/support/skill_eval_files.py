@@ -1,0 +1,92 @@
+"""Evals of skills in scratch folders, as the format sees them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from scratch import written
+from skillgym_action.documents.skill_files import SkillFiles
+from skillgym_action.skill_evals import suite as skill_evals
+from skillgym_action.skill_evals.judging import JudgedQuestions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite
+    from skillgym_action.skill_evals.questions import JudgedQuestion
+
+SKILL = {"skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Works on PDF files.\n---\n"}
+EVALS = "skills/pdf/evals/evals.json"
+
+
+@dataclass(frozen=True)
+class EvalSource:
+    """A suite file of a repository at ``root``."""
+
+    root: Path
+    path: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    agentv_compat: bool = False
+    opener: None = None
+
+    @property
+    def file(self) -> Path:
+        return self.root / self.path
+
+    @property
+    def skills(self) -> SkillFiles:
+        return SkillFiles(root=self.root, file=self.file)
+
+    def refusal(self, path: Path) -> str | None:
+        return "is a link" if path.is_symlink() else None
+
+    def refusal_in_place(self, _: Path) -> None:
+        return None
+
+    def text(self) -> str:
+        return self.file.read_text(encoding="utf-8")
+
+    def program(self) -> dict[str, object]:
+        raise NotImplementedError
+
+
+def read_evals(root: Path, value: Any, files: Mapping[str, str] = SKILL, path: str = EVALS) -> BenchmarkSuite:
+    """The suite of a value, beside the skill ``pdf``."""
+    written(root, {**files, path: value if isinstance(value, str) else json.dumps(value)})
+    return skill_evals.suite(EvalSource(root, path))
+
+
+def read_cases(root: Path, *cases: dict[str, Any], **top: Any) -> BenchmarkSuite:
+    """A suite of those cases; each gets a prompt."""
+    return read_evals(root, {"skill_name": "pdf", "evals": [{"prompt": "p"} | one for one in cases], **top})
+
+
+def questions_of(case: BenchmarkCase) -> tuple[JudgedQuestion, ...]:
+    """What the judge is asked."""
+    return next((one.questions for one in case.assertions if isinstance(one, JudgedQuestions)), ())
+
+
+def texts(case: BenchmarkCase) -> list[str]:
+    """The texts of the questions, with ``label = `` before those that have one and ``?`` after advisory ones."""
+    return [
+        (f"{one.label} = " if one.label else "") + one.text + (" ?" if one.advisory else "")
+        for one in questions_of(case)
+    ]
+
+
+def decided(case: BenchmarkCase) -> list[str]:
+    """The names of the assertions that need no judge."""
+    return [one.name for one in case.assertions if not isinstance(one, JudgedQuestions)]
+
+
+def problems(suite: BenchmarkSuite) -> list[str]:
+    """What is wrong with its cases."""
+    return [str(invalid.problem) for invalid in suite.invalid]
+
+
+def warnings(suite: BenchmarkSuite) -> list[str]:
+    """What is dubious."""
+    return [str(problem) for problem in suite.warnings]
