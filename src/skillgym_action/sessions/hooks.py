@@ -77,7 +77,7 @@ def untrusted_skill(services: Services, execution: Execution) -> Judgement | Non
 
     A skill instructs agents, as the agent configuration does that such a commit cannot bring in.
     """
-    spec = workspace_spec(execution)
+    spec = execution.case.workspace or execution.suite.workspace  # in every arm, or nothing could be compared
     if services.untrusted_configuration is None or not (spec.skills or spec.removed_skills):
         return None
     reason = "the skill under test is of an untrusted commit; to test it, set allow-untrusted: with-configuration"

@@ -13,6 +13,7 @@ from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT
 from skillgym_action.model.errors import UsageError
 from skillgym_action.repository.base_skills import SkillsAtBase
 from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
+from skillgym_action.workspaces.skill_installation import files_of_skill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -128,6 +129,7 @@ def _base(services: Services, options: ArmOptions) -> SkillsAtBase:
         services.repository,
         services.processes,
         new_folder=services.workspaces.new_records_folder,
+        files_of=lambda skill: files_of_skill(skill, services.repository, ()),
         base=options.base,
         required=options.changed_skills,
     )
