@@ -231,3 +231,30 @@ def test_nothing_is_compared_in_trigger_lists(tmp_path):
     planned = skillgym("run", "--dry-run", cwd=tmp_path)
     assert planned.code == 0, planned.err
     assert "without_skill" not in planned.out
+
+
+def test_the_files_of_skill_creator(tmp_path):
+    scene(tmp_path, MADE, MADE | {"prompt": "/pdf"})
+    ran = run(tmp_path, "--repeat", "2", "--report", "skill-creator=workspace")
+    assert ran.code == 0, ran.err
+    folder = tmp_path / "workspace"
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.json"))
+    runs = [f"eval-1/{arm}/run-{n}" for arm in ("with_skill", "without_skill") for n in (1, 2)]
+    runs += [f"eval-2/with_skill/run-{n}" for n in (1, 2)]
+    assert names == sorted(
+        ["benchmark.json", "eval-1/eval_metadata.json", "eval-2/eval_metadata.json"]
+        + [f"{one}/{name}.json" for one in runs for name in ("grading", "timing")]
+    )
+    grading = json.loads((folder / "eval-1/without_skill/run-1/grading.json").read_text(encoding="utf-8"))
+    assert grading["summary"] == {"passed": 1, "failed": 1, "total": 2, "pass_rate": 0.5}
+    assert [one["passed"] for one in grading["expectations"]] == [False, True]
+    assert grading["expectations"][0]["evidence"]
+    assert (folder / "eval-1/with_skill/run-2/outputs/out.txt").read_text(encoding="utf-8") == "made\n"
+    assert not (folder / "eval-1/without_skill/run-2/outputs/out.txt").exists()
+    benchmark = json.loads((folder / "benchmark.json").read_text(encoding="utf-8"))
+    assert benchmark["run_summary"]["with_skill"]["pass_rate"] == {"mean": 1.0, "stddev": 0.0, "min": 1.0, "max": 1.0}
+    assert benchmark["run_summary"]["delta"]["pass_rate"] == "+0.50"
+    assert benchmark["run_summary"]["delta"]["tokens"] is None
+    assert {one["configuration"] for one in benchmark["runs"]} == {"with_skill", "without_skill"}
+    assert len(benchmark["runs"]) == 6
+    assert "name a folder in place of -" in run(tmp_path, "--report", "skill-creator=-").err
