@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm
 from skillgym_action.model.errors import UsageError
-from skillgym_action.repository.base_skills import SkillsAtBase
+from skillgym_action.repository.earlier_skills import SkillsAtBase
 from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
 from skillgym_action.workspaces.skill_installation import files_of_skill
 
