@@ -9,7 +9,7 @@ import pytest
 
 from agent_clis import ALWAYS, agent_cli, more_agents, search_path
 from agent_desk import MODELS, wiring
-from model_script import Forever, Say, Shell, Skill, Step, Together
+from model_script import Say, Shell, Skill, Step, Together
 from model_server import ModelServer
 from scratch import repository, skillgym
 
@@ -79,8 +79,8 @@ def test_a_skill_that_is_only_listed_and_mentioned_is_not_loaded(tmp_path, model
 @pytest.mark.parametrize("agent", EACH)
 def test_a_session_without_a_load_ends_after_the_model_rounds(tmp_path, models, agent):
     queries = [{"query": "Loop.", "should_trigger": True}]
-    again = Forever(Together((Say("Once more."), Shell("echo again"))))
-    (result,), sent = run(tmp_path / "r", models, agent, queries, again)
+    steps = [Together((Say(f"Step {number}."), Shell(f"echo {number}"))) for number in range(30)]
+    (result,), sent = run(tmp_path / "r", models, agent, queries, *steps)
     assert (result["status"], result["trigger"]["loaded"]) == ("failed", 0), json.dumps(result, indent=1)[:4000]
     assert "expected in at least 50 %" in result["error"]["message"]
     assert len(sent) <= 2 * (5 + 5)

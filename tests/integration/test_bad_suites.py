@@ -88,6 +88,7 @@ def test_a_suite_that_costs_what_it_can_is_refused_in_time(tmp_path, file, piece
 
 @pytest.mark.parametrize(("file", "pieces", "says"), rows(WORKING))
 def test_ten_thousand_cases_are_fine(tmp_path, file, pieces, says, proved: Proved):
+    written(tmp_path, {"SKILL.md": "---\nname: pdf\n---\n"})
     ran = measured("check", made(tmp_path, file, pieces), cwd=tmp_path)
     *found, summary = ran.out.splitlines()
     assert [line.endswith(", 10,000 cases") for line in found] == [True]
@@ -158,7 +159,7 @@ def told(entry: Small, lines: list[str]) -> str:
 
 def are_said(entries: list[Small], folder: Path, proved: Proved, *commands: str) -> None:
     """Every file has its say, and in a listing those that are fine have their case."""
-    written(folder, {entry.file: entry.content for entry in entries})
+    written(folder, {"SKILL.md": "---\nname: s\n---\n"} | {entry.file: entry.content for entry in entries})
     (folder / "skillgym.config.json").write_text(config(runner()))
     names = [entry.file for entry in entries]
     first, *more = (measured(*command.split(), *names, cwd=folder) for command in commands)

@@ -118,6 +118,34 @@ FOLDER = {
     "more.yaml": "- {id: c, input: x, criteria: y}\n",
     "a/b.yaml": "{id: d, input: x, criteria: y}",
     ".env": "N=8\nexport M='x'\n",
+    "SKILL.md": "---\nname: s\n---\n",
+}
+EVALS = {
+    "skill_name": "s",
+    "threshold": 0.5,
+    "evals": [
+        {
+            "id": 1,
+            "name": "n",
+            "prompt": "p",
+            "expected_output": "x",
+            "files": ["a.txt", {"path": "b.txt", "content": "c"}],
+            "tags": ["t"],
+            "category": "c",
+            "expectations": ["a", {"id": "q", "text": "b", "advisory": True, "passed": None}],
+            "assertions": [{"type": "regex", "value": "(a+)+$"}, {"type": "file_exists", "path": "out.txt"}],
+            "must_not_have": {"tone": ["rude"]},
+            "expected_rows": [1, {"total": 2}],
+            "timeout_seconds": 5,
+            "max_turns": 3,
+        },
+        {"prompt": "p", "should_trigger": True, "messages": []},
+    ],
+}
+QUERIES = {
+    "runs": 3,
+    "threshold": 0.5,
+    "queries": [{"query": "a", "should_trigger": True, "split": "train"}, {"query": "b", "expected_skill": None}],
 }
 CONFIGURATION = {
     "runners": {
@@ -281,7 +309,9 @@ LINES = "\n".join(json.dumps(test) for test in AGENTV["tests"] if isinstance(tes
     [
         pytest.param("a.bench.json", "x-bench", contents(X_BENCH), id="x-bench"),
         pytest.param("a.eval.yaml", "agentv", contents(AGENTV, in_yaml(AGENTV)), id="AgentV"),
-        pytest.param("evals.json", "agentv", contents(SKILL), id="a skill"),
+        pytest.param("evals.json", "agentv", contents(SKILL), id="a skill, as AgentV reads it"),
+        pytest.param("evals.json", "skill-evals", contents(EVALS), id="a skill"),
+        pytest.param("trigger-evals.json", "skill-evals", contents(QUERIES), id="triggers"),
         pytest.param("a.jsonl", "agentv", torn(LINES), id="lines"),
     ],
 )

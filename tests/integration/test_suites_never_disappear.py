@@ -122,10 +122,10 @@ def test_a_near_miss_is_a_warning_in_every_report_and_makes_nothing_red(tmp_path
 
 
 def test_evals_in_a_form_that_is_not_read_are_a_warning(tmp_path):
-    root = repository(tmp_path, {"evals/evals.json": '[{"query": "q", "should_trigger": true}]'})
+    root = repository(tmp_path, {"evals/evals.json": '{"skill_name": "pdf", "prompts": ["p"]}'})
     ran = skillgym("run", "--output", "out", cwd=root)
     assert ran.code == 0
-    assert "evals/evals.json: is not run: this form of evals.json is not read by this version" in ran.err
+    assert "evals/evals.json: is called like evals of a skill, but has no list of cases with prompts" in ran.err
 
 
 # --- check ------------------------------------------------------------------------------------------

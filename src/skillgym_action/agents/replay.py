@@ -65,6 +65,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
         skills=tuple(detection.skill for detection in report.detected_skills),
         trouble=report.trouble,
         watched_skills=None if report.watched_skills is None else tuple(report.watched_skills),
+        answered=report.answered,
     )
 
 

@@ -48,8 +48,8 @@ def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
     filters = (
         () if nothing else (*filter_warnings(suites, options.plan), *runner_warnings(suites, runners, options.plan))
     )
-    judge_missing = () if options.judge else tuple(_judge_missing(suites))
-    warnings = (*near_miss_warnings(found), *filters, *vacuous, *judge_missing)
+    without_judge = () if options.judge else judge_warnings(suites)
+    warnings = (*near_miss_warnings(found), *filters, *vacuous, *without_judge)
     code = print_problems(suites, context, warnings, annotations=not as_json)
     if code and not as_json:
         return code
@@ -104,7 +104,7 @@ def suite_errors(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
         yield from (runner.problem for runner in suite.runners if runner.problem)
 
 
-def _judge_missing(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
+def judge_warnings(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
     """A warning for each suite with questions that nobody can decide, since no judge is configured."""
     for suite in suites:
         if asking := [case for case in suite.cases if case.questions]:

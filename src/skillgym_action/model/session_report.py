@@ -95,6 +95,8 @@ Event = Message | ToolCall | ToolResult | Command | FileRead | FileWrite | Skill
 
 
 Source = Literal["provider", "chars"]
+Answered = Literal["loaded", "rounds"]
+"""Why the session of a trigger query was ended: a skill was loaded, or none was in the model rounds that it has."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,7 +170,7 @@ class Transcript:
     """What an agent's adapter read from its output; ``normalise`` makes a ``SessionReport`` of it.
 
     ``duration_ms`` as the agent reports it; ``turns``: model rounds; ``skills``: names of all skills the agent had.
-    ``watched_skills``: as in a session report, of a recorded session.
+    ``watched_skills`` and ``answered``: as in a session report, of a recorded session.
     """
 
     events: tuple[Event, ...] = ()
@@ -183,6 +185,7 @@ class Transcript:
     duration_ms: int | None = None
     trouble: Trouble | None = None
     watched_skills: tuple[str, ...] | None = None
+    answered: Answered | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -225,7 +228,8 @@ class SessionReport:
 
     Times are ISO 8601 in UTC; ``cwd``: absolute path of the workspace; ``raw_artifacts``: name -> file beside the
     report; ``exit_code``: of the agent's process. ``watched_skills``: names of the skills that were installed for the
-    session, and whose load would be among the events; None: none was, or the agent reports no events.
+    session, and whose load would be among the events; (): none was, for a suite about a skill; None: it is not about
+    one, or the agent reports no events. ``answered``: why the session of a trigger query was ended; None: it was not.
     """
 
     runner: RunnerRef
@@ -248,3 +252,4 @@ class SessionReport:
     exit_code: int | None = None
     trouble: Trouble | None = None
     watched_skills: tuple[str, ...] | None = None
+    answered: Answered | None = None

@@ -72,13 +72,18 @@ def shared_workspace_name(execution: Execution, *, one_user: bool) -> str | None
     return _shared_name(execution) if is_shared else None
 
 
+def is_of_skill(execution: Execution) -> bool:
+    """Whether the suite is about a skill, also in a session that does without it, such as one of another arm."""
+    spec = execution.case.workspace or execution.suite.workspace
+    return bool(spec.skills or spec.removed_skills)
+
+
 def untrusted_skill(services: Services, execution: Execution) -> Judgement | None:
     """The judgement on an execution whose skill under test an untrusted commit may have written; None: it may run.
 
     A skill instructs agents, as the agent configuration does that such a commit cannot bring in.
     """
-    spec = execution.case.workspace or execution.suite.workspace  # in every arm, or nothing could be compared
-    if services.untrusted_configuration is None or not (spec.skills or spec.removed_skills):
+    if services.untrusted_configuration is None or not is_of_skill(execution):
         return None
     reason = "the skill under test is of an untrusted commit; to test it, set allow-untrusted: with-configuration"
     return Judgement(status=Status.SKIPPED, reason=reason)

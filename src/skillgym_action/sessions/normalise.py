@@ -72,6 +72,7 @@ def normalise(
         exit_code=capture.exit_code,
         trouble=transcript.trouble,
         watched_skills=transcript.watched_skills,
+        answered=transcript.answered,
     )
 
 

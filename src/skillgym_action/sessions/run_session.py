@@ -33,11 +33,12 @@ from skillgym_action.sessions.assertion_context import (
     without_place,
 )
 from skillgym_action.sessions.follow_up import FollowUpRecord, follow_ups, store_follow_up
+from skillgym_action.sessions.hooks import is_of_skill
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_judgement, with_suite_failure_class
 from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.secret_scan import CHANGES_FOLDER, SecretScan
 from skillgym_action.sessions.session_limits import SessionLimits, time_limit_or_service
-from skillgym_action.sessions.trigger_watch import TriggerWatch, is_decided
+from skillgym_action.sessions.trigger_watch import TriggerWatch, answered
 from skillgym_action.text.escaping import clipped, terminal_line
 from skillgym_action.transcripts.trouble_signs import trouble_of_signal
 from skillgym_action.workspaces.archive import SavedChanges, save_changes, save_workspace
@@ -204,7 +205,7 @@ class _SessionRun:
             if capture.ending in NEVER_RAN:
                 report = replace(report, cost=NO_COST)
             trouble = None
-            if not is_decided(capture.stopped_for):
+            if not answered(capture.stopped_for):
                 trouble = trouble_of_ending(capture, self._execution.timeout) or agent.trouble(capture, transcript)
             trouble = trouble and time_limit_or_service(trouble, silence, capture.seconds, transcript.events)
         except OutputError:
@@ -214,8 +215,9 @@ class _SessionRun:
             return _AgentRun(trouble=Trouble(kind="workspace", message=message))
         except Exception as error:  # noqa: BLE001 -- an adapter that fails on some output must not end the run
             return _AgentRun(trouble=Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"))
-        if watched and workspace.installed.names:
-            report = replace(report, watched_skills=workspace.installed.names)
+        if watched and is_of_skill(self._execution):
+            names, reason = workspace.installed.names, answered(capture.stopped_for)
+            report = replace(report, watched_skills=names, answered=reason)
         report = replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(self._folder))
         return _AgentRun(report=report, trouble=trouble, records=records)
 

@@ -10,15 +10,16 @@ from skillgym_action.transcripts.skill_loads import LoadWatch
 if TYPE_CHECKING:
     from skillgym_action.agents import Reading
     from skillgym_action.model.session import Progress
+    from skillgym_action.model.session_report import Answered
     from skillgym_action.model.suite import TriggerRule
 
-DECIDED = "trigger-decided"
-"""Kind of the reason to stop a session that is none of ``verdicts.TROUBLES``: the session has done what it was for."""
+ANSWERED: dict[str, Answered] = {"trigger-loaded": "loaded", "trigger-rounds": "rounds"}
+"""Kinds of reasons to stop a session that are none of ``verdicts.TROUBLES``: the session has done what it was for."""
 
 
-def is_decided(stopped_for: Trouble | None) -> bool:
-    """Whether a session was stopped since its query was answered; that is no trouble."""
-    return stopped_for is not None and stopped_for.kind == DECIDED
+def answered(stopped_for: Trouble | None) -> Answered | None:
+    """Why a session was stopped, if it was since its query was answered; that is no trouble."""
+    return ANSWERED.get(stopped_for.kind) if stopped_for else None
 
 
 class TriggerWatch:
@@ -38,7 +39,7 @@ class TriggerWatch:
         self._reading.read_line(line)
         events = self._reading.events_so_far
         if skill := self._loads.loaded(events):
-            return Trouble(kind=DECIDED, message=f"the skill {skill} was loaded")
+            return Trouble(kind="trigger-loaded", message=f"the skill {skill} was loaded")
         if progress and progress.step is not None:
             self._steps.add(progress.step)
         for event in events[self._seen :]:
@@ -49,5 +50,5 @@ class TriggerWatch:
                 self._calling = False
         self._seen = len(events)
         if max(len(self._steps), self._tool_rounds) > self._rule.rounds:
-            return Trouble(kind=DECIDED, message=f"no skill was loaded in {self._rule.rounds} model rounds")
+            return Trouble(kind="trigger-rounds", message=f"no skill was loaded in {self._rule.rounds} model rounds")
         return None

@@ -68,9 +68,10 @@ def skill_name_of(members: keys.Members) -> str | None:
 
 def workspace_of(source: SuiteFile, location: SkillLocation) -> WorkspaceSpec:
     """The workspace of sessions: nothing but input files, in a Git repository, with the skills installed."""
+    names, skills = location.names, location.skills
     if source.skills.settings.workspace == "repository":
-        return WorkspaceSpec(source="repository", removed_skills=location.names, skills=location.skills)
-    return WorkspaceSpec(source="empty", committed=True, skills=location.skills)
+        return WorkspaceSpec(source="repository", removed_skills=names, skills=skills)
+    return WorkspaceSpec(source="empty", committed=True, removed_skills=names, skills=skills)
 
 
 def root_of(source: SuiteFile) -> Path:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import TriggerRule
 
 LISTED_SKILLS = 3
+_NO_LOAD = {
+    False: "no load was seen in the session",
+    True: "no load was seen in the model rounds that a session has (skills.triggerRounds)",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,19 +44,22 @@ class SkillTriggerAssertion:
         return f"{'loads' if self.should_trigger else 'does not load'} {skills_in_words(self.skills)}"
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
-        """Undecided if the agent reports no events, or nothing was installed for it."""
+        """Undecided if the agent reports no events. In a session that does without the skill it decides nothing."""
         report = context.report
-        if report is None or not set(self.skills) <= set(report.watched_skills or ()):
+        if report is None or report.watched_skills is None:
             return (self._undecided(report),)
-        found = ((loaded_skill(event, self.skills, report.cwd), event) for event in report.events)
+        installed = [name for name in self.skills if name in report.watched_skills]
+        events = () if report.answered == "rounds" else report.events  # a load after these rounds comes too late
+        found = ((loaded_skill(event, self.skills, report.cwd), event) for event in events)
         loads = next(((name, event) for name, event in found if name), None)
-        explanation = f"{loads[0]} was loaded: {_how(loads[1])}" if loads else "no load was seen in the session"
+        explanation = f"{loads[0]} was loaded: {_how(loads[1])}" if loads else _NO_LOAD[report.answered == "rounds"]
         outcome = Outcome(
             assertion=self.name,
             type=self.type,
             passed=(loads is not None) == self.should_trigger,
-            explanation=explanation,
+            explanation=explanation if installed else "the session had no skill under test",
             location=self.location,
+            advisory=not installed,
         )
         return (outcome,)
 
@@ -62,8 +69,8 @@ class SkillTriggerAssertion:
             assertion=self.name,
             type=self.type,
             passed=None,
-            explanation=f"it cannot be told whether {skills_in_words(self.skills)} was loaded: {agent} has no skill "
-            "installed, or reports no events; run it on an agent that does",
+            explanation=f"it cannot be told whether {skills_in_words(self.skills)} was loaded: {agent} reports "
+            "no events, or plays a session without the skill; run it on an agent that does",
             location=self.location,
             trouble="grader",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +13,9 @@ from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.suite import FoundSuite, SkillSettings
 from skillgym_action.skill_evals.skill_location import SkillLocation, located_skill
 from skillgym_action.stages.load import HeadCheckout, SuiteFileAccess
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def skill(name: str | None = None) -> str:

@@ -25,6 +25,7 @@ PYTHON = "from skillgym_action import Case\nsuite = [Case(id='a', prompt='p', ch
 SCRIPT = 'import { type Case } from "skillgym";\nexport default [{ id: "a", prompt: "p", assert() {} }];\n'
 AGENTV = "tests:\n- id: a\n  input: do it\n  criteria: it is done\n"
 EVALS = '{"skill_name": "s", "evals": [{"id": 1, "prompt": "p"}]}'
+TRIGGERS = '[{"query": "q", "should_trigger": true}]'
 HYDRA = "defaults:\n  - data: mnist\ntask_name: eval\ntags: [dev]\nckpt_path: ???\n"
 
 
@@ -70,10 +71,14 @@ NAMED = [
     pytest.param("suite.yaml", AGENTV.replace("tests", "test"), "agentv", id="suite.yaml, misspelt"),
     pytest.param("a/Suite.yml", AGENTV, "agentv", id="Suite.yml"),
     pytest.param("suite.yaml", AGENTV.encode("utf-16"), "agentv", id="suite.yaml, UTF-16"),
-    pytest.param("evals.json", EVALS, "agentv", id="evals.json"),
-    pytest.param("evals.json", EVALS.replace("evals", "eval"), "agentv", id="evals.json, misspelt"),
-    pytest.param("evals.json", EVALS[:-1], "agentv", id="evals.json, broken"),
-    pytest.param("evals.json", "", "agentv", id="evals.json, empty"),
+    pytest.param("evals.json", EVALS, "skill-evals", id="evals.json"),
+    pytest.param("evals.json", EVALS.replace("evals", "eval"), "skill-evals", id="evals.json, misspelt"),
+    pytest.param("evals.json", EVALS[:-1], "skill-evals", id="evals.json, broken"),
+    pytest.param("evals.json", "", "skill-evals", id="evals.json, empty"),
+    pytest.param("evals.json", EVALS.encode("utf-16"), "skill-evals", id="evals.json, UTF-16"),
+    pytest.param("evals.json", TRIGGERS, "skill-evals", id="evals.json with triggers"),
+    pytest.param("evals.json", '{"cases": [{"prompt": "p"}]}', "skill-evals", id="evals.json with another list"),
+    pytest.param("trigger-evals.json", TRIGGERS, "skill-evals", id="trigger-evals.json"),
     pytest.param("bench/a.json", '{"cases": [{"promt": "p", "expct": []}]}', "x-bench", id="bench/, misspelt"),
     pytest.param(
         "bench/a.json", f'{{"cases": [{{"promt": "{"p" * SUITE_HEAD_BYTES}"', "x-bench", id="bench/, misspelt and long"
@@ -103,8 +108,9 @@ NEAR = [
     pytest.param("suite.yaml", "", id="suite.yaml, empty"),
     pytest.param("suite.yaml", "items:\n- input: a\n  criteria: b\n", id="suite.yaml without tests"),
     pytest.param("conf/eval.yaml", HYDRA, id="eval.yaml of another program"),
-    pytest.param("evals.json", '[{"query": "q", "should_trigger": true}]', id="evals.json with triggers"),
-    pytest.param("evals.json", '{"cases": [{"prompt": "p"}]}', id="evals.json with another list"),
+    pytest.param("evals.json", '{"cases": [{"expect": "p"}]}', id="evals.json without prompts"),
+    pytest.param("evals.json", '{"accuracy": 0.9}', id="evals.json of another shape"),
+    pytest.param("trigger-evals.json", EVALS, id="trigger-evals.json of another shape"),
     pytest.param("evals.json", '{"evals": {}}', id="evals.json without a list"),
     pytest.param("evals.json", "[", id="evals.json, not JSON"),
 ]
@@ -117,7 +123,10 @@ def test_what_is_nearly_a_suite_is_a_warning(tmp_path, path, content):
 
 OTHERS = [
     pytest.param("suite.yaml", "name: smoke\ntests:\n  - name: foo\n    command: ls\n", "skipped", id="suite.yaml"),
-    pytest.param("evals.json", '{"accuracy": 0.9}', "skipped", id="evals.json"),
+    pytest.param("vendor/evals.json", '{"accuracy": 0.9}', "skipped", id="evals.json of another program"),
+    pytest.param("pdf-workspace/evals.json", EVALS, "skipped", id="what skill-creator has made"),
+    pytest.param("pdf-workspace/iteration-1/eval-0/eval_metadata.json", EVALS, None, id="what is known of a case"),
+    pytest.param("pdf-workspace/iteration-1/eval-0/grading.json", EVALS, None, id="a grading"),
     pytest.param("test_suite.py", "import unittest\n", "skipped", id="test_suite.py"),
     pytest.param("test_suite.py", "from skillgym_action import Case\ndef test_a(): ...\n", "skipped", id="its tests"),
     pytest.param("model/suite.py", "from skillgym_action.model import errors\n", "skipped", id="a module of this tool"),
@@ -146,6 +155,13 @@ OTHERS = [
 @pytest.mark.parametrize(("path", "content", "kind"), OTHERS)
 def test_what_belongs_to_another_program_is_no_error_and_no_warning(tmp_path, path, content, kind):
     assert kind_of(tmp_path, path, content) == kind
+
+
+def test_agentv_reads_evals_json_where_its_format_is_chosen(tmp_path):
+    written(tmp_path, {"evals.json": EVALS})
+    for formats, expected in ((("agentv",), "agentv"), (("skill-evals",), "skill-evals"), ((), "skill-evals")):
+        assert [found.format for found in found_in(tmp_path, formats=formats).suites] == [expected]
+        assert [found.format for found in found_in(tmp_path, "evals.json", formats=formats).suites] == [expected]
 
 
 def test_a_vendored_suite_is_still_run(tmp_path):

@@ -36,6 +36,10 @@ def files_in(folder: Path) -> list[str]:
     return sorted(path for path in found if not path.startswith(".git/") and path != ".git")
 
 
+def entries(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 @contextmanager
 def world(tmp_path, files: dict[str, str] | None = None):
     root = repository(tmp_path / "repo", FILES | (files or {}), git=True)
@@ -155,8 +159,8 @@ def test_without_the_skill_a_copy_of_the_repository_has_no_trace_of_it(tmp_path)
 def test_the_other_skills_of_the_repository_stay_visible(tmp_path):
     with world(tmp_path, {".claude/skills/other/SKILL.md": "o"}) as services:
         path = started(services, "codex", spec(services, source="repository", removed_skills=("b",))).path
-        assert sorted(os.listdir(path / ".agents/skills")) == ["b", "other"]
-        assert sorted(os.listdir(path / ".claude/skills")) == ["b", "other"]
+        assert entries(path / ".agents/skills") == ["b", "other"]
+        assert entries(path / ".claude/skills") == ["b", "other"]
 
 
 # --- hostile folders --------------------------------------------------------------------------------
@@ -186,7 +190,7 @@ def test_a_link_inside_the_skill_stays_one(tmp_path):
     with world(tmp_path) as services:
         (services.repository.root / "a/run").symlink_to("scripts/run.sh")
         workspace = started(services, "codex")
-        assert os.readlink(workspace.path / ".agents/skills/b/run") == "scripts/run.sh"
+        assert (workspace.path / ".agents/skills/b/run").readlink() == Path("scripts/run.sh")
 
 
 def test_a_skill_md_that_is_a_link_to_elsewhere_is_refused(tmp_path):
@@ -246,6 +250,7 @@ def test_a_skill_is_not_installed_into_a_folder_of_the_user(tmp_path):
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../../x", "."])
 def test_an_input_file_never_leads_out_of_the_workspace(tmp_path, path):
-    with world(tmp_path) as services, pytest.raises(OSError, match="leads out of the workspace"):
-        files = (InputFile(path=path, source=services.repository.root / "README.md"),)
-        services.workspaces.create(spec(services, files=files), (".agents/skills",))
+    with world(tmp_path) as services:
+        wanted = spec(services, files=(InputFile(path=path, source=services.repository.root / "README.md"),))
+        with pytest.raises(OSError, match="leads out of the workspace"):
+            services.workspaces.create(wanted, (".agents/skills",))
