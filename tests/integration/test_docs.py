@@ -22,6 +22,8 @@ from skillgym_action.model.exit_codes import EXIT_CODES, ExitCode
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.settings.options import FAIL_ON
+from skillgym_action.skill_evals import keys as eval_keys
+from skillgym_action.skill_evals.deterministic import TYPES as DECIDED_TYPES
 from skillgym_action.suite_programs.expectations import Expect
 from skillgym_action.suite_programs.suite import SETTINGS, Context
 
@@ -250,6 +252,10 @@ def test_every_exit_code_has_a_meaning():
         pytest.param("python-suites", {name for name in vars(Context) if name[0] != "_"}, id="the context"),
         pytest.param("python-suites", {name for name in vars(Expect) if name[0] != "_"}, id="expect"),
         pytest.param("results", REPORTERS, id="reports"),
+        pytest.param("skill-evals", eval_keys.CASE_KEYS, id="keys of a case of a skill's evals"),
+        pytest.param("skill-evals", {*eval_keys.CASE_LISTS, *eval_keys.THRESHOLD}, id="keys of a skill's evals"),
+        pytest.param("skill-evals", {*eval_keys.QUESTION_TEXT, *eval_keys.QUESTION_LABEL}, id="keys of a question"),
+        pytest.param("skill-evals", DECIDED_TYPES, id="what needs no judge"),
     ],
 )
 def test_every_word_of_a_kind_is_documented(document, known):
@@ -305,7 +311,7 @@ def test_links_inside_the_repository_lead_somewhere(document):
 def test_suites_and_configurations_of_a_document_are_sound(document, tmp_path):
     written(tmp_path, files_in(document.read_text(encoding="utf-8")))
     ran = skillgym("check", cwd=tmp_path, STAND_IN_LEVEL="1")
-    if list(tmp_path.glob("bench/*")):
+    if list(tmp_path.glob("bench/*")) or list(tmp_path.rglob("evals.json")):
         assert (ran.code, ran.err) == (0, "")
     else:
         assert ran.err == "error: no suite was found; name a suite file or a folder that contains one\n"

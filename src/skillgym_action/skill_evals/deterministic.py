@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from skillgym_action.assertions.file_evidence import name_evidence, text_evidence
 from skillgym_action.filesystem.globs import is_pattern
 from skillgym_action.javascript.regex import SearchError
-from skillgym_action.limits import MAX_REGEX_CHARACTERS, MAX_SEARCHED_FILE_BYTES
+from skillgym_action.limits import MAX_REGEX_CHARACTERS, MAX_SEARCHED_FILE_BYTES, MAX_SUITE_REGEX_CHARACTERS
 from skillgym_action.model.result import Outcome
 from skillgym_action.model.session_report import Command
 from skillgym_action.skill_evals import keys
@@ -276,6 +276,8 @@ def _compiled(value: SuiteValue, source: str, known: Patterns) -> regex.Pattern[
     if len(source) > MAX_REGEX_CHARACTERS:
         raise value.error(f"the pattern is longer than {MAX_REGEX_CHARACTERS:,} characters")
     if source not in known:
+        if sum(map(len, known)) + len(source) > MAX_SUITE_REGEX_CHARACTERS:
+            raise value.error(f"the suite's patterns have more than {MAX_SUITE_REGEX_CHARACTERS:,} characters")
         try:
             known[source] = regex.compile(source, regex.MULTILINE)
         except (regex.error, RecursionError, OverflowError) as error:
