@@ -13,6 +13,7 @@ import yaml
 
 from agent_events import of_events
 from agent_tables import of_agreement, of_faults
+from format_agents import of_formats, of_skill_folders
 from github_events import of_github_events
 from github_faults import of_github_faults
 from paths import REPOSITORY
@@ -97,6 +98,8 @@ TABLES = {
     "attempts": of_attempts,
     "positions": of_positions,
     "ways-of-writing": of_ways,
+    "formats": of_formats,
+    "skill-folders": of_skill_folders,
 }
 
 

@@ -419,6 +419,16 @@ export interface SkillGymConfig {
   /** By name; the first one decides, unless another is marked. */
   arms?: Record<string, ArmConfig>;
   runners?: Record<string, RunnerConfig>;
+  skills?: SkillsConfig;
+}
+
+/** Suites of skills. */
+export interface SkillsConfig {
+  /** The folder of the skill under test; by default it is looked for near each suite. */
+  path?: string;
+  workspace?: "empty" | "repository";
+  /** Model rounds after which a session of a trigger query ends; the default is 5. */
+  triggerRounds?: number;
 }
 
 export interface RunConfig {
