@@ -111,7 +111,7 @@ class Attempt:
 
     ``repetition`` counts from 1; ``session`` counts the sessions of the repetition from 1: 2 is its first retry.
     ``directory``: folder of its artifacts, relative to the run directory. ``held``: of a judged session in an arm,
-    whether each assertion counts as held, in the order of the outcomes; none does after a limit was exceeded.
+    whether each assertion that is compared counts as held, in the order of the outcomes; none after a limit.
     """
 
     repetition: int
