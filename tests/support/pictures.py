@@ -102,11 +102,11 @@ def pictures(ran: PictureRun, folder: Path, scheme: str) -> dict[str, Picture]:
     return {
         "terminal": Picture(_terminal(ran.terminal, folder / f"terminal-{scheme}.html", scheme), 880, 900),
         "summary": Picture(
-            _markdown(ran.summary, folder / f"summary-{scheme}", scheme), 900, 1000, prepare=f"{OPEN % 4};{failures}"
+            _markdown(ran.summary, folder / f"summary-{scheme}", scheme), 900, 935, prepare=f"{OPEN % 4};{failures}"
         ),
-        "comment": Picture(_markdown(ran.comment, folder / f"comment-{scheme}", scheme), 900, 1000, prepare=OPEN % 1),
+        "comment": Picture(_markdown(ran.comment, folder / f"comment-{scheme}", scheme), 900, 880, prepare=OPEN % 1),
         "report": Picture(report, 1000, 1080, prepare="document.getElementById('cases').scrollIntoView()"),
-        "session": Picture(report, 1000, 1340, f"#{urlencode(case)}"),
+        "session": Picture(report, 1000, 1375, f"#{urlencode(case)}"),
     }
 
 
