@@ -176,7 +176,7 @@ def _case(
     execution = value.get("execution")
     skips = execution.flag("skip_defaults") if execution else False
     messages = _messages(value, shared, skips=skips)
-    task = _task(value, shared, messages)
+    task = replace(_task(value, shared, messages), case_id=case_id)
     prompt = _prompt(value, task, test, shared, warnings)
     task = replace(task, input_files=tuple(map(str, prompt.files)), folder=test.folder)
     own = workspace_settings(value.get("workspace"), shared.files, test.folder)

@@ -37,10 +37,11 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolResult:
-    """The output of a tool."""
+    """The output of a tool. ``failed``: whether it reported an error; None: the agent does not say that it did."""
 
     output: str
     tool: str | None = None
+    failed: bool | None = None
     at: str | None = None
     type: Literal["toolResult"] = "toolResult"
 

@@ -86,6 +86,8 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
             commands.run_before_each(workspace)
             commands.remove_untrusted_configuration(workspace)
             workspace.record_state()
+            if workspace.baseline and commands.hooks.before_each:
+                workspace.baseline.count_from_now()
         else:
             workspace = services.workspaces.create(commands.spec)
             commands.prepare_own(workspace)

@@ -132,7 +132,7 @@ class EventLog:
                 self._events[index] = replace(effect, exit_code=exit_code)
             elif failed:
                 self._events[index] = None
-        self.bounded.add(ToolResult(tool=call.tool, output=output, at=at))
+        self.bounded.add(ToolResult(tool=call.tool, output=output, failed=failed or None, at=at))
 
     def events(self) -> tuple[Event, ...]:
         """Return all events, with the final answer marked."""

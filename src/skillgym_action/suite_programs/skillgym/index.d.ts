@@ -215,6 +215,7 @@ export interface ToolResultEvent {
   type: "toolResult";
   tool?: string;
   output: string;
+  failed?: boolean;
   at?: string;
 }
 
