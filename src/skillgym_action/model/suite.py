@@ -107,8 +107,9 @@ results, or no base commit to compare with."""
 class BenchmarkSuite:
     """Cases, and what they share. ``path`` is relative to the repository root; ``file`` is absolute.
 
-    ``invalid``: cases that cannot be used. ``runners``: its own, instead of the configured ones. ``budget``: US dollars
-    that all sessions on one runner may cost. ``hidden``: paths that, like the suite file, agents must not see.
+    ``invalid``: cases that cannot be used. ``runners``: its own, instead of the configured ones; ``other_runners``:
+    those that it runs on only if they are named. ``budget``: US dollars that all sessions on one runner may cost.
+    ``hidden``: paths that, like the suite file, agents must not see.
     ``digest``: SHA-256 over ``file`` and the hidden paths. ``template_digest``: over the files of the workspace
     templates; None without one, or if it is unknown. ``changed``: set when stored results were compared with the suites
     of a base commit.
@@ -124,6 +125,7 @@ class BenchmarkSuite:
     warnings: tuple[Problem, ...] = ()
     default_timeout: float | None = None
     runners: tuple[Runner, ...] = ()
+    other_runners: tuple[Runner, ...] = ()
     budget: float | None = None
     hidden: tuple[str, ...] = ()
     digest: str | None = None

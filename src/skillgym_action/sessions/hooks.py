@@ -68,7 +68,7 @@ def shared_workspace_name(execution: Execution, *, one_user: bool) -> str | None
 
 def _shared_name(execution: Execution) -> str:
     """Suites have one shared workspace; suites with their own runners, whose hooks prepare it, one per runner."""
-    own = f" {execution.runner.id}" if execution.suite.runners else ""
+    own = f" {execution.runner.id}" if execution.suite.runners or execution.suite.other_runners else ""
     return f"{execution.suite.path}{own}"
 
 

@@ -203,6 +203,9 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
             replace(case, workspace=resolved_spec(case.workspace)) if case.workspace else case for case in suite.cases
         ),
         runners=tuple(usable(resolved_runner(runner), suite.path, options.environment) for runner in suite.runners),
+        other_runners=tuple(
+            usable(resolved_runner(runner), suite.path, options.environment) for runner in suite.other_runners
+        ),
     )
 
 
