@@ -58,7 +58,7 @@ def test_a_target_that_no_suite_names_is_chosen_by_its_name(tmp_path):
     assert selected(root, "cheap") == ["cheap"]
     assert selected(root, "cheap", "dear", "mine") == ["mine", "cheap", "dear"]
     ran = skillgym("run", "--runner", "dear", cwd=root)
-    assert (ran.code, ran.out.count("✓ a [dear]")) == (0, 2), ran.err
+    assert (ran.code, "2 passed of 2" in ran.out) == (0, True), ran.err
 
 
 def test_a_pattern_chooses_no_target_that_is_not_named(tmp_path):

@@ -79,6 +79,8 @@ PURPOSES = {
     Test("programs", "score-left-out"): Purpose("D18", NO, OK, "0 of a score left out is no score", compat=False),
     Test("scores", "42"): Purpose("D9", ABSENT, OK, "a number is an id, with a warning"),
     Test("scores", "negative-weight"): Purpose("D4", ABSENT, ERROR, "a test that cannot be used does not vanish"),
+    Test("talk", "missing"): Purpose("-", "0.5 quality_failure", ERROR, "a turn without an answer is no wrong answer"),
+    Test("talk", "noinput"): Purpose("D4", ABSENT, OK, "turns are enough of an input"),
     Test("text", "regex-invalid"): Purpose("-", NO, ERROR, "a mistake of the suite's is not the agent's"),
     Test("text", "regex-unknown-flag"): Purpose("-", NO, ERROR, "a mistake of the suite's is not the agent's"),
 }

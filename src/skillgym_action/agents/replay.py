@@ -63,6 +63,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
         version=report.version,
         skills=tuple(detection.skill for detection in report.detected_skills),
         trouble=report.trouble,
+        exchanges=report.exchanges,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.grader_trace import all_turns, figures_of, summary_of, trace_of, turns_of
 from skillgym_action.agentv.messages import sound_message
+from skillgym_action.agentv.turn_context import TurnContext, task_in
 from skillgym_action.javascript.values import stringified
 
 if TYPE_CHECKING:
@@ -26,8 +27,12 @@ def payload(task: Task, context: AssertionContext, config: Mapping[str, object],
     report = context.report
     if report is None:
         raise ValueError("graders are asked about sessions that gave a report")
+    task = task_in(context, task)
     own = turns_of(report)
-    turns = all_turns(task.input, own)
+    if isinstance(context, TurnContext):  # its messages end with the reply, which the report has, too
+        turns = all_turns(task.input[:-1], own) if report.events else all_turns(task.input, ())
+    else:
+        turns = all_turns(task.input, own)
     replies = [turn.json() for turn in own]
     content: dict[str, object] = {
         "criteria": task.criteria,

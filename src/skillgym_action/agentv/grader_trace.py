@@ -42,7 +42,9 @@ class Turn:
 def turns_of(report: SessionReport) -> tuple[Turn, ...]:
     """The assistant's messages. If a stand-in for an agent recorded messages of the user, these are in it, too."""
     calls = calls_of(report)
-    has_users = any(map(_is_of_user, report.events)) and report.runner.agent.type.startswith("agentv-")
+    has_users = report.runner.agent.type.startswith("agentv-") and any(
+        isinstance(event, Message) and _is_of_user(event) and event.text != report.prompt for event in report.events
+    )
     turns: list[Turn] = []
     replies = 0
     for event in report.events:

@@ -169,6 +169,7 @@ class Transcript:
     """What an agent's adapter read from its output; ``normalise`` makes a ``SessionReport`` of it.
 
     ``duration_ms`` as the agent reports it; ``turns``: model rounds; ``skills``: names of all skills the agent had.
+    ``exchanges``: of a recorded conversation.
     """
 
     events: tuple[Event, ...] = ()
@@ -182,6 +183,7 @@ class Transcript:
     skills: tuple[str, ...] = ()
     duration_ms: int | None = None
     trouble: Trouble | None = None
+    exchanges: tuple[SessionReport, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -223,7 +225,7 @@ class SessionReport:
     """What the agent did, in one form for all agents. Assertions see it and the workspace, nothing else.
 
     Times are ISO 8601 in UTC; ``cwd``: absolute path of the workspace; ``raw_artifacts``: name -> file beside the
-    report; ``exit_code``: of the agent's process.
+    report; ``exit_code``: of the agent's process; ``exchanges``: of a conversation, a report for each of its turns.
     """
 
     runner: RunnerRef
@@ -245,3 +247,4 @@ class SessionReport:
     version: str | None = None
     exit_code: int | None = None
     trouble: Trouble | None = None
+    exchanges: tuple[SessionReport, ...] | None = None

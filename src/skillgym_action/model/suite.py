@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from skillgym_action.model.hooks import NO_HOOKS, Hooks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from skillgym_action.model.assertion import Assertion
@@ -60,6 +61,36 @@ class WorkspaceSpec:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CaseConversation:
+    """What is said to the agent, one turn after the other, each after its reply.
+
+    ``opening``: role and text of the messages before the first turn. ``window``: how many of the last turns the agent
+    is told again; None: all of them.
+    """
+
+    turns: tuple[str, ...]
+    opening: tuple[tuple[str, str], ...] = ()
+    window: int | None = None
+
+    def history(self, replies: Sequence[str], turns: int) -> tuple[tuple[str, str], ...]:
+        """Role and text of all messages of so many turns; the last one may have no reply yet."""
+        messages = list(self.opening)
+        for at, turn in enumerate(self.turns[:turns]):
+            messages.append(("user", turn))
+            messages += [("assistant", reply) for reply in replies[at : at + 1]]
+        return tuple(messages)
+
+    def shown(self, replies: Sequence[str], turns: int) -> tuple[tuple[str, str], ...]:
+        """The history in the window: instructions of the system, and the last messages of user and assistant."""
+        history = self.history(replies, turns)
+        if self.window is None:
+            return history
+        system = (message for message in history if message[0] == "system")
+        others = [message for message in history if message[0] != "system"]
+        return (*system, *others[-2 * self.window :])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BenchmarkCase:
     """A prompt, its assertions, and its own settings. None: not set.
 
@@ -67,7 +98,7 @@ class BenchmarkCase:
     failures. ``runners``: patterns of the runners that it runs on; (): all. ``files``: attached to the prompt.
     ``workspace`` replaces the suite's. ``retries``: sessions after a failed one. ``depends_on``: ids of cases that must
     be green before; ``on_dependency_failure``: what happens otherwise. ``threshold``: the score that it needs, from 0
-    to 1; None: every assertion has to pass.
+    to 1; None: every assertion has to pass. ``conversation``: its turns; ``prompt`` is that of the first one.
     """
 
     id: str
@@ -88,6 +119,7 @@ class BenchmarkCase:
     depends_on: tuple[str, ...] = ()
     on_dependency_failure: Literal["skip", "fail", "run"] = "skip"
     threshold: float | None = None
+    conversation: CaseConversation | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -71,6 +71,7 @@ def normalise(
         version=transcript.version,
         exit_code=capture.exit_code,
         trouble=transcript.trouble,
+        exchanges=transcript.exchanges,
     )
 
 

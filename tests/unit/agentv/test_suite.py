@@ -175,8 +175,8 @@ def test_a_folder_behind_a_link_is_a_case_too(tmp_path):
         ),
         pytest.param(
             "input: x\nmode: conversation\nturns: []\ncriteria: y",
-            "conversations of several turns are not supported yet",
-            id="a conversation",
+            "the conversation has no turns",
+            id="a conversation without turns",
         ),
         pytest.param(
             "input: x\nassertions: [{type: contains}]",
