@@ -231,6 +231,8 @@ MAX_ASSERTION_NAME_CHARACTERS = 30  # of the regular expression in the name of i
 # --- AgentV graders ---------------------------------------------------------------------------------
 
 MAX_CONVERSATION_TURNS = 100
+MAX_WORKSPACE_REPOS = 20
+REPO_CLONE_SECONDS = 300.0  # for cloning a repository of a workspace
 MIN_TURN_SECONDS = 1.0  # for a turn of a conversation, whatever the turns before it have left of the session's time
 MIN_GRADER_SECONDS = 300.0  # for a grader's program; it has the session's timeout if that is longer
 MAX_GRADER_OUTPUT_BYTES = 8 * 1024**2  # the end of stdout that is read
