@@ -252,6 +252,10 @@ MAX_JUDGED_NAMES = 500  # of files that are listed by name and size
 
 # --- AgentV graders ---------------------------------------------------------------------------------
 
+MAX_CONVERSATION_TURNS = 100
+MAX_WORKSPACE_REPOS = 20
+REPO_CLONE_SECONDS = 300.0  # for cloning a repository of a workspace
+MIN_TURN_SECONDS = 1.0  # for a turn of a conversation, whatever the turns before it have left of the session's time
 MIN_GRADER_SECONDS = 300.0  # for a grader's program; it has the session's timeout if that is longer
 MAX_GRADER_OUTPUT_BYTES = 8 * 1024**2  # the end of stdout that is read
 MAX_GRADER_EVIDENCE_BYTES = 2000  # the end of stderr that is kept

@@ -61,6 +61,7 @@ LEAVES: dict[str, type | tuple[type, ...]] = {
     "str": str,
     "str | None": (str, type(None)),
     "int | None": (int, type(None)),
+    "bool | None": (bool, type(None)),
 }
 
 

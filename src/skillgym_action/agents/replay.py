@@ -66,6 +66,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
         trouble=report.trouble,
         watched_skills=None if report.watched_skills is None else tuple(report.watched_skills),
         answered=report.answered,
+        exchanges=report.exchanges,
     )
 
 

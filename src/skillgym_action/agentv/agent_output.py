@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from skillgym_action.model.session_report import Event
 
 ROLES = frozenset({"system", "user", "assistant", "tool"})
+FAILED = frozenset({"error", "timeout", "cancelled"})
+"""States of a tool call that count as its failure."""
 
 
 def transcript_of_text(text: str) -> Transcript:
@@ -72,8 +74,9 @@ def _events(message: LenientJson, *, last: bool) -> Iterator[Event]:
         tool, milliseconds = call.text("tool") or "", call.amount("duration_ms")
         duration = None if milliseconds is None else round(milliseconds)
         yield ToolCall(tool=tool, args=call.at("input"), at=call.text("start_time"), duration_ms=duration)
-        if (output := call.at("output")) is not None:
-            yield ToolResult(output=_content(output), tool=tool, at=call.text("end_time"))
+        output, failed = call.at("output"), call.text("status") in FAILED
+        if output is not None or failed:
+            yield ToolResult(output=_content(output), tool=tool, failed=failed or None, at=call.text("end_time"))
 
 
 def _content(value: object) -> str:

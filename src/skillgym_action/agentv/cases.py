@@ -11,10 +11,22 @@ from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.agentv.assertions import assertions_of
 from skillgym_action.agentv.case_sources import UnreadableTest
+from skillgym_action.agentv.conversations import (
+    TURN_KEYS,
+    Asked,
+    ConversationGrader,
+    aggregation_of,
+    conversation_of,
+    is_conversation,
+    stops_on_failure,
+    turn_entries,
+    turns_of,
+)
 from skillgym_action.agentv.grader_context import EntryContext, Task
 from skillgym_action.agentv.messages import agent_prompt, expected_messages, input_messages
 from skillgym_action.agentv.variables import merged, templated
 from skillgym_action.agentv.workspaces import workspace_settings
+from skillgym_action.assertions.graders import ScoredAssertion
 from skillgym_action.limits import (
     MAX_AGENTV_ASSERTIONS,
     MAX_AGENTV_PARTS,
@@ -169,27 +181,34 @@ def _case(
 ) -> tuple[BenchmarkCase, int]:
     """The case, and of how many parts its input consists. Raises SuiteError."""
     value = _with_variables(test.value, shared.files.budget)
-    if (mode := value.text("mode")) == "conversation" or value.get("turns"):
-        raise value.error("conversations of several turns are not supported yet", "ask for all of it in one input")
-    if mode is not None:
-        raise value.error(f"the mode {mode!r} is not known", "leave it out")
+    in_turns = is_conversation(value)
     execution = value.get("execution")
     skips = execution.flag("skip_defaults") if execution else False
-    messages = _messages(value, shared, skips=skips)
-    task = _task(value, shared, messages)
-    prompt = _prompt(value, task, test, shared, warnings)
+    messages = _messages(value, shared, skips=skips, in_turns=in_turns)
+    conversation = conversation_of(value, messages) if in_turns else None
+    task = replace(_task(value, shared, messages), case_id=case_id)
+    first = [{"role": role, "content": text} for role, text in conversation.shown((), 1)] if conversation else messages
+    prompt = _prompt(value, replace(task, input=tuple(first)), test, shared, warnings)
     task = replace(task, input_files=tuple(map(str, prompt.files)), folder=test.folder)
     own = workspace_settings(value.get("workspace"), shared.files, test.folder)
     settings = own.over(shared.workspace_settings, compat=shared.files.compat) if own else None
     warnings.extend(islice(value.unknown_keys(KNOWN_KEYS), max(0, MAX_AGENTV_WARNINGS - len(warnings))))
     warnings.extend(own.warnings if own else ())
+    for turn in turns_of(value) if in_turns else ():
+        warnings.extend(islice(turn.unknown_keys(TURN_KEYS), max(0, MAX_AGENTV_WARNINGS - len(warnings))))
     tags = (*shared.tags, *_tags(value), *_tags(value.get("metadata")))
+    threshold = _threshold(execution, shared.threshold)
+    assertions = _assertions(value, test, shared, task, skips=skips)
+    if conversation:
+        asked = Asked(conversation=conversation, whole=assertions, threshold=threshold)
+        assertions = (_conversation_assertion(value, test, shared, task, asked),)
     case = BenchmarkCase(
         id=case_id,
         prompt=prompt.text,
         location=value.location,
-        assertions=_assertions(value, test, shared, task, skips=skips),
-        threshold=_threshold(execution, shared.threshold),
+        assertions=assertions,
+        threshold=threshold,
+        conversation=conversation,
         tags=tuple(dict.fromkeys(tags)),
         expected_fail=value.flag("expected_fail"),
         runners=tuple(execution.texts("targets")) if execution else (),
@@ -213,9 +232,15 @@ def _with_variables(value: SuiteValue, budget: SizeBudget) -> SuiteValue:
     return replace(value, value={**members, **filled})
 
 
-def _messages(value: SuiteValue, shared: SharedSettings, *, skips: bool) -> list[Message]:
-    """The suite's own messages, then the test's. Raises SuiteError."""
+def _messages(value: SuiteValue, shared: SharedSettings, *, skips: bool, in_turns: bool) -> list[Message]:
+    """The suite's own messages, then the test's; before the first of several turns, none are needed.
+
+    Raises SuiteError.
+    """
     own = value.get("input")
+    if own is None and in_turns:
+        suite = None if skips else shared.top.get("input")
+        return input_messages(suite.value) if suite else []
     if own is None:
         raise value.error("the test has no input", "say what the agent is to do: input: Fix the null pointer")
     files = value.get("input_files") or (None if skips else shared.top.get("input_files"))
@@ -236,7 +261,8 @@ def _task(value: SuiteValue, shared: SharedSettings, messages: list[Message]) ->
     """What graders get to know of the test. Raises SuiteError for a test that has nothing to be judged by."""
     criteria = value.text("criteria", "expected_outcome") or ""
     expected = value.get("expected_output")
-    if not criteria and not expected and not value.get("assertions", "assert", "evaluators", "rubrics"):
+    judged_by = value.get("assertions", "assert", "evaluators", "rubrics", "turns")
+    if not criteria and not expected and not judged_by:
         execution = value.get("execution")
         if not (execution and execution.get("evaluators")):
             raise value.error("nothing says when the test is passed", "add criteria, expected_output or assertions")
@@ -276,7 +302,38 @@ def _assertions(
     for entries in (own, None if skips else shared.assertions):
         if entries and entries.value != []:
             assertions.extend(assertions_of(entries.value, entry_context(entries, test, shared, task)))
+    if value.get("turns"):  # without assertions, only turns are judged
+        return tuple(assertions)
     return tuple(assertions) or assertions_of([], entry_context(own or value, test, shared, task))
+
+
+def _conversation_assertion(
+    value: SuiteValue, test: WrittenTest, shared: SharedSettings, task: Task, asked: Asked
+) -> Assertion:
+    """One assertion with those of all turns, and of the whole conversation. Raises SuiteError."""
+    turns: list[tuple[Assertion, ...]] = []
+    for number, turn in enumerate(turns_of(value), start=1):
+        told = ({"role": "user", "content": text} for text in asked.conversation.turns[:number])
+        expected = turn.get("expected_output")
+        seen = replace(
+            task,
+            case_id=f"{task.case_id}/turn-{number}",
+            input=(*task.input, *told),
+            expected_output=tuple(expected_messages(expected.value)) if expected else (),
+        )
+        own = turn.get("assertions")
+        entries = turn_entries(own.value) if own else []
+        at = entry_context(own or turn, test, shared, seen)
+        turns.append(assertions_of(entries, at) if entries or expected else ())
+    grader = ConversationGrader(
+        conversation=asked.conversation,
+        turns=tuple(turns),
+        whole=asked.whole,
+        aggregation=aggregation_of(value),
+        threshold=asked.threshold,
+        stops=stops_on_failure(value),
+    )
+    return ScoredAssertion(name="conversation", type="conversation", grader=grader, location=value.location)
 
 
 def entry_context(entries: SuiteValue, test: WrittenTest | None, shared: SharedSettings, task: Task) -> EntryContext:

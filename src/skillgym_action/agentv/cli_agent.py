@@ -28,6 +28,7 @@ def invocation(session: Session) -> Invocation:
     """The shell command with its placeholders replaced. ``files_format``: how a file is written in ``{FILES}``."""
     prompt_file = session.scratch / "prompt.txt"
     form = session.agent.settings.get("files_format", "{path}")
+    output_file = f"{OUTPUT_FILE}-{session.turn}" if session.turn else OUTPUT_FILE
     names = ((shlex.quote(str(file)), shlex.quote(file.name)) for file in session.files)
     values = {
         "PROMPT": shlex.quote(session.prompt),
@@ -35,7 +36,7 @@ def invocation(session: Session) -> Invocation:
         "EVAL_ID": shlex.quote(session.case_id),
         "ATTEMPT": shlex.quote(session.key[-1].rpartition("-")[2]),
         "FILES": " ".join(form.replace("{path}", path).replace("{basename}", name) for path, name in names),
-        "OUTPUT_FILE": shlex.quote(str(session.home / OUTPUT_FILE)),
+        "OUTPUT_FILE": shlex.quote(str(session.home / output_file)),
     }
     command = session.agent.command[0]
     line = PLACEHOLDER.sub(lambda found: values[found[1]], command)
@@ -45,7 +46,7 @@ def invocation(session: Session) -> Invocation:
         timeout=session.timeout,
         env={"HOME": str(session.home), **session.agent.env},
         files={prompt_file: session.prompt} if "{PROMPT_FILE}" in command else {},
-        collect=(OUTPUT_FILE,),
+        collect=(output_file,),
     )
 
 

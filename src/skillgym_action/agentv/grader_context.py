@@ -26,6 +26,7 @@ class Task:
     ``folder`` is the folder of the case's ``case.yaml``, if it has one.
     """
 
+    case_id: str = ""
     criteria: str = ""
     input: tuple[object, ...] = ()
     expected_output: tuple[object, ...] = ()

@@ -108,3 +108,49 @@ def _blocks(message: Mapping[str, object]) -> list[object]:
 def _text(value: object) -> str:
     """Structured content is shown as JSON."""
     return value if isinstance(value, str) else "" if value is None else stringified(value, indent=2)
+
+
+# --- for graders ------------------------------------------------------------------------------------
+
+
+def sound_message(message: object) -> Message:
+    """A message as programs that validate it accept it: no null, and content that is text, a mapping or blocks."""
+    if not isinstance(message, dict):
+        return {"role": "user", "content": _text(message)}
+    sound = {key: value for key, value in message.items() if value is not None}
+    if not isinstance(sound.get("name", ""), str):
+        sound["name"] = stringified(sound["name"])
+    if "content" in sound:
+        sound["content"] = _sound_content(sound["content"])
+    if isinstance(calls := sound.get("tool_calls"), list):
+        kept = [call for call in calls if isinstance(call, dict) and isinstance(call.get("tool"), str)]
+        sound["tool_calls"] = [{key: value for key, value in call.items() if value is not None} for call in kept]
+    else:
+        sound.pop("tool_calls", None)
+    return sound
+
+
+def _sound_content(content: object) -> object:
+    if isinstance(content, list):
+        return [block if isinstance(block, dict) else {"type": "text", "value": _text(block)} for block in content]
+    return content if isinstance(content, str | dict) else _text(content)
+
+
+def as_text(message: Message, *, marked: bool) -> Message:
+    """A message of the input with its content as text, as in the prompt. Messages that name files stay as they are.
+
+    ``marked``: roles are marked in the prompt, so that texts are on lines of their own, not in paragraphs.
+    """
+    content = message.get("content")
+    if isinstance(content, dict):
+        return {**message, "content": stringified(content, indent=2)}
+    texts = [_text_of(block) for block in content] if isinstance(content, list) else []
+    if not texts or None in texts:
+        return message
+    lines = [text.strip() for text in texts if text and text.strip()]
+    return {**message, "content": ("\n" if marked else "\n\n").join(lines)}
+
+
+def _text_of(block: object) -> str | None:
+    value = block.get("value") if isinstance(block, dict) and block.get("type") == "text" else None
+    return value if isinstance(value, str) else None

@@ -187,11 +187,19 @@ def _failure(capture: Capture, stdout: str, stderr: str, limit: float) -> str | 
         case Ending.EXITED if code in NOT_STARTED:
             return f"exited {code}: {NOT_STARTED[code]}"
         case Ending.EXITED if stdout[:1] in {"{", "["}:
-            return f"exited {code} although it answered"
+            own = _own_explanation(stdout)
+            return f"exited {code} although it answered{f': {own}' if own else ''}"
         case Ending.EXITED:
             return f"exited {code}: {_last_line(stderr)}" if _is_crash(stderr) else None
         case _:
             return capture.error or f"it was ended ({capture.ending})"
+
+
+def _own_explanation(stdout: str) -> str:
+    """What a program says did not hold: helpers in which graders are written report their own errors so."""
+    answer = _json(stdout)
+    checks = checks_in(answer.get("assertions")) if isinstance(answer, dict) else ()
+    return "; ".join(check.text for check in checks if not check.passed)[:MAX_GRADER_EVIDENCE_BYTES]
 
 
 def _is_crash(stderr: str) -> bool:

@@ -72,9 +72,10 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     read = _read(source, files)
     shared = _shared(read.top, files)
     loaded = cases_of(read.tests, shared)
-    runners, target_warnings = runners_of(read.top, files, read.name)
+    found = runners_of(read.top, files, read.name)
+    runners = found.own
     stand_ins = bool(runners) and all(runner.agent.type in STAND_INS for runner in runners)
-    warnings = [*_warnings(read.top, files), *target_warnings, *loaded.warnings][:MAX_AGENTV_WARNINGS]
+    warnings = [*_warnings(read.top, files), *found.warnings, *loaded.warnings][:MAX_AGENTV_WARNINGS]
     if shared.workspace_settings is None and stand_ins:
         warnings.extend(_hooks_without_workspace(read.top, runners))
         runners = tuple(replace(runner, hooks=type(runner.hooks)()) for runner in runners)
@@ -92,6 +93,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
         workspace=workspace or WorkspaceSpec(),
         warnings=tuple(warnings),
         runners=runners,
+        other_runners=found.others,
         budget=_budget(execution),
         hidden=tuple(path for file in read.tests.hidden if not (path := files.shown(file)).startswith("/")),
     )

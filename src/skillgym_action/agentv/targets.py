@@ -17,7 +17,7 @@ from skillgym_action.model.session import AgentConfig
 from skillgym_action.text.escaping import path_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from skillgym_action.agentv.suite_files import SuiteFiles
@@ -130,15 +130,35 @@ def defined_targets(files: SuiteFiles) -> Targets:
 # --- runners ----------------------------------------------------------------------------------------
 
 
-def runners_of(top: SuiteValue, files: SuiteFiles, suite: str) -> tuple[tuple[Runner, ...], tuple[Problem, ...]]:
-    """The suite's runners, and warnings; a target that cannot be used becomes a runner with a problem.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuiteRunners:
+    """The runners of a suite, those that it may run on as well, and warnings."""
 
-    There are none if the suite names no target and no target ``default`` is defined. Raises SuiteError.
+    own: tuple[Runner, ...] = ()
+    others: tuple[Runner, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+
+def runners_of(top: SuiteValue, files: SuiteFiles, suite: str) -> SuiteRunners:
+    """The suite's runners: the targets that it names, else ``default``; the others are those that are defined as well.
+
+    A target that cannot be used becomes a runner with a problem. Raises SuiteError.
     """
     targets = defined_targets(files)
     named = named_targets(top, files)
     if not named and (default := targets.defined.get("default")):
         named = [NamedTarget(name="default", value=default)]
+    own, warnings = _runners(named, targets, files, suite)
+    names = {target.name for target in named}
+    left = [NamedTarget(name=name, value=value) for name, value in targets.defined.items() if name not in names]
+    others, _ = _runners(left[:MAX_AGENTV_TARGETS], targets, files, suite)
+    return SuiteRunners(own=own, others=others, warnings=warnings)
+
+
+def _runners(
+    named: Iterable[NamedTarget], targets: Targets, files: SuiteFiles, suite: str
+) -> tuple[tuple[Runner, ...], tuple[Problem, ...]]:
+    """The runners of targets, and warnings."""
     runners: list[Runner] = []
     warnings: list[Problem] = []
     for target in named:

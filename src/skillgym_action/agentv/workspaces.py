@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from skillgym_action.agentv.repos import repos_of
 from skillgym_action.documents.user_files import kind_of, resolved
 from skillgym_action.model.hooks import NO_HOOKS, Hook, Hooks
 from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import WorkspaceSpec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from skillgym_action.agentv.suite_files import SuiteFiles
@@ -23,18 +25,30 @@ STAGES: tuple[Stage, ...] = ("before_all", "before_each", "after_each", "after_a
 HOOK_SECONDS = {"before_all": 60.0, "before_each": 60.0, "after_each": 30.0, "after_all": 30.0}
 KNOWN_KEYS = frozenset({"template", "isolation", "hooks", "mode", "path", "repos", "docker", "env", "limits"})
 
+UNSUPPORTED = {
+    "docker": "run the whole job in a container of that image, or prepare a template with hooks.before_all",
+    "static_path": "write path: ./folder",
+    "static": "write path: ./folder",
+    "pool": "leave it out: each session has a new workspace",
+}
+"""Keys that are errors, and the nearest thing that works."""
+
 _NO_SUCH_PROGRAM = 'for name; do command -v "$name" >/dev/null || { echo "not installed: $name" >&2; exit 1; }; done'
 _NO_SUCH_MODULE = 'for name; do python3 -c "import $name" || exit 1; done'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkspaceSettings:
-    """The settings under ``workspace``; None: not set. ``disabled``: the suite's hooks do not run, either."""
+    """The settings under ``workspace``; None: not set. ``disabled``: the suite's hooks do not run, either.
+
+    ``repos``: what clones repositories, before all hooks.
+    """
 
     template: Path | None = None
     directory: Path | None = None
     shared: bool | None = None
     hooks: Hooks = NO_HOOKS
+    repos: tuple[Hook, ...] | None = None
     disabled: bool = False
     warnings: tuple[Problem, ...] = ()
     limits: ResourceLimits | None = None
@@ -51,6 +65,7 @@ class WorkspaceSettings:
             # In one workspace for all cases, the template of one case would be that of all. That is so with AgentV.
             shared=False if self.template and not compat else suite.shared if self.shared is None else self.shared,
             hooks=NO_HOOKS if self.disabled else Hooks(**hooks),
+            repos=suite.repos if self.repos is None else self.repos,
             limits=self.limits.with_defaults(suite.limits) if self.limits else suite.limits,
         )
 
@@ -76,7 +91,7 @@ class WorkspaceSettings:
             mode="shared" if shared else "isolated",
             source="template" if self.template else "empty",
             template=self.template,
-            hooks=self.hooks,
+            hooks=_with_first(self.hooks, self.repos or ()),
             limits=self.limits,
         )
 
@@ -109,9 +124,12 @@ def workspace_settings(
 
 
 def _settings(value: SuiteValue, files: SuiteFiles, folder: Path, first: tuple[Path, ...]) -> WorkspaceSettings:
-    for name in ("repos", "docker", "static_path", "pool", "static"):
+    for name, remedy in UNSUPPORTED.items():
         if member := value.get(name):
-            raise member.error(f"{name} is not supported", "name a template, and prepare it with hooks.before_all")
+            raise member.error(f"{name} is not supported", remedy)
+    repos = repos_of(value.get("repos"), folder)
+    if repos and value.get("path"):
+        raise value.member("repos").error("repositories are cloned into new workspaces only", "leave path out")
     isolation = value.text("isolation")
     if isolation not in {None, "shared", "per_test"}:
         raise value.error("isolation must be shared or per_test")
@@ -124,9 +142,23 @@ def _settings(value: SuiteValue, files: SuiteFiles, folder: Path, first: tuple[P
         shared=shared,
         hooks=_with_first(hooks_of(hooks, folder, lines=False), _preflight(value)),
         disabled=hooks is not None and hooks.get("enabled") is not None and not hooks.flag("enabled"),
-        warnings=(*value.unknown_keys(KNOWN_KEYS), *(_resets(hooks) if hooks and shared else ())),
+        repos=repos[0] if repos else None,
+        warnings=(
+            *value.unknown_keys(KNOWN_KEYS),
+            *(repos[1] if repos else ()),
+            *_ignored_modes(value),
+            *(_resets(hooks) if hooks and shared else ()),
+        ),
         limits=_limits(value),
     )
+
+
+def _ignored_modes(value: SuiteValue) -> Iterator[Problem]:
+    """A warning for a ``mode`` that says something else than what is done."""
+    mode = value.get("mode")
+    works = {"pooled", "temp", *(("static",) if value.get("path") else ())}
+    if mode and mode.value not in works:
+        yield mode.problem(f"the mode {mode.value} is ignored: each session has a new workspace", "leave it out")
 
 
 def _limits(value: SuiteValue) -> ResourceLimits | None:

@@ -13,8 +13,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action import pipeline, wiring
-from skillgym_action.cli.check import print_problems, suite_errors
+from skillgym_action.cli.check import print_problems
 from skillgym_action.cli.json_documents import CaseCheckDocument, print_document, problem_parts
+from skillgym_action.cli.suite_problems import once, suite_errors
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
@@ -259,6 +260,6 @@ def _document(findings: _Findings, report: RunReport, code: int) -> CaseCheckDoc
                 {"suite": suite.path, "case": case, "finding": kind, "message": message}
                 for kind, suite, case, message in cases
             ],
-            "problems": problem_parts(suite_errors(report.suites)),
+            "problems": problem_parts(once(suite_errors(report.suites))),
         }
     )

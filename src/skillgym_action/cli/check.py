@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
+from skillgym_action.cli.suite_problems import gathered, once, suite_errors, suite_warnings
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.limits import MAX_LISTED_SKIPPED_FILES
 from skillgym_action.model.errors import Problem, UsageError
@@ -15,7 +16,13 @@ from skillgym_action.reporters.wording import counted
 from skillgym_action.settings import resolve
 from skillgym_action.stages.discover import near_miss_warnings
 from skillgym_action.stages.load import vacuous_warnings
-from skillgym_action.stages.plan import check_runner_selectors, filter_warnings, nothing_selected, runner_warnings
+from skillgym_action.stages.plan import (
+    check_runner_selectors,
+    filter_warnings,
+    nothing_selected,
+    runner_warnings,
+    with_selected_runners,
+)
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -40,7 +47,8 @@ def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
         found = pipeline.find_suites(services, options)
         suites = pipeline.load_suites(services, options, found)
         vacuous = tuple(vacuous_warnings(suites, services.repository.checkout))
-    check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options.plan)
+    check_runner_selectors(suites, runners, options.plan)
+    suites = with_selected_runners(suites, runners, options.plan)
     if not as_json:
         for line in (*map(_found_line, suites), *_skipped_lines(found)):
             print(context.redactor.text(terminal_line(line)))  # noqa: T201
@@ -79,8 +87,8 @@ def _print_json(
         suite_parts,
     )
 
-    errors = tuple(suite_errors(suites))
-    all_warnings = (*warnings, *(warning for suite in suites for warning in suite.warnings))
+    errors = once(suite_errors(suites))
+    all_warnings = (*warnings, *once(suite_warnings(suites)))
     document = CheckDocument(
         exit_code=ExitCode.INVALID_INPUT if errors else ExitCode.PASSED,
         suites=suite_parts(suites),
@@ -95,13 +103,6 @@ def _print_json(
 def _runners(suites: Iterable[BenchmarkSuite], configured: int) -> int:
     """The number of runners; suites can bring their own."""
     return configured + sum(len(suite.runners) for suite in suites)
-
-
-def suite_errors(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
-    """What keeps suites, cases and runners of suites from being used."""
-    for suite in suites:
-        yield from (invalid.problem for invalid in suite.invalid)
-        yield from (runner.problem for runner in suite.runners if runner.problem)
 
 
 def judge_warnings(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
@@ -156,16 +157,13 @@ def print_problems(
     ``annotations``: in a job on GitHub, also print them as annotations on stdout.
     """
     redacted = context.redactor.text
-    warned = [*warnings]
-    wrong: list[Problem] = []
-    for suite in suites:
-        warned += suite.warnings
-        wrong += suite_errors([suite])
-    for kind, problems in (("warning", warned), ("error", wrong)):
+    suites = tuple(suites)
+    warned, wrong = tuple(suite_warnings(suites)), tuple(suite_errors(suites))
+    for kind, problems in (("warning", (*warnings, *gathered(warned))), ("error", gathered(wrong))):
         for problem in problems:
             print(redacted(terminal_line(f"{kind}: {problem}")), file=sys.stderr)  # noqa: T201
     if annotations and context.in_job:
         from skillgym_action.cli.job_annotations import annotate
 
-        annotate(wrong, warned, context.redactor)
+        annotate(once(wrong), (*warnings, *once(warned)), context.redactor)
     return ExitCode.INVALID_INPUT if wrong else ExitCode.PASSED

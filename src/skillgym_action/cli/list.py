@@ -10,11 +10,12 @@ from skillgym_action.cli.check import judge_warnings, print_problems
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.settings import resolve
+from skillgym_action.stages.plan import with_selected_runners
 from skillgym_action.text.escaping import terminal_line, terminal_text
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution, Plan
-    from skillgym_action.model.suite import WorkspaceSpec
+    from skillgym_action.model.suite import BenchmarkSuite, WorkspaceSpec
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
@@ -25,23 +26,24 @@ def list_executions(settings: Settings, context: LaunchContext, *, as_json: bool
         print(json.dumps({"include": [{"shard": f"{number}/{matrix}"} for number in range(1, matrix + 1)]}))  # noqa: T201
         return 0
     with wiring.with_suite_source(settings, context) as with_suites:
-        plan, has_judge = _plan(settings, with_suites)
+        plan, suites, has_judge = _plan(settings, with_suites)
     if not (as_json and plan.nothing_selected):  # the error is the document then
         print(context.redactor.text(plan_as_json(plan) if as_json else plan_as_table(plan)))  # noqa: T201
     without_judge = () if has_judge else judge_warnings(plan.suites)
-    code = print_problems(plan.suites, context, (*plan.warnings, *without_judge))
+    code = print_problems(suites, context, (*plan.warnings, *without_judge))
     if plan.nothing_selected and not code:
         raise UsageError(plan.nothing_selected)
     return code
 
 
-def _plan(settings: Settings, context: LaunchContext) -> tuple[Plan, bool]:
-    """The plan, and whether a judge is configured."""
+def _plan(settings: Settings, context: LaunchContext) -> tuple[Plan, tuple[BenchmarkSuite, ...], bool]:
+    """The plan, the suites with the runners of theirs that are selected, and whether a judge is configured."""
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings, config, context)
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
-        return pipeline.plan_run(services, runners, options), options.judge is not None
+        plan = pipeline.plan_run(services, runners, options)
+    return plan, with_selected_runners(plan.suites, runners, options.plan), options.judge is not None
 
 
 def execution_line(execution: Execution) -> str:

@@ -16,6 +16,7 @@ from skillgym_action.model.verdicts import GREEN
 from skillgym_action.reporters.terminal import render
 from skillgym_action.reporters.wording import counted, listed, money
 from skillgym_action.settings import resolve
+from skillgym_action.stages.plan import with_selected_runners
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
             pipeline.check_plan(plan, base, options)
     for execution in plan.executions:
         print(context.redactor.text(execution_line(execution)))  # noqa: T201
-    if code := print_problems(plan.suites, context, plan.warnings):
+    if code := print_problems(with_selected_runners(plan.suites, runners, options.plan), context, plan.warnings):
         return code
     if plan.nothing_selected:
         raise UsageError(f"nothing would run: {plan.nothing_selected}")

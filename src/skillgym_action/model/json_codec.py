@@ -72,6 +72,8 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
     if get_origin(hint) is tuple:
         read = _reader(arguments[0])
         return lambda value: tuple(map(read, value))
+    if get_origin(hint) in (Union, UnionType) and len(arguments) == 1 and get_origin(arguments[0]) is tuple:
+        return _optional(_reader(arguments[0]))
     if get_origin(hint) in (Union, UnionType) and all(map(is_dataclass, arguments)):
         return _optional(_reader(arguments[0]) if len(arguments) == 1 else _tagged(arguments))
     return lambda value: value

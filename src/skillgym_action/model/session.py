@@ -69,7 +69,8 @@ class Session:
 
     ``key``: path segments of the repetition's artifacts (suite, case, runner, repetition). ``home``: the agent's
     private home directory; ``scratch``: its temporary directory. ``timeout`` is in seconds, ``budget`` in US dollars.
-    ``files``: attached to the prompt. ``prices``: configured by the user, by model name. ``settings``: of the case.
+    ``files``: attached to the prompt. ``turn``: of a conversation, from 1; 0: it is none.
+    ``prices``: configured by the user, by model name. ``settings``: of the case.
     ``plugins``: folders of plugins to load, for agents that load plugins.
     """
 
@@ -84,6 +85,7 @@ class Session:
     max_steps: int | None = None
     budget: float | None = None
     files: tuple[Path, ...] = ()
+    turn: int = 0
     prices: Mapping[str, Price] = field(default_factory=dict)
     settings: CaseAgentSettings = NO_CASE_SETTINGS
     plugins: tuple[Path, ...] = ()

@@ -52,10 +52,11 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolResult:
-    """The output of a tool."""
+    """The output of a tool. ``failed``: whether it reported an error; None: the agent does not say that it did."""
 
     output: str
     tool: str | None = None
+    failed: bool | None = None
     at: str | None = None
     type: Literal["toolResult"] = "toolResult"
 
@@ -185,7 +186,8 @@ class Transcript:
     """What an agent's adapter read from its output; ``normalise`` makes a ``SessionReport`` of it.
 
     ``duration_ms`` as the agent reports it; ``turns``: model rounds; ``skills``: names of all skills the agent had.
-    ``watched_skills`` and ``answered``: as in a session report, of a recorded session.
+    ``watched_skills`` and ``answered``: as in a session report, of a recorded session. ``exchanges``: of a recorded
+    conversation.
     """
 
     events: tuple[Event, ...] = ()
@@ -201,6 +203,7 @@ class Transcript:
     trouble: Trouble | None = None
     watched_skills: tuple[str, ...] | None = None
     answered: Answered | None = None
+    exchanges: tuple[SessionReport, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -245,6 +248,7 @@ class SessionReport:
     report; ``exit_code``: of the agent's process. ``watched_skills``: names of the skills that were installed for the
     session, and whose load would be among the events; (): none was, for a suite about a skill; None: it is not about
     one, or the agent reports no events. ``answered``: why the session of a trigger query was ended; None: it was not.
+    ``exchanges``: of a conversation, a report for each of its turns.
     """
 
     runner: RunnerRef
@@ -268,3 +272,4 @@ class SessionReport:
     trouble: Trouble | None = None
     watched_skills: tuple[str, ...] | None = None
     answered: Answered | None = None
+    exchanges: tuple[SessionReport, ...] | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from skillgym_action.model.hooks import NO_HOOKS, Hooks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from skillgym_action.model.arm import Arm
@@ -113,6 +114,36 @@ class WorkspaceSpec:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CaseConversation:
+    """What is said to the agent, one turn after the other, each after its reply.
+
+    ``opening``: role and text of the messages before the first turn. ``window``: how many of the last turns the agent
+    is told again; None: all of them.
+    """
+
+    turns: tuple[str, ...]
+    opening: tuple[tuple[str, str], ...] = ()
+    window: int | None = None
+
+    def history(self, replies: Sequence[str], turns: int) -> tuple[tuple[str, str], ...]:
+        """Role and text of all messages of so many turns; the last one may have no reply yet."""
+        messages = list(self.opening)
+        for at, turn in enumerate(self.turns[:turns]):
+            messages.append(("user", turn))
+            messages += [("assistant", reply) for reply in replies[at : at + 1]]
+        return tuple(messages)
+
+    def shown(self, replies: Sequence[str], turns: int) -> tuple[tuple[str, str], ...]:
+        """The history in the window: instructions of the system, and the last messages of user and assistant."""
+        history = self.history(replies, turns)
+        if self.window is None:
+            return history
+        system = (message for message in history if message[0] == "system")
+        others = [message for message in history if message[0] != "system"]
+        return (*system, *others[-2 * self.window :])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BenchmarkCase:
     """A prompt, its assertions, and its own settings. None: not set.
 
@@ -124,7 +155,8 @@ class BenchmarkCase:
     outcomes need the judge; advisory ones are not counted. ``only_questions``: whether nothing can be judged without
     it. ``max_steps``: model rounds per session. ``trigger``: its only assertion is about skills that are loaded; its
     sessions end once that is known. ``repetitions``: unless the user says how many. ``averaged``: the mean score of its
-    repetitions has to reach the threshold, not that of each. ``agent``: what it asks of its agent.
+    repetitions has to reach the threshold, not that of each. ``agent``: what it asks of its agent. ``conversation``:
+    its turns; ``prompt`` is that of the first one.
     """
 
     id: str
@@ -153,6 +185,7 @@ class BenchmarkCase:
     repetitions: int | None = None
     averaged: bool = False
     agent: CaseAgentSettings | None = None
+    conversation: CaseConversation | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,8 +205,9 @@ results, or no base commit to compare with."""
 class BenchmarkSuite:
     """Cases, and what they share. ``path`` is relative to the repository root; ``file`` is absolute.
 
-    ``invalid``: cases that cannot be used. ``runners``: its own, instead of the configured ones. ``budget``: US dollars
-    that all sessions on one runner may cost. ``hidden``: paths that, like the suite file, agents must not see.
+    ``invalid``: cases that cannot be used. ``runners``: its own, instead of the configured ones; ``other_runners``:
+    those that it runs on only if they are named. ``budget``: US dollars that all sessions on one runner may cost.
+    ``hidden``: paths that, like the suite file, agents must not see.
     ``digest``: SHA-256 over ``file`` and the hidden paths. ``template_digest``: over the files of the workspace
     templates; None without one, or if it is unknown. ``changed``: set when stored results were compared with the suites
     of a base commit. ``arms``: the variants that its sessions are run in; (): there is only one way.
@@ -189,6 +223,7 @@ class BenchmarkSuite:
     warnings: tuple[Problem, ...] = ()
     default_timeout: float | None = None
     runners: tuple[Runner, ...] = ()
+    other_runners: tuple[Runner, ...] = ()
     budget: float | None = None
     hidden: tuple[str, ...] = ()
     digest: str | None = None

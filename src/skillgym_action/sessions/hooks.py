@@ -94,7 +94,7 @@ def _shared_name(execution: Execution) -> str:
 
     With arms there is one for each arm.
     """
-    own = f" {execution.runner.id}" if execution.suite.runners else ""
+    own = f" {execution.runner.id}" if execution.suite.runners or execution.suite.other_runners else ""
     return f"{execution.suite.path}{own}{f' {execution.arm.name}' if execution.arm else ''}"
 
 
@@ -112,6 +112,8 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
             commands.run_before_each(workspace)
             commands.remove_untrusted_configuration(workspace)
             workspace.record_state()
+            if workspace.baseline and commands.hooks.before_each:
+                workspace.baseline.count_from_now()
         else:
             agent = AGENTS[execution.runner.agent.type]
             workspace = services.workspaces.create(commands.spec, agent.skills, plugins=agent.plugins)

@@ -73,6 +73,7 @@ def normalise(
         trouble=transcript.trouble,
         watched_skills=transcript.watched_skills,
         answered=transcript.answered,
+        exchanges=transcript.exchanges,
     )
 
 

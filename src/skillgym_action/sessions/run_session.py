@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.filesystem.removal import remove_path
-from skillgym_action.limits import MAX_LOG_COMMAND_CHARACTERS, MAX_STORED_DIFF_CHARACTERS
+from skillgym_action.limits import MAX_LOG_COMMAND_CHARACTERS, MAX_STORED_DIFF_CHARACTERS, MIN_TURN_SECONDS
 from skillgym_action.model.arm import compared
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
@@ -32,6 +32,7 @@ from skillgym_action.sessions.assertion_context import (
     runner_ref,
     without_place,
 )
+from skillgym_action.sessions.conversation import combined, next_prompt
 from skillgym_action.sessions.follow_up import FollowUpRecord, follow_ups, store_follow_up
 from skillgym_action.sessions.hooks import is_of_skill
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, judge, trouble_judgement, with_suite_failure_class
@@ -169,9 +170,34 @@ class _SessionRun:
     # --- the agent ----------------------------------------------------------------------------------
 
     def _run_agent(self, workspace: SessionWorkspace, home: Path) -> _AgentRun:
-        """Run the agent and read its output. ``home``: where copies of its records are stored."""
-        session, agent_type = self._session(workspace), self._execution.runner.agent.type
-        agent = agent_named(agent_type)
+        """Run the agent, in a conversation once for each turn. ``home``: where copies of its records are stored."""
+        session, conversation = self._session(workspace), self._execution.case.conversation
+        if conversation is None or AGENTS[self._execution.runner.agent.type].replays_changes:
+            return self._run_turn(workspace, home, session)
+        began = self._services.clock.seconds()
+        reports: list[SessionReport] = []
+        for number in range(1, len(conversation.turns) + 1):
+            remaining = session.timeout - (self._services.clock.seconds() - began)
+            turn = replace(
+                session,
+                prompt=next_prompt(conversation, [report.final_output for report in reports]),
+                case_id=f"{session.case_id}/turn-{number}",
+                timeout=max(MIN_TURN_SECONDS, remaining),
+                turn=number,
+            )
+            remove_path(home)
+            agent_run = self._run_turn(workspace, home, turn)
+            if agent_run.report is None:
+                return agent_run
+            reports.append(agent_run.report)
+            if agent_run.trouble or self._services.cancelled:
+                break
+        return replace(agent_run, report=combined(reports))
+
+    def _run_turn(self, workspace: SessionWorkspace, home: Path, session: Session) -> _AgentRun:
+        """Run the agent for one prompt and read its output."""
+        agent_type = self._execution.runner.agent.type
+        agent, prefix = agent_named(agent_type), f"turn-{session.turn}." if session.turn > 1 else ""
         invocation = self._confined(agent.invocation(session), workspace)
         watched = AGENTS[agent_type].streams or self._execution.runner.agent.output == "events"
         limits = self._limits(agent, session) if watched else None
@@ -180,7 +206,7 @@ class _SessionRun:
             workspace.write(invocation.files)
         except OSError as error:
             return _AgentRun(trouble=Trouble(kind="workspace", message=f"cannot write the agent's files: {error}"))
-        stdout, stderr = self._folder / "stdout.log", self._folder / "stderr.log"
+        stdout, stderr = self._folder / f"{prefix}stdout.log", self._folder / f"{prefix}stderr.log"
         self._log_command(invocation)
         capture = self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
         code = "" if capture.exit_code is None else f" with {capture.exit_code}"
@@ -201,7 +227,7 @@ class _SessionRun:
                 report = normalise(transcript, capture, session, runner, started_at=started_at, ended_at=ended_at)
             finally:
                 # Before a message quotes the output: the secret scan could not recognise a key that was cut off.
-                self._secrets.scan_output(path for path in records if path.suffix == ".jsonl")
+                self._secrets.scan_output((path for path in records if path.suffix == ".jsonl"), prefix)
             if capture.ending in NEVER_RAN:
                 report = replace(report, cost=NO_COST)
             trouble = None

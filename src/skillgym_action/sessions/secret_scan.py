@@ -56,9 +56,12 @@ class SecretScan:
             return replace(result, final_output=output[-MAX_FINAL_OUTPUT_CHARACTERS:])
         return result
 
-    def scan_output(self, records: Iterable[Path]) -> None:
-        """Redact what the agent printed; store its own ``records`` of the session, redacted."""
-        output = (self.folder / "stdout.log", self.folder / "stderr.log")
+    def scan_output(self, records: Iterable[Path], prefix: str = "") -> None:
+        """Redact what the agent printed; store its own ``records`` of the session, redacted.
+
+        ``prefix``: of the names of the files with its output.
+        """
+        output = (self.folder / f"{prefix}stdout.log", self.folder / f"{prefix}stderr.log")
         self._report(self._directory.redact(*output), self._in_prompt)
         self._report(self._directory.take(records, self.folder), self._in_prompt)
 

@@ -346,7 +346,8 @@ def _add_costs(budget: Budget, runner: str, agent: float | None, judge: float | 
 
 def _runner_key(execution: Execution) -> tuple[str, str]:
     """Suites with their own runners may use the same ids for different runners."""
-    return execution.suite.path if execution.suite.runners else "", execution.runner.id
+    suite = execution.suite
+    return suite.path if suite.runners or suite.other_runners else "", execution.runner.id
 
 
 def _retry_wait(trouble: Trouble, tried: int) -> float:

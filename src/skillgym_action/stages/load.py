@@ -245,6 +245,9 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
         workspace=resolved_spec(_workspace(suite.workspace, options)),
         cases=tuple(_with_threshold(resolved_case(case), options.threshold) for case in suite.cases),
         runners=tuple(usable(resolved_runner(runner), suite.path, options.environment) for runner in suite.runners),
+        other_runners=tuple(
+            usable(resolved_runner(runner), suite.path, options.environment) for runner in suite.other_runners
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,8 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
     """
     if options.adapt:
         suites = options.adapt(suites)
-    check_runner_selectors((*runners, *(runner for suite in suites for runner in suite.runners)), options)
-    if not runners and any(suite.cases and not suite.runners for suite in suites):
+    check_runner_selectors(suites, runners, options)
+    if not runners and any(suite.cases and not _runners(suite, runners, options) for suite in suites):
         raise no_runner()
     numbers, positions = count(), count()  # positions: the arms of a case on a runner have the same
     executions, unrunnable = [], []
@@ -213,23 +214,38 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(names[:MAX_LISTED_NAMES])}{more}" if names else "no case has a tag"
 
 
-def check_runner_selectors(runners: Iterable[Runner], options: PlanOptions) -> None:
-    """Raises UsageError for a selector that matches none of ``runners``."""
-    ids = dict.fromkeys(runner.id for runner in runners)
+def check_runner_selectors(suites: Iterable[BenchmarkSuite], runners: Iterable[Runner], options: PlanOptions) -> None:
+    """Raises UsageError for a selector that matches none of the runners, of those of suites, and of their others."""
+    suites = tuple(suites)
+    ids = dict.fromkeys(runner.id for runner in (*runners, *(one for suite in suites for one in suite.runners)))
+    others = dict.fromkeys(runner.id for suite in suites for runner in suite.other_runners)
     for selector in options.runners:
-        if not any(_matches_any(name, (selector,)) for name in ids):
-            raise unknown_runner(selector, dict.fromkeys((*options.configured, *ids)))
+        if selector not in others and not any(_matches_any(name, (selector,)) for name in ids):
+            raise unknown_runner(selector, dict.fromkeys((*options.configured, *ids, *others)))
+
+
+def with_selected_runners(
+    suites: Iterable[BenchmarkSuite], runners: tuple[Runner, ...], options: PlanOptions
+) -> tuple[BenchmarkSuite, ...]:
+    """The suites with those of their own runners that are selected: problems of the others do not matter."""
+    return tuple(
+        replace(suite, runners=tuple(runner for runner in _runners(suite, runners, options) if runner not in runners))
+        for suite in suites
+    )
 
 
 def _runners(suite: BenchmarkSuite, runners: tuple[Runner, ...], options: PlanOptions) -> tuple[Runner, ...]:
-    """The runners of a suite: its own ones that are selected; if there are none, the selected ones of the run."""
+    """The runners of a suite: its own ones that are selected; if there are none, the selected ones of the run.
+
+    Its other runners are selected by their names only, not by patterns; a configured runner of that name comes first.
+    """
     ids = {runner.id for runner in suite.runners}
     if options.only is not None:
         return tuple(runner for runner in runners if not ids or runner.id in ids)
-    return (
-        tuple(runner for runner in suite.runners if not options.runners or _matches_any(runner.id, options.runners))
-        or runners
-    )
+    own = tuple(runner for runner in suite.runners if not options.runners or _matches_any(runner.id, options.runners))
+    named = set(options.runners).difference(options.configured)
+    others = tuple(runner for runner in suite.other_runners if runner.id in named)
+    return (*(own or (runner for runner in runners if not any(runner.id == other.id for other in others))), *others)
 
 
 def _pairs(

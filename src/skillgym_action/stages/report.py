@@ -30,7 +30,8 @@ def report_run(
     """The report of a run, without a decision. A resumed run lasts from its first start to its last end."""
     # On another machine the clock may be behind: the run must not end before it began.
     began, ended = journal.began, max(services.clock.now(), journal.began)
-    warnings = [*journal.warnings, *plan.warnings, *(warning for suite in plan.suites for warning in suite.warnings)]
+    of_suites = dict.fromkeys(warning for suite in plan.suites for warning in suite.warnings)
+    warnings = [*journal.warnings, *plan.warnings, *of_suites]
     deciding, others = _by_arm(plan, results)
     warnings += dict.fromkeys(_vacuous(deciding))
     judge, judge_warnings = _judge_of(services, results)

@@ -149,7 +149,7 @@ class EventLog:
                 self._events[index] = replace(effect, exit_code=exit_code)
             elif failed:
                 self._events[index] = None
-        self.bounded.add(ToolResult(tool=call.tool, output=output, at=at))
+        self.bounded.add(ToolResult(tool=call.tool, output=output, failed=failed or None, at=at))
 
     def events(self, rounds: Mapping[str, Usage]) -> tuple[Event, ...]:
         """Return all events, with the final answer marked, and the tokens of rounds at their first message or call."""

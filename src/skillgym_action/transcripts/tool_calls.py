@@ -34,11 +34,15 @@ MAIN_ARGUMENTS = ("skill", "file_path", "command", "pattern")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """One call. ``tool``: Claude's name for it; ``after``: number of the assistant's messages before it."""
+    """One call. ``tool``: Claude's name for it; ``after``: number of the assistant's messages before it.
+
+    ``failed``: the tool reported an error.
+    """
 
     tool: str
     args: object
     output: str | None = None
+    failed: bool = False
     duration_ms: int | None = None
     at: str | None = None
     after: int = 0
@@ -56,7 +60,7 @@ def calls_of(report: SessionReport) -> tuple[Call, ...]:
             tool = names.get(event.tool, event.tool)
             calls.append(Call(tool=tool, args=event.args, duration_ms=event.duration_ms, at=event.at, after=messages))
         elif isinstance(event, ToolResult):
-            _assign_output(calls, event.output, names.get(event.tool or "", event.tool))
+            _assign_result(calls, event, names.get(event.tool or "", event.tool))
     return tuple(calls)
 
 
@@ -88,8 +92,8 @@ def _detail(call: Call) -> str:
     )
 
 
-def _assign_output(calls: list[Call], output: str, tool: str | None) -> None:
+def _assign_result(calls: list[Call], result: ToolResult, tool: str | None) -> None:
     for index, call in enumerate(calls):
         if call.output is None and tool in {None, call.tool}:
-            calls[index] = replace(call, output=output)
+            calls[index] = replace(call, output=result.output, failed=bool(result.failed))
             return

@@ -48,7 +48,8 @@ class SessionWorkspace:
         """``template`` None: the directory was not made for the session, so it is neither emptied nor removed.
 
         ``without``: relative paths in it that others change, such as the run directory. ``installed``: the skills under
-        test in it, of which assertions see nothing.
+        test in it, of which assertions see nothing. ``baseline``, in a directory that sessions share: the workspace
+        from whose recorded state the diffs of all of them count; None: no diffs.
         """
         self.folder, self.path, self._user = folder, path, user
         self.home, self.scratch = folder.path / HOME, folder.path / SCRATCH
@@ -59,8 +60,10 @@ class SessionWorkspace:
         self._before: dict[str, SnapshotEntry] = {}
         self._after: dict[str, SnapshotEntry] = {}
         self._left: tuple[Changes, tuple[str, ...]] | None = None
+        self._copied: dict[str, SnapshotEntry] = {}
         self._digests: dict[str, str | None] = {}
         self._grader_home = ""
+        self.baseline: SessionWorkspace | None = None
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -162,11 +165,15 @@ class SessionWorkspace:
     @contextmanager
     def bootstrapping(self) -> Iterator[None]:
         """Surround the bootstrap: files that it writes are hashed right after it, since the template lacks them."""
-        copied = self._snapshot() if self.is_own else {}
+        self._copied = self._snapshot() if self.is_own else {}
         yield
+        self.count_from_now()
+
+    def count_from_now(self) -> None:
+        """Take a snapshot: changes since the copy was made are not counted from now on. Raises OSError."""
         self.record_state()
         if self.is_own:
-            changed = (path for path, entry in self._before.items() if copied.get(path) != entry)
+            changed = (path for path, entry in self._before.items() if self._copied.get(path) != entry)
             self._digests = {path: self.inside.digest(path) for path in changed}
 
     def existed(self, path: str) -> bool:
@@ -205,6 +212,8 @@ class SessionWorkspace:
 
         ``changes``: the paths that changed, if they are known. Raises OSError.
         """
+        if self.baseline:
+            return self.baseline.diff()
         return changes_as_diff(self, changes or self.changes()) if self.is_own else None
 
     # --- the state after the agent --------------------------------------------------------------

@@ -7,7 +7,7 @@ import stat
 import tempfile
 import threading
 from collections import deque
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -146,12 +146,15 @@ class Workspaces:
         try:
             if name not in self._shared:
                 first = self.create(spec)
-                prepare(first)
+                with first.bootstrapping() if spec.judge_after_hooks else nullcontext():
+                    prepare(first)
                 self._shared[name] = first
         finally:
             self._sharing.release()
         first = self._shared[name]
-        return self._in_directory(first.path, first.identity, own=first.is_own)
+        workspace = self._in_directory(first.path, first.identity, own=first.is_own)
+        workspace.baseline = first if spec.judge_after_hooks and first.is_own else None
+        return workspace
 
     def has_shared(self, name: str) -> bool:
         """Whether ``shared`` has prepared a directory of that name."""

@@ -197,3 +197,32 @@ def test_it_has_to_be_asked_for(tmp_path, arguments, environment, score):
     skillgym("run", "--output", "out", *arguments, cwd=tmp_path, **environment)
     (result,) = json.loads((tmp_path / "out/results.json").read_text())["suites"][0]["results"]
     assert result["score"] == score
+
+
+def test_graders_get_all_changes_of_the_workspace_that_all_tests_share(tmp_path):
+    told = "import json, sys; sys.exit(print(json.load(sys.stdin)['file_changes']) or 1)"
+    grader_entry = [{"type": "code-grader", "name": "grader", "command": [sys.executable, "-c", told]}]
+    files = {
+        "bench/EVAL.yaml": suite_text(
+            case("a", assertions=grader_entry), case("b", assertions=grader_entry), workspace={"template": "./start"}
+        ),
+        "bench/start/kept.txt": "kept\n",
+    }
+    command = "echo {EVAL_ID} > {EVAL_ID}.txt; rm -f kept.txt; echo ok > {OUTPUT_FILE}"
+    report = ran(tmp_path, files, command, compat=True)
+    diffs = [one.evidence.split("(ended")[0] for result in report.results for one in result.judgement.outcomes]
+    created = ["diff --git a/a.txt b/a.txt" in diff for diff in diffs], ["+b\n" in diff for diff in diffs]
+    assert created == ([True, True], [False, True])
+    assert all("deleted file mode" in diff and "-kept" in diff for diff in diffs)
+
+
+def test_what_a_hook_writes_before_each_test_is_in_no_diff(tmp_path):
+    told = "import json, sys; sys.exit(print(json.load(sys.stdin)['file_changes']) or 1)"
+    grader_entry = [{"type": "code-grader", "name": "grader", "command": [sys.executable, "-c", told]}]
+    hook = {"before_each": {"command": ["sh", "-c", "date +%s%N > '{{workspace_path}}/stamp.txt'"]}}
+    tests = (case("a", assertions=grader_entry), case("b", assertions=grader_entry))
+    files = {"bench/EVAL.yaml": suite_text(*tests, workspace={"hooks": hook})}
+    report = ran(tmp_path, files, "echo {EVAL_ID} > {EVAL_ID}.txt; echo ok > {OUTPUT_FILE}", compat=True)
+    diffs = [one.evidence.split("(ended")[0] for result in report.results for one in result.judgement.outcomes]
+    assert ["stamp" in diff for diff in diffs] == [False, False]
+    assert [("a.txt" in diff, "b.txt" in diff) for diff in diffs] == [(True, False), (False, True)]

@@ -148,6 +148,11 @@ def test_what_a_program_says(context, stdout, code, stderr, score, explanation):
 FAILURES = [
     pytest.param(printing('{"score": 1}', 1), "exited 1 although it answered", id="an answer, and an exit code"),
     pytest.param(printing("[", 2, "x"), "exited 2 although it answered", id="half an answer, and an exit code"),
+    pytest.param(
+        printing('{"score": 0, "assertions": [{"text": "Evaluation failed: no key", "passed": false}]}', 1),
+        "exited 1 although it answered: Evaluation failed: no key",
+        id="its own explanation",
+    ),
     pytest.param(printing("", 1, CRASH), "exited 1: KeyError: 'answer'", id="a crash of Python"),
     pytest.param(printing("log", 1, NODE_CRASH), "exited 1: Node.js v20.20.0", id="a crash of Node.js"),
     pytest.param(
@@ -366,16 +371,16 @@ def test_messages_have_the_input_as_the_agent_read_it(worked, content, text):
 
 def test_a_program_is_told_of_the_session(worked):
     payload = stdin_of(worked)
-    assert payload["output"] == payload["answer"] == payload["output_text"] == "done"
-    assert payload["messages"] == [TASK.input[0], *payload["output_messages"]]
-    assert payload["output_messages"] == [
+    assert payload["output"] == "done"
+    assert payload["messages"] == [
+        TASK.input[0],
         {
             "role": "assistant",
             "content": "I will read it",
             "tool_calls": [
                 {"tool": "Glob", "input": {"pattern": "*"}},
-                {"tool": "Read", "input": {"file_path": "a"}, "output": "A"},
-                {"tool": "Read", "input": {"file_path": "b"}, "output": "B", "duration_ms": 12},
+                {"tool": "Read", "input": {"file_path": "a"}, "output": "A", "status": "ok"},
+                {"tool": "Read", "input": {"file_path": "b"}, "output": "B", "status": "ok", "duration_ms": 12},
             ],
         },
         {"role": "assistant", "content": "done"},
@@ -388,32 +393,30 @@ def test_a_program_is_told_of_the_session(worked):
         "llm_call_count": 2,
     }
     assert payload["trace"]["messages"] == payload["messages"]
-    assert [event["type"] for event in payload["trace"]["events"]] == [
-        "tool_call",
-        "message",
-        "tool_call",
-        "tool_call",
-        "message",
-    ]
+    types = ["message", "message", "tool_call", *["tool_call", "tool_result"] * 2, "message", "final_response"]
+    assert [event["type"] for event in payload["trace"]["events"]] == types
     assert payload["file_changes"] == "diff --git a/a b/a\n"
     assert payload["workspace_path"] == worked.report.cwd
 
 
 def test_figures_that_are_not_known_are_null(worked):
     payload = stdin_of(worked)
-    figures = ("token_usage", "cost_usd", "duration_ms", "start_time", "end_time", "output_path", "case_dir", "config")
+    figures = ("token_usage", "cost_usd", "duration_ms", "start_time", "end_time", "config")
     assert {name: payload[name] for name in figures} == dict.fromkeys(figures)
+    assert "output_path" not in payload
 
 
 def test_a_program_of_old_finds_messages_as_its_output(worked):
     payload = stdin_of(worked, grader_payload="legacy")
     assert payload["output"] == payload["output_messages"]
+    assert (payload["answer"], payload["output_text"], payload["case_dir"]) == ("done", "done", None)
     assert payload["config"] is None
+    assert not {"answer", "output_text", "output_messages", "case_dir"} & stdin_of(worked).keys()
 
 
 def test_a_session_of_an_answer_alone_has_one_message(tmp_path, processes):
     payload = stdin_of(fake_context(tmp_path, processes, "done"))
-    assert payload["output_messages"] == [{"role": "assistant", "content": "done"}]
+    assert payload["messages"] == [TASK.input[0], {"role": "assistant", "content": "done"}]
 
 
 # --- custom types, templates ------------------------------------------------------------------------

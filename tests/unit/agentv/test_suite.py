@@ -175,8 +175,8 @@ def test_a_folder_behind_a_link_is_a_case_too(tmp_path):
         ),
         pytest.param(
             "input: x\nmode: conversation\nturns: []\ncriteria: y",
-            "conversations of several turns are not supported yet",
-            id="a conversation",
+            "the conversation has no turns",
+            id="a conversation without turns",
         ),
         pytest.param(
             "input: x\nassertions: [{type: contains}]",
@@ -628,7 +628,7 @@ def test_a_workspace_beside_a_case_is_its_own(tmp_path, own, suite, template):
     [
         pytest.param("./nope", "workspace: there is no ./nope; name a folder", id="not there"),
         pytest.param({"template": "nope"}, "workspace: there is no template nope", id="a template that is not there"),
-        pytest.param({"repos": [{"repo": "x"}]}, "workspace.repos: repos is not supported", id="repositories"),
+        pytest.param({"repos": [{"repo": "x"}]}, "repos[0]: the repository has no path", id="repositories"),
         pytest.param({"docker": {"image": "x"}}, "workspace.docker: docker is not supported", id="docker"),
         pytest.param({"static_path": "x"}, "workspace.static_path: static_path is not supported", id="an old key"),
         pytest.param({"isolation": "none"}, "workspace: isolation must be shared or per_test", id="isolation"),

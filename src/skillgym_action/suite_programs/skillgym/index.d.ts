@@ -123,6 +123,8 @@ export interface SessionReport {
   exitCode?: number;
   /** Why the session could not be judged. Checks are not called for such sessions, classifiers are. */
   trouble?: Trouble;
+  /** Of a conversation: a report for each turn. */
+  exchanges?: SessionReport[];
 }
 
 export interface RunnerInfo {
@@ -226,6 +228,7 @@ export interface ToolResultEvent {
   type: "toolResult";
   tool?: string;
   output: string;
+  failed?: boolean;
   at?: string;
 }
 

@@ -1,0 +1,62 @@
+"""What graders see of one turn of a conversation: its own report, and what was said until then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import regex
+
+    from skillgym_action.agentv.grader_context import Task
+    from skillgym_action.model.assertion import AssertionContext, CommandResult, Files
+    from skillgym_action.model.judge_question import Poll, Question, T
+    from skillgym_action.model.result import Judgement, Outcome
+    from skillgym_action.model.session import Capture, Invocation
+    from skillgym_action.model.session_report import SessionReport
+    from skillgym_action.model.verdicts import FailureClass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnContext:
+    """An ``AssertionContext`` whose report is that of a turn. ``messages``: what was said, as graders get it."""
+
+    whole: AssertionContext
+    report: SessionReport | None
+    messages: tuple[object, ...]
+
+    @property
+    def files(self) -> Files:
+        return self.whole.files
+
+    @property
+    def timeout(self) -> float:
+        return self.whole.timeout
+
+    def search(
+        self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False, start: int = 0
+    ) -> regex.Match[str] | None:
+        return self.whole.search(pattern, text, at_start=at_start, start=start)
+
+    def run(self, command: str, timeout: float) -> CommandResult:
+        return self.whole.run(command, timeout)
+
+    def execute(self, invocation: Invocation) -> Capture:
+        return self.whole.execute(invocation)
+
+    def file_changes(self) -> str | None:
+        return self.whole.file_changes()
+
+    def ask_judge(self, question: Question[T], votes: int | None = None) -> Poll[T] | None:
+        return self.whole.ask_judge(question, votes)
+
+    def check(self, case_id: str) -> tuple[Outcome, ...]:
+        return self.whole.check(case_id)
+
+    def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
+        return self.whole.classify(case_id, judgement)
+
+
+def task_in(context: AssertionContext, task: Task) -> Task:
+    """The task as graders are told it: in a turn, its input is what was said until then."""
+    return replace(task, input=context.messages) if isinstance(context, TurnContext) else task
