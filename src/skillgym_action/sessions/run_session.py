@@ -209,10 +209,7 @@ class _SessionRun:
         stdout, stderr = self._folder / f"{prefix}stdout.log", self._folder / f"{prefix}stderr.log"
         self._log_command(invocation)
         capture = self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
-        code = "" if capture.exit_code is None else f" with {capture.exit_code}"
-        self._services.observer.detail(
-            f"{self._name()} {capture.ending}{code} after {duration(round(capture.seconds * 1000))}"
-        )
+        self._log_ending(capture)
         silence = limits.silence() if limits and AGENTS[agent_type].streams else None
         ended = began + timedelta(seconds=capture.seconds)
         runner, started_at, ended_at = runner_ref(self._execution), iso_timestamp(began), iso_timestamp(ended)
@@ -252,6 +249,11 @@ class _SessionRun:
         rule, reading = self._execution.case.trigger, agent.reading(session)
         trigger = TriggerWatch(rule, reading, str(session.workspace)) if rule and reading else None
         return SessionLimits(agent, session, trigger=trigger)
+
+    def _log_ending(self, capture: Capture) -> None:
+        code = "" if capture.exit_code is None else f" with {capture.exit_code}"
+        after = duration(round(capture.seconds * 1000))
+        self._services.observer.detail(f"{self._name()} {capture.ending}{code} after {after}")
 
     def _log_command(self, invocation: Invocation) -> None:
         """Log the command line of the agent; secrets are replaced before it is cut off."""

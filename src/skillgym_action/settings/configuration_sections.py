@@ -236,7 +236,7 @@ class PluginsSection(_Model):
 
 
 class ArmSection(_Model):
-    """``arms.<name>``: a variant of all sessions. ``files``: a folder whose files are added to workspaces."""
+    """``arms.<id>``: a variant of all sessions. ``files``: a folder whose files are added to workspaces."""
 
     files: Annotated[str | None, Field(min_length=1)] = None
     remove: tuple[Annotated[str, AfterValidator(_inside)], ...] = ()
