@@ -60,9 +60,9 @@ def skill_repository(
 
 
 def run_evals(folder: Path, server: ScriptedServer, *args: str) -> Ran:
-    """``run`` into ``out``; nobody gets a traceback."""
+    """``run`` with the skill into ``out``; nobody gets a traceback."""
     env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url}
-    ran = skillgym(*(args or ("run", "--output", "out")), cwd=folder, **env)
+    ran = skillgym(*(args or ("run", "--output", "out", "--arms", "with")), cwd=folder, **env)
     assert "Traceback" not in ran.err
     return ran
 

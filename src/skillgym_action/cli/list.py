@@ -101,10 +101,10 @@ def plan_as_table(plan: Plan) -> str:
     from rich.text import Text
 
     rows = Table(box=None, pad_edge=False)
-    skills = any(workspace_of(execution).skills for execution in plan.executions)
     arms = any(execution.arm for execution in plan.executions)
-    of_skills = ("skill", "questions") if skills else ()
-    for name in ("suite", "case", "runner", *(["arm"] if arms else []), "model", "tags", *of_skills):
+    skills = any(workspace_of(execution).skills for execution in plan.executions)
+    names = ("suite", "case", "runner", *(["arm"] if arms else []), "model", "tags")
+    for name in (*names, *(("skill", "questions") if skills else ())):
         rows.add_column(name, overflow="fold")
     for execution in plan.executions:
         title = f" ({execution.case.title})" if execution.case.title else ""

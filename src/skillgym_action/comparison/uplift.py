@@ -13,6 +13,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from skillgym_action.comparison.rates import MIN_CASES
+from skillgym_action.model.arm import compared
 from skillgym_action.model.uplift import ArmAssertion, ArmCase, Spent, Uplift
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 
@@ -52,7 +53,7 @@ def _uplift(others: Sequence[Result], deciding: dict[tuple[str, str, str], Resul
         ArmCase(case_id=result.case_id, deciding=_share(result) or 0.0, other=_share(other) or 0.0)
         for result, other in judged
     )
-    compared = {_key(other) for other in others}
+    run_in_both = {_key(other) for other in others}
     own = [result for key, result in deciding.items() if (key[0], key[2]) == (_key(first)[0], _key(first)[2])]
     differences = [100 * (case.deciding - case.other) for case in cases]
     found = interval(differences)
@@ -66,7 +67,7 @@ def _uplift(others: Sequence[Result], deciding: dict[tuple[str, str, str], Resul
         verdict=_verdict(differences, found),
         cases=cases,
         unjudged=tuple(other.case_id for other in others if other.case_id not in {case.case_id for case in cases}),
-        uncompared=tuple(result.case_id for result in own if _key(result) not in compared),
+        uncompared=tuple(result.case_id for result in own if _key(result) not in run_in_both),
         interval=found,
         fixed=tuple(a.case_id for a, b in judged if a.status in GREEN and b.status in _FAILED),
         newly_failing=tuple(a.case_id for a, b in judged if a.status in _FAILED and b.status in GREEN),
@@ -121,7 +122,7 @@ def _telling_nothing(pairs: Sequence[tuple[Result, Result]]) -> tuple[list[ArmAs
     """The assertions that hold in all sessions of both arms, and those that hold in none."""
     in_both, in_none = [], []
     for result, other in pairs:
-        names = [outcome.assertion for outcome in result.judgement.outcomes]
+        names = [outcome.assertion for outcome in compared(result.judgement.outcomes)]
         for name, answers in _by_assertion(names, [*_samples(result), *_samples(other)]):
             if all(answers):
                 in_both.append(ArmAssertion(case_id=result.case_id, assertion=name))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
+    from skillgym_action.model.result import Outcome
     from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, SkillUnderTest
 
 SkillVersion = Literal["head", "base", "none"]
 """Which version of the skills under test an arm has: that of the checkout, that of the merge base, or none."""
 WITH_SKILL, WITHOUT_SKILL, OLD_SKILL = "with_skill", "without_skill", "old_skill"
-SKILL_TRIGGER = "skill-trigger"
-"""Type of the assertion that a skill is loaded, or is not."""
+SKILL_LOADS = frozenset({"skill-trigger", "skill-used"})
+"""Types of the assertions that a skill is loaded, or is not: they would only compare what the arms were made of."""
 SKILL_ARMS: dict[str, SkillVersion] = {WITH_SKILL: "head", WITHOUT_SKILL: "none", OLD_SKILL: "base"}
 
 
@@ -72,11 +74,24 @@ def arms_of_case(suite: BenchmarkSuite, case: BenchmarkCase) -> tuple[Arm, ...]:
     nothing to compare with.
     """
     skills = (case.workspace or suite.workspace).skills
-    if case.assertions and all(assertion.type == SKILL_TRIGGER for assertion in case.assertions):
+    if case.trigger or (case.assertions and all(assertion.type in SKILL_LOADS for assertion in case.assertions)):
         return tuple(arm for arm in suite.arms if arm.decides)
     if any(_calls(case.prompt, skill.name) for skill in skills):
         return tuple(arm for arm in suite.arms if arm.decides or arm.skill != "none")
     return suite.arms
+
+
+def case_in_arm(case: BenchmarkCase, arm: Arm) -> BenchmarkCase:
+    """The case with the assertions that it has in an arm."""
+    if arm.decides:
+        return case
+    kept = tuple(assertion for assertion in case.assertions if assertion.type not in SKILL_LOADS)
+    return case if len(kept) == len(case.assertions) else replace(case, assertions=kept)
+
+
+def compared(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
+    """The outcomes that are compared between arms."""
+    return tuple([outcome for outcome in outcomes if not outcome.advisory and outcome.type not in SKILL_LOADS])
 
 
 def _calls(prompt: str, skill: str) -> bool:

@@ -111,7 +111,7 @@ class Attempt:
 
     ``repetition`` counts from 1; ``session`` counts the sessions of the repetition from 1: 2 is its first retry.
     ``directory``: folder of its artifacts, relative to the run directory. ``held``: of a judged session in an arm,
-    whether each assertion counts as held, in the order of the outcomes; none does after a limit was exceeded.
+    whether each assertion that is compared counts as held, in the order of the outcomes; none after a limit.
     """
 
     repetition: int
@@ -139,8 +139,8 @@ class Result:
 
     ``usage`` and ``duration_ms`` are averages over the repetitions that succeeded, ``cost`` is the sum over all
     sessions. ``runner`` is None for an invalid case or suite. ``session_id``: the agent's id of the last session.
-    ``trigger``: of a trigger query; None for other cases.
     ``arm``: the name of its arm, if its suite has arms.
+    ``trigger``: of a trigger query; None for other cases.
     """
 
     index: int
@@ -162,8 +162,8 @@ class Result:
     final_output: str | None = None
     session_id: str | None = None
     findings: tuple[Finding, ...] = ()
-    trigger: TriggerCounts | None = None
     arm: str | None = None
+    trigger: TriggerCounts | None = None
 
     @property
     def status(self) -> Status:

@@ -27,6 +27,9 @@ REPORTERS = {
     "agentv": "skillgym_action.agentv.reporter.render",
 }
 
+FOLDER_REPORTS = ("skill-creator",)
+"""Reports that are a folder of files: ``storage/report_folders.py`` writes them."""
+
 
 class Reporter(Protocol):
     """The function that a line of ``REPORTERS`` names."""

@@ -73,8 +73,8 @@ def shared_workspace_name(execution: Execution, *, one_user: bool) -> str | None
 
 
 def is_of_skill(execution: Execution) -> bool:
-    """Whether the suite is about a skill, also in a session that does without it."""
-    spec = workspace_spec(execution)
+    """Whether the suite is about a skill, also in a session that does without it, such as one of another arm."""
+    spec = execution.case.workspace or execution.suite.workspace
     return bool(spec.skills or spec.removed_skills)
 
 

@@ -16,6 +16,7 @@ from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.limits import MAX_LOG_COMMAND_CHARACTERS, MAX_STORED_DIFF_CHARACTERS
+from skillgym_action.model.arm import compared
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
@@ -364,11 +365,12 @@ def execution_result(execution: Execution, judgement: Judgement, report: Session
 
 
 def _held(judgement: Judgement) -> tuple[bool | None, ...]:
-    """Whether each assertion counts as held; () unless the session was judged."""
+    """Whether each assertion that is compared counts as held; () unless the session was judged."""
     if judgement.status not in JUDGED:
         return ()
     exceeded = judgement.origin in NOT_BY_ASSERTIONS
-    return tuple(False if exceeded else outcome.passed for outcome in judgement.outcomes) or (not exceeded,)
+    found = tuple(False if exceeded else outcome.passed for outcome in compared(judgement.outcomes))
+    return found or (not exceeded,)
 
 
 def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:

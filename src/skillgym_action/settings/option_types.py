@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator
 
 from skillgym_action.documents.option_values import Words, all_known
 from skillgym_action.model.errors import did_you_mean
-from skillgym_action.reporters import REPORTERS
+from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
 from skillgym_action.reporters.wording import listed
 
 Schedule = Literal["serial", "parallel", "isolated-by-runner"]
@@ -35,10 +35,13 @@ def _reports(value: object) -> object:
     pairs = []
     for item in value if isinstance(value, list | tuple) else str(value).splitlines():
         kind, separator, path = str(item).partition("=")
-        if kind.lower() not in REPORTERS:
-            raise ValueError(f"unknown report kind {kind!r}; {did_you_mean(kind.lower(), REPORTERS)}")
+        if kind.lower() not in (*REPORTERS, *FOLDER_REPORTS):
+            known = (*REPORTERS, *FOLDER_REPORTS)
+            raise ValueError(f"unknown report kind {kind!r}; {did_you_mean(kind.lower(), known)}")
         if not separator or not path:
             raise ValueError(f"{item!r} is not KIND=PATH")
+        if kind.lower() in FOLDER_REPORTS and path == PRINTED:
+            raise ValueError(f"{kind} is a folder of files: name a folder in place of -")
         pairs.append((kind.lower(), path))
     printed = [kind for kind, path in pairs if path == PRINTED]
     if len(printed) > 1:

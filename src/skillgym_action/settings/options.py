@@ -35,7 +35,7 @@ from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.keyword_expression import KeywordExpression, parse_keywords
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
-from skillgym_action.reporters import REPORTERS
+from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
 from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop
@@ -281,7 +281,12 @@ class Settings(ForeignSettings):
     ] = None
     report: Annotated[
         ReportPaths,
-        Option(GATE, "KIND=PATH", f"Write one more report: {', '.join(REPORTERS)}; - is stdout.", repeatable=True),
+        Option(
+            GATE,
+            "KIND=PATH",
+            f"Write one more report: {', '.join((*REPORTERS, *FOLDER_REPORTS))}; - is stdout.",
+            repeatable=True,
+        ),
     ] = ()
     otlp_content: Annotated[
         bool, Option(GATE, None, "Put prompts, answers, tool arguments and results into otlp reports.")

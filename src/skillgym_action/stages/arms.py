@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from skillgym_action.assertions.graders import ScoredAssertion
 from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm, arms_of_case
 from skillgym_action.model.errors import UsageError
-from skillgym_action.repository.skills_at_base import SkillsAtBase
+from skillgym_action.repository.earlier_skills import SkillsAtBase
 from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
+from skillgym_action.workspaces.skill_installation import files_of_skill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -145,6 +146,7 @@ def _base(services: Services, options: ArmOptions) -> SkillsAtBase:
         services.repository,
         services.processes,
         new_folder=services.workspaces.new_records_folder,
+        files_of=lambda skill: files_of_skill(skill, services.repository, ()),
         base=options.base,
         required=options.changed_skills,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS
 from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import MAX_LISTED_NAMES
-from skillgym_action.model.arm import arms_of_case
+from skillgym_action.model.arm import arms_of_case, case_in_arm
 from skillgym_action.model.dependencies import dependency_groups
 from skillgym_action.model.errors import Location, Problem, UsageError, closest_match
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
@@ -283,7 +283,7 @@ def _execution(
     return Execution(
         index=index,
         suite=suite,
-        case=case,
+        case=case_in_arm(case, arm) if arm else case,
         runner=runner,
         directory="/".join((path_key(suite.name), case_key, runner.path_key)),
         timeout=(

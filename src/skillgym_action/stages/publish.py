@@ -13,7 +13,8 @@ from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.step_files import append_outputs, append_summary
 from skillgym_action.model.errors import ConfigError, OutputError, Problem, PublishError
 from skillgym_action.model.verdicts import Status
-from skillgym_action.reporters import reporter_named
+from skillgym_action.reporters import FOLDER_REPORTS, reporter_named
+from skillgym_action.storage.report_folders import write_skill_creator
 from skillgym_action.storage.run_directory import REPORTS
 from skillgym_action.text.escaping import printed_json, printed_text, terminal_line
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 STDOUT = "standard output"
 FAILED_OUTPUTS = {"verdict": "inconclusive", "exit-code": str(OutputError.exit_code)}
 PRINTED_AS_TEXT = ("junit", "summary", "comment", "html")  # what else is printed is JSON
-OF_ARTIFACTS = ("html", "otlp")  # they read the artifacts of all sessions
+OF_ARTIFACTS = ("html", "otlp", *FOLDER_REPORTS)  # they read the artifacts of all sessions
 REPORT_FILES = tuple(zip(("results", "junit", "summary", "comment", "html"), REPORTS, strict=True))
 
 
@@ -101,6 +102,9 @@ def _write_files(
     own = ((kind, directory.path / name) for kind, name in REPORT_FILES if kind != "html" or options.html)
     for kind, path in (found for found in (*own, *options.reports) if (found[0] in OF_ARTIFACTS) == of_artifacts):
         with _collecting(problems, path):
+            if kind in FOLDER_REPORTS:
+                write_skill_creator(directory, report, path)
+                continue
             try:
                 directory.write_whole(path, _render(kind, report, options))
             except ConfigError as error:

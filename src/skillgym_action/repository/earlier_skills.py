@@ -37,15 +37,16 @@ class SkillsAtBase:
         processes: ProcessLauncher,
         *,
         new_folder: Callable[[], Path],
+        files_of: Callable[[SkillUnderTest], Iterable[str]],
         base: str | None,
         required: bool,
     ) -> None:
-        """``new_folder`` returns a path for a folder of the run's. ``base``: the commit of the base branch, if known.
+        """``new_folder`` returns a path for a folder of the run's, ``files_of`` the installed files of a skill.
 
-        ``required``: warn without a base commit even if none is known.
+        ``base``: the commit of the base branch, if known. ``required``: warn without a base commit even if none is.
         """
         self._repository, self._processes, self._new_folder = repository, processes, new_folder
-        self._base, self._required = base, required
+        self._files_of, self._base, self._required = files_of, base, required
         self._found: dict[str, Path | None] = {}
         self.warnings: list[Problem] = []
 
@@ -100,8 +101,11 @@ class SkillsAtBase:
         return before is None or _digest_of(_below(self._repository, now), now) != _digest_of(_walked(before), before)
 
     def _digest(self, skill: SkillUnderTest) -> str:
-        folder = skill.folder
-        return _digest_of((path for path in _below(self._repository, folder) if _is_of_skill(path, folder)), folder)
+        """Of what is installed; a skill that cannot be installed differs from all others."""
+        try:
+            return _digest_of((skill.folder / name for name in self._files_of(skill)), skill.folder)
+        except OSError as error:
+            return f"{skill.folder}: {error}"
 
     def _folder(self, folder: Path) -> Path | None:
         """A copy of what the base has at a path of the checkout; None if it has nothing there."""
@@ -156,9 +160,3 @@ def _digest_of(files: Iterable[Path], folder: Path) -> str:
                 digest.update(b"file " + sha256(opened.read(MAX_SKILL_BYTES)).digest())
         digest.update(b"\n")
     return digest.hexdigest()
-
-
-def _is_of_skill(path: Path, folder: Path) -> bool:
-    """Whether a file is part of the skill: its evals and their results are not."""
-    parts = path.relative_to(folder).parts
-    return not any(part in {"evals", ".git"} or part.endswith("-workspace") for part in parts[:-1])

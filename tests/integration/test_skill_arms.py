@@ -1,0 +1,260 @@
+"""Evals of skills in two arms: with the skill, and without it or with its version at the base."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scratch import IDENTITY, Ran, committed, config, git_in, runner, skillgym, written
+from scripted_http import ScriptedServer
+from skill_eval_runs import SKILL, SUITE, asked, evals, run_evals, says, skill_repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DONE = '{"type": "session", "finalOutput": "There are 3 pages. Done."}'
+# Works only if the skill says so, and lists everything that the session can find, `.git` and home included.
+AGENT = f"""
+find . "$HOME" -type f | sort > seen.txt
+grep -rhs "Count the" .claude .agents > skill.txt
+[ -s skill.txt ] && echo made > out.txt
+printf '%s\\n' '{DONE}'
+"""
+MADE = {"assertions": [{"type": "file_exists", "path": "out.txt"}, {"type": "file_exists", "path": "seen.txt"}]}
+OLD = SKILL.replace("Count the pages.", "Count the words.")
+
+
+def scene(folder: Path, *cases: dict[str, Any], agent: str = AGENT, **files: str) -> Path:
+    return skill_repository(folder, evals(*(cases or [MADE] * 5)), judge=False, agent=agent, **files)
+
+
+def results(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "out/results.json").read_text(encoding="utf-8"))
+
+
+def run(folder: Path, *args: str) -> Ran:
+    ran = skillgym("run", "--output", "out", "--keep", "all", *args, cwd=folder)
+    assert "Traceback" not in ran.err
+    return ran
+
+
+def rows(folder: Path, key: str) -> list[dict[str, Any]]:
+    return [row for one in results(folder)["suites"] for row in one.get(key, [])]
+
+
+def arms(folder: Path) -> list[str]:
+    return sorted({row.get("arm", "") for key in ("results", "otherArms") for row in rows(folder, key)})
+
+
+def uplift(folder: Path) -> dict[str, Any]:
+    (found,) = results(folder)["run"]["uplifts"]
+    return found
+
+
+def seen(folder: Path, row: dict[str, Any], name: str = "seen.txt") -> list[str]:
+    return (folder / "out" / row["artifactDir"] / "changes" / name).read_text(encoding="utf-8").splitlines()
+
+
+def test_row_20_the_skill_helps(tmp_path):
+    skill_repository(tmp_path, evals({"expectations": ["It says 3"]}))
+    with ScriptedServer(says("yes"), says("no")) as server:
+        ran = run_evals(tmp_path, server, "run", "--output", "out")
+    assert ran.code == 0, ran.err
+    found = uplift(tmp_path)
+    assert (found["arm"], found["other"]) == ("with_skill", "without_skill")
+    assert (found["points"], found["verdict"], found["interval"]) == (100.0, "too-few-cases", None)
+    assert "uplift +100 points (too few cases for an interval) over 1 case" in ran.err
+    assert len(asked(server)) == 2
+    assert not [text for text in asked(server) if "with_skill" in text or "without_skill" in text]
+
+
+def test_row_21_the_skill_does_not_help(tmp_path):
+    skill_repository(tmp_path, evals({"expectations": ["It says 3"]}))
+    with ScriptedServer(says("no"), says("yes")) as server:
+        ran = run_evals(tmp_path, server, "run", "--output", "out")
+    assert ran.code == 1, ran.err
+    assert (uplift(tmp_path)["points"], uplift(tmp_path)["verdict"]) == (-100.0, "too-few-cases")
+
+
+def test_row_21_hurts_only_with_an_interval_below_0(tmp_path):
+    scene(tmp_path, agent=AGENT.replace("[ -s skill.txt ] &&", "[ -s skill.txt ] ||"))
+    assert run(tmp_path).code == 1
+    assert (uplift(tmp_path)["points"], uplift(tmp_path)["verdict"]) == (-50.0, "hurts")
+
+
+@pytest.mark.parametrize(
+    ("at_base", "other"),
+    [
+        pytest.param({"skills/pdf/SKILL.md": OLD}, "old_skill", id="another SKILL.md"),
+        pytest.param({"skills/pdf/SKILL.md": SKILL}, "without_skill", id="the same"),
+        pytest.param({"skills/pdf/SKILL.md": None}, "without_skill", id="none"),
+        pytest.param({SUITE: evals(MADE | {"prompt": "Another"})}, "without_skill", id="other questions"),
+        pytest.param({"skills/pdf/scripts/run.sh": "echo"}, "old_skill", id="another script"),
+    ],
+)
+def test_row_22_the_version_at_the_base(tmp_path, at_base, other):
+    on_branch(scene(tmp_path, MADE), at_base)
+    ran = run(tmp_path)
+    assert ran.code == 0, ran.err
+    assert arms(tmp_path) == sorted(["with_skill", other])
+    (with_skill,), (compared,) = rows(tmp_path, "results"), rows(tmp_path, "otherArms")
+    assert set(seen(tmp_path, with_skill, "skill.txt")) == {"Count the pages."}
+    if other == "old_skill":
+        assert set(seen(tmp_path, compared, "skill.txt")) == {
+            OLD.splitlines()[-1] if OLD in at_base.values() else "Count the pages."
+        }
+    assert compared["prompt"] == with_skill["prompt"] == "Count the pages"
+
+
+def on_branch(root: Path, at_base: dict[str, str | None]) -> None:
+    """Put ``at_base`` on main, and what is there now on a branch of it."""
+    now = {name: (root / name).read_text(encoding="utf-8") if (root / name).exists() else None for name in at_base}
+    for files in (at_base, now):
+        written(root, {name: text for name, text in files.items() if text is not None})
+        for name, text in files.items():
+            if text is None:
+                (root / name).unlink()
+        committed(root)
+        if files is at_base:
+            git_in(root, "checkout", "--quiet", "-b", "change")
+
+
+def test_row_32_a_prompt_that_calls_the_skill_runs_with_it_only(tmp_path):
+    scene(tmp_path, MADE | {"prompt": "/pdf now"}, MADE)
+    ran = run(tmp_path)
+    assert ran.code == 0, ran.err
+    assert [row["caseId"] for row in rows(tmp_path, "results")] == ["eval-1", "eval-2"]
+    assert [row["caseId"] for row in rows(tmp_path, "otherArms")] == ["eval-2"]
+    assert uplift(tmp_path)["uncompared"] == ["eval-1"]
+    assert uplift(tmp_path)["complete"] is True
+    assert "not compared, 1 case only in with_skill: eval-1" in ran.err
+    planned = skillgym("run", "--dry-run", cwd=tmp_path).out
+    assert f"{SUITE} [sh]: 2 cases in up to 2 arms: 3 sessions (with_skill, without_skill)" in planned
+
+
+@pytest.mark.parametrize("workspace", ["empty", "repository"])
+def test_row_33_the_arm_without_has_no_trace_of_the_skill(tmp_path, workspace):
+    document = json.loads(config(runner(AGENT, output="events"))) | {"skills": {"workspace": workspace}}
+    files = {"skillgym.config.yaml": json.dumps(document), "other.txt": "x"}
+    scene(tmp_path, MADE, **files)
+    ran = run(tmp_path)
+    assert ran.code == 0, ran.err
+    (with_skill,), (without,) = rows(tmp_path, "results"), rows(tmp_path, "otherArms")
+    assert [path for path in seen(tmp_path, with_skill) if path.endswith("pdf/SKILL.md")]
+    for row in (with_skill, without):
+        assert not [path for path in seen(tmp_path, row) if "/evals" in path or path.endswith("evals.json")]
+    assert not [path for path in seen(tmp_path, without) if "SKILL.md" in path or "pdf" in path or "skills/" in path]
+    assert seen(tmp_path, without, "skill.txt") == []
+    kept = tmp_path / "out/workspaces" / without["artifactDir"]
+    texts = [path for path in kept.rglob("*") if path.is_file() and b"Works on PDF files" in path.read_bytes()]
+    assert kept.is_dir()
+    assert texts == []
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("with", [""]),
+        ("without", ["without_skill"]),
+        ("with,without", ["with_skill", "without_skill"]),
+        ("old,with,without", ["old_skill", "with_skill", "without_skill"]),
+    ],
+)
+def test_chosen_arms(tmp_path, given, wanted):
+    on_branch(scene(tmp_path, MADE), {"skills/pdf/SKILL.md": OLD})
+    run(tmp_path, "--arms", given)
+    assert arms(tmp_path) == wanted
+    if "with" in given.split(","):
+        assert {row.get("arm", "with_skill") for row in rows(tmp_path, "results")} == {"with_skill"}
+
+
+def test_the_configuration_chooses_arms_too(tmp_path):
+    document = json.loads(config(runner(AGENT, output="events"))) | {"skills": {"arms": "with"}}
+    scene(tmp_path, MADE, **{"skillgym.config.yaml": json.dumps(document)})
+    assert run(tmp_path).code == 0
+    assert arms(tmp_path) == [""]
+    assert run(tmp_path, "--arms", "auto").code == 0
+    assert arms(tmp_path) == ["with_skill", "without_skill"]
+
+
+def test_a_base_that_is_not_in_the_clone(tmp_path):
+    on_branch(scene(tmp_path / "origin", MADE), {"skills/pdf/SKILL.md": OLD})
+    git_in(tmp_path / "origin", "checkout", "--quiet", "main")
+    url = f"file://{tmp_path / 'origin'}"
+    git_in(tmp_path, "clone", "--quiet", "--depth", "1", "--branch", "change", url, "clone")
+    ran = run(tmp_path / "clone", "--arms", "with,old")
+    assert ran.code == 0, ran.err
+    assert arms(tmp_path / "clone") == ["with_skill", "without_skill"]
+    assert "the base commit is not in the clone; without_skill runs in place of old_skill" in ran.err
+    assert "fetch-depth: 0" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("at_base", "selected"),
+    [
+        pytest.param({"skills/pdf/SKILL.md": OLD}, True, id="the skill"),
+        pytest.param({SUITE: evals(MADE | {"prompt": "Another"})}, True, id="the evals"),
+        pytest.param({"README.md": "x"}, False, id="something else"),
+    ],
+)
+def test_changed_skills(tmp_path, at_base, selected):
+    on_branch(scene(tmp_path, MADE, **{"README.md": "now"}), at_base)
+    ran = skillgym("list", "--changed-skills", "--json", cwd=tmp_path)
+    assert bool(json.loads(ran.out)) is selected, ran.err
+
+
+def test_the_arms_of_a_real_merge_commit(tmp_path):
+    """As GitHub's runner checks it out: the test merge, with the base as its first parent."""
+    on_branch(scene(tmp_path, MADE), {"skills/pdf/SKILL.md": OLD})
+    git_in(tmp_path, "checkout", "--quiet", "main")
+    git_in(tmp_path, "checkout", "--quiet", "--detach")
+    git_in(tmp_path, *IDENTITY, "merge", "--quiet", "--no-ff", "--no-edit", "change")
+    assert run(tmp_path).code == 0
+    assert arms(tmp_path) == ["old_skill", "with_skill"]
+
+
+def test_questions_about_the_loading_of_the_skill_are_not_compared(tmp_path):
+    used = {"assertions": [{"type": "skill_used"}, {"type": "file_exists", "path": "seen.txt"}]}
+    scene(tmp_path, used)
+    run(tmp_path)
+    (row,), (other,) = rows(tmp_path, "results"), rows(tmp_path, "otherArms")
+    assert [one["type"] for one in row["outcomes"]] == ["skill-used", "file-exists"]
+    assert [one["type"] for one in other["outcomes"]] == ["file-exists"]
+    assert uplift(tmp_path)["points"] == 0
+
+
+def test_nothing_is_compared_in_trigger_lists(tmp_path):
+    queries = json.dumps([{"query": "count", "should_trigger": True}])
+    scene(tmp_path, **{"skills/pdf/evals/trigger-evals.json": queries, SUITE: None})  # type: ignore[arg-type]
+    planned = skillgym("run", "--dry-run", cwd=tmp_path)
+    assert planned.code == 0, planned.err
+    assert "without_skill" not in planned.out
+
+
+def test_the_files_of_skill_creator(tmp_path):
+    scene(tmp_path, MADE, MADE | {"prompt": "/pdf"})
+    ran = run(tmp_path, "--repeat", "2", "--report", "skill-creator=workspace")
+    assert ran.code == 0, ran.err
+    folder = tmp_path / "workspace"
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.json"))
+    runs = [f"eval-1/{arm}/run-{n}" for arm in ("with_skill", "without_skill") for n in (1, 2)]
+    runs += [f"eval-2/with_skill/run-{n}" for n in (1, 2)]
+    assert names == sorted(
+        ["benchmark.json", "eval-1/eval_metadata.json", "eval-2/eval_metadata.json"]
+        + [f"{one}/{name}.json" for one in runs for name in ("grading", "timing")]
+    )
+    grading = json.loads((folder / "eval-1/without_skill/run-1/grading.json").read_text(encoding="utf-8"))
+    assert grading["summary"] == {"passed": 1, "failed": 1, "total": 2, "pass_rate": 0.5}
+    assert [one["passed"] for one in grading["expectations"]] == [False, True]
+    assert grading["expectations"][0]["evidence"]
+    assert (folder / "eval-1/with_skill/run-2/outputs/out.txt").read_text(encoding="utf-8") == "made\n"
+    assert not (folder / "eval-1/without_skill/run-2/outputs/out.txt").exists()
+    benchmark = json.loads((folder / "benchmark.json").read_text(encoding="utf-8"))
+    assert benchmark["run_summary"]["with_skill"]["pass_rate"] == {"mean": 1.0, "stddev": 0.0, "min": 1.0, "max": 1.0}
+    assert benchmark["run_summary"]["delta"]["pass_rate"] == "+0.50"
+    assert benchmark["run_summary"]["delta"]["tokens"] is None
+    assert {one["configuration"] for one in benchmark["runs"]} == {"with_skill", "without_skill"}
+    assert len(benchmark["runs"]) == 6
+    assert "name a folder in place of -" in run(tmp_path, "--report", "skill-creator=-").err
