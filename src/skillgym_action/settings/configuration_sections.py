@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -29,7 +30,7 @@ from skillgym_action.repository.walk import GIT
 from skillgym_action.settings.foreign_options import reporter_of_skillgym
 from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Schedule, Stop
 
-ARM_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
+ARM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
 class _Model(BaseModel):
@@ -249,6 +250,9 @@ def _one_decides(arms: dict[str, ArmSection] | None) -> dict[str, ArmSection] | 
     """The arms, of which one decides: the marked one, or else the first."""
     if not arms:
         return arms
+    for name in arms:
+        if not ARM_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no name of an arm: use up to 40 letters, digits, - and _")
     marked = [name for name, arm in arms.items() if arm.decides]
     if len(marked) > 1:
         raise ValueError(f"only one arm can decide, not {' and '.join(marked)}")
@@ -267,7 +271,7 @@ class ConfigFile(_Model):
     skills: SkillsSection = SkillsSection()
     plugins: PluginsSection = PluginsSection()
     arms: Annotated[
-        dict[Annotated[str, Field(pattern=ARM_NAME)], ArmSection] | None,
+        dict[str, ArmSection] | None,
         Field(min_length=2, max_length=MAX_ARMS),
         AfterValidator(_one_decides),
     ] = None
