@@ -7,6 +7,7 @@ import json
 import pytest
 
 from plugin_runs import plugin, results, run_plugin, verdict
+from scratch import skillgym
 from scripted_http import ScriptedServer
 
 WEIGHED = {
@@ -152,3 +153,10 @@ def test_agents_see_the_skills_and_no_evals_and_are_told_what_they_cannot_do(tmp
     assert not any("evals" in text or "prompt.md" in text for text in seen)
     assert "command loads no plugins: it gets the skills of greeter and nothing else" in ran.err
     assert "command limits no tools and takes no addition to its system prompt" in ran.err
+
+
+def test_list_tells_how_many_graders_need_a_judge(tmp_path):
+    graders = {f"evals/one/graders/{name}.md": "---\ntype: llm\n---\nNice.\n" for name in "abc"}
+    listed = skillgym("list", "--json", cwd=plugin(tmp_path, graders))
+    (row, *_) = json.loads(listed.out)
+    assert (row["caseId"] if "caseId" in row else row["case"], row["assertions"], row["questions"]) == ("one", 4, 3)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import Settings
 
 
+QUESTION = "question"
+"""Type of the assertion that asks the judge all questions of an evals.json case."""
+
+
 def list_executions(settings: Settings, context: LaunchContext, *, as_json: bool, matrix: int | None) -> int:
     """Print the plan, or the workflow matrix of so many shards; the exit code. Raises UsageError, ConfigError."""
     if matrix:
@@ -84,9 +88,10 @@ def workspace_of(execution: Execution) -> WorkspaceSpec:
 
 
 def assertions_of(execution: Execution) -> int:
-    """How many outcomes a session has; all questions to the judge are one assertion."""
+    """How many outcomes a session has; an assertion of the type ``question`` asks all questions of its case."""
     case = execution.case
-    return len(case.assertions) - bool(case.questions) + case.questions
+    asks_all = any(assertion.type == QUESTION for assertion in case.assertions)
+    return len(case.assertions) - 1 + case.questions if asks_all else len(case.assertions)
 
 
 def _of_skills(execution: Execution) -> tuple[str, str]:

@@ -139,8 +139,8 @@ class Result:
 
     ``usage`` and ``duration_ms`` are averages over the repetitions that succeeded, ``cost`` is the sum over all
     sessions. ``runner`` is None for an invalid case or suite. ``session_id``: the agent's id of the last session.
-    ``trigger``: of a trigger query; None for other cases.
     ``arm``: the name of its arm, if its suite has arms.
+    ``trigger``: of a trigger query; None for other cases.
     """
 
     index: int
@@ -162,8 +162,8 @@ class Result:
     final_output: str | None = None
     session_id: str | None = None
     findings: tuple[Finding, ...] = ()
-    trigger: TriggerCounts | None = None
     arm: str | None = None
+    trigger: TriggerCounts | None = None
 
     @property
     def status(self) -> Status:

@@ -215,8 +215,8 @@ class RunEntry(MappedModel):
     comparison: Annotated[RegressionEntry | None, FieldSource(read=False, convert=regression_of)] = None
     judge: JudgeEntry | None = None
     limits: LimitsEntry | None = None
-    triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
     uplifts: Annotated[Several[UpliftEntry], FieldSource(read=False)] = ()
+    triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
     def attributes(self) -> dict[str, object]:
