@@ -208,6 +208,9 @@ def test_each_answer_has_its_evidence_in_results_junit_and_comment(tmp_path):
         text = (tmp_path / "out" / name).read_text()
         assert "It is done" in text
         assert "nothing of the kind is there" in text
+    junit = (tmp_path / "out/junit.xml").read_text()
+    assert 'name="skillgym.question" value="passed: It says 3"' in junit
+    assert 'name="skillgym.question" value="failed: It is done"' in junit
 
 
 def test_the_judge_sees_task_answer_files_and_actions_and_neither_skill_nor_hidden_file(tmp_path):
