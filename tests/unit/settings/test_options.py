@@ -13,10 +13,10 @@ from skillgym_action.settings import resolve
 from skillgym_action.settings.configuration_file import Config
 from skillgym_action.settings.configuration_sections import ConfigFile
 from skillgym_action.settings.context import current_context
+from skillgym_action.settings.gate_options import GateOptions
 from skillgym_action.settings.options import (
     FAIL_ON,
     ExecuteOptions,
-    GateOptions,
     Options,
     PlanOptions,
     Settings,
