@@ -245,7 +245,9 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
             value = replace(top, key_path=key_path)
             yield value.problem(f"{name} is left empty: suites cannot use secrets", "targets.yaml may name it")
     if top.get("preprocessors"):
-        yield top.problem("preprocessors are not supported: graders see files as they are")
+        yield top.problem(
+            "preprocessors are not supported: graders see files as they are", "convert them with a hook before_each"
+        )
     execution = top.get("execution")
     if execution is None:
         return
@@ -254,7 +256,7 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
     if value := execution.get("workers"):
         yield value.problem("workers is ignored: a suite does not set the number of parallel sessions", "use --jobs")
     if (value := execution.get("fail_on_error", "failOnError")) and value.value:
-        yield value.problem("fail_on_error is not supported: all tests are run")
+        yield value.problem("fail_on_error is not supported: all tests are run", "use --maxfail 1")
     if (trials := execution.get("trials")) and trials.text("strategy") not in {None, "pass_at_k"}:
         yield trials.problem("only the strategy pass_at_k is supported: each test is run once", "use --repeat")
 
