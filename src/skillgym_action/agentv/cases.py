@@ -23,6 +23,13 @@ from skillgym_action.agentv.conversations import (
     turns_of,
 )
 from skillgym_action.agentv.grader_context import EntryContext, Task
+from skillgym_action.agentv.known_keys import (
+    EXECUTION_OF_TEST,
+    WORKSPACE,
+    each_once,
+    unknown_in,
+    unknown_in_assertions,
+)
 from skillgym_action.agentv.messages import agent_prompt, expected_messages, input_messages
 from skillgym_action.agentv.variables import merged, templated
 from skillgym_action.agentv.workspaces import workspace_settings
@@ -39,7 +46,7 @@ from skillgym_action.model.errors import Problem, SuiteError
 from skillgym_action.model.suite import BenchmarkCase, Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from skillgym_action.agentv.case_sources import Tests, WrittenTest
     from skillgym_action.agentv.messages import AgentPrompt, Message
@@ -192,10 +199,8 @@ def _case(
     task = replace(task, input_files=tuple(map(str, prompt.files)), folder=test.folder)
     own = workspace_settings(value.get("workspace"), shared.files, test.folder)
     settings = own.over(shared.workspace_settings, compat=shared.files.compat) if own else None
-    warnings.extend(islice(value.unknown_keys(KNOWN_KEYS), max(0, MAX_AGENTV_WARNINGS - len(warnings))))
-    warnings.extend(own.warnings if own else ())
-    for turn in turns_of(value) if in_turns else ():
-        warnings.extend(islice(turn.unknown_keys(TURN_KEYS), max(0, MAX_AGENTV_WARNINGS - len(warnings))))
+    unread = each_once(_unread_keys(value), MAX_AGENTV_WARNINGS - len(warnings))
+    warnings.extend((*unread, *(own.warnings if own else ())))
     tags = (*shared.tags, *_tags(value), *_tags(value.get("metadata")))
     threshold = _threshold(execution, shared.threshold)
     assertions = _assertions(value, test, shared, task, skips=skips)
@@ -221,6 +226,25 @@ def _case(
     )
     contents = (message.get("content") for message in messages)
     return case, sum(len(content) if isinstance(content, list) else 1 for content in contents)
+
+
+def _unread_keys(value: SuiteValue) -> Iterator[Problem]:
+    """Warnings about keys of a test that nobody reads."""
+    yield from value.unknown_keys(KNOWN_KEYS)
+    execution = value.get("execution")
+    yield from unknown_in(execution, EXECUTION_OF_TEST)
+    lists = (
+        *(value.get(key) for key in ("assertions", "assert", "evaluators")),
+        execution and execution.get("evaluators"),
+    )
+    for entries in lists:
+        yield from unknown_in_assertions(entries)
+    if isinstance((workspace := value.get("workspace")) and workspace.value, dict):
+        yield from unknown_in(workspace, WORKSPACE)
+    turns = value.get("turns")
+    for turn in turns.items() if turns and isinstance(turns.value, list) else ():
+        yield from turn.unknown_keys(TURN_KEYS)
+        yield from unknown_in_assertions(turn.get("assertions"))
 
 
 def _with_variables(value: SuiteValue, budget: SizeBudget) -> SuiteValue:

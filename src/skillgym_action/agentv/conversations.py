@@ -120,7 +120,8 @@ class Asked:
 class ConversationGrader:
     """The assertions of each turn, and those of the whole conversation, as one grade.
 
-    A turn without assertions scores 1. If ``stops``, turns after one below the threshold score 0.
+    A turn without assertions scores 1. If ``stops``, turns after one below the threshold score 0, and the whole
+    conversation ends with that one.
     """
 
     conversation: CaseConversation
@@ -141,7 +142,7 @@ class ConversationGrader:
         scores: list[float] = []
         checks: list[CheckResult] = []
         judged: list[Outcome] = []
-        stopped = False
+        stopped, counted = False, 0
         for index, (assertions, report) in enumerate(zip(self.turns, exchanges, strict=True)):
             name = f"turn {index + 1}"
             if stopped:
@@ -155,9 +156,10 @@ class ConversationGrader:
             judged += outcomes
             scores.append(self._score(outcomes))
             checks += _checks(name, outcomes, scores[-1])
+            counted = index + 1
             stopped = self.stops and not reaches_threshold(scores[-1], self.threshold)
         if self.whole:
-            history = self.conversation.history(replies, len(replies))
+            history = self.conversation.history(replies[:counted], counted)
             transcript = "\n\n".join(f"{role}: {text}" for role, text in history)
             seen = TurnContext(whole=context, report=_read(context.report, transcript), messages=_messages(history))
             outcomes = _judged(self.whole, seen)

@@ -66,6 +66,7 @@ class _Content:
 def suite(source: SuiteFile) -> BenchmarkSuite:
     """The suite. A test that cannot be used becomes an Invalid. Raises SuiteError for problems of the whole file."""
     from skillgym_action.agentv.cases import cases_of
+    from skillgym_action.agentv.known_keys import each_once
     from skillgym_action.agentv.targets import STAND_INS, runners_of
 
     files = _files(source)
@@ -75,7 +76,9 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     found = runners_of(read.top, files, read.name)
     runners = found.own
     stand_ins = bool(runners) and all(runner.agent.type in STAND_INS for runner in runners)
-    warnings = [*_warnings(read.top, files), *found.warnings, *loaded.warnings][:MAX_AGENTV_WARNINGS]
+    of_workspace = shared.workspace_settings.warnings if shared.workspace_settings else ()
+    told = (*_warnings(read.top, files), *of_workspace, *found.warnings, *loaded.warnings)
+    warnings = each_once(told, MAX_AGENTV_WARNINGS)
     if shared.workspace_settings is None and stand_ins:
         warnings.extend(_hooks_without_workspace(read.top, runners))
         runners = tuple(replace(runner, hooks=type(runner.hooks)()) for runner in runners)
@@ -229,7 +232,11 @@ def _retries(execution: SuiteValue | None) -> int:
 
 
 def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
+    from skillgym_action.agentv.known_keys import TRIALS, WORKSPACE, unknown_in, unknown_in_assertions
+
     yield from top.unknown_keys(KNOWN_KEYS)
+    yield from unknown_in(top.get("workspace"), WORKSPACE)
+    yield from unknown_in_assertions(top.get("assertions", "assert"))
     for alias, name in ALIASES.items():
         if value := top.get(alias):
             yield value.problem(f"{alias} is an old name", f"write {name}")
@@ -238,15 +245,18 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
             value = replace(top, key_path=key_path)
             yield value.problem(f"{name} is left empty: suites cannot use secrets", "targets.yaml may name it")
     if top.get("preprocessors"):
-        yield top.problem("preprocessors are not supported: graders see files as they are")
+        yield top.problem(
+            "preprocessors are not supported: graders see files as they are", "convert them with a hook before_each"
+        )
     execution = top.get("execution")
     if execution is None:
         return
     yield from execution.unknown_keys(EXECUTION_KEYS)
+    yield from unknown_in(execution.get("trials"), TRIALS)
     if value := execution.get("workers"):
         yield value.problem("workers is ignored: a suite does not set the number of parallel sessions", "use --jobs")
     if (value := execution.get("fail_on_error", "failOnError")) and value.value:
-        yield value.problem("fail_on_error is not supported: all tests are run")
+        yield value.problem("fail_on_error is not supported: all tests are run", "use --maxfail 1")
     if (trials := execution.get("trials")) and trials.text("strategy") not in {None, "pass_at_k"}:
         yield trials.problem("only the strategy pass_at_k is supported: each test is run once", "use --repeat")
 

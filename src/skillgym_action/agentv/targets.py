@@ -103,6 +103,7 @@ class Targets:
 
     defined: Mapping[str, SuiteValue]
     path: str | None = None
+    warnings: tuple[Problem, ...] = ()
 
 
 def defined_targets(files: SuiteFiles) -> Targets:
@@ -124,7 +125,7 @@ def defined_targets(files: SuiteFiles) -> Targets:
         if name in defined:
             raise target.error(f"the name {name!r} is already that of the target at {defined[name].location}")
         defined[name] = target
-    return Targets(defined=defined, path=path)
+    return Targets(defined=defined, path=path, warnings=tuple(top.unknown_keys({"targets"})))
 
 
 # --- runners ----------------------------------------------------------------------------------------
@@ -149,6 +150,7 @@ def runners_of(top: SuiteValue, files: SuiteFiles, suite: str) -> SuiteRunners:
     if not named and (default := targets.defined.get("default")):
         named = [NamedTarget(name="default", value=default)]
     own, warnings = _runners(named, targets, files, suite)
+    warnings = (*targets.warnings, *warnings)
     names = {target.name for target in named}
     left = [NamedTarget(name=name, value=value) for name, value in targets.defined.items() if name not in names]
     others, _ = _runners(left[:MAX_AGENTV_TARGETS], targets, files, suite)

@@ -144,7 +144,6 @@ def _settings(value: SuiteValue, files: SuiteFiles, folder: Path, first: tuple[P
         disabled=hooks is not None and hooks.get("enabled") is not None and not hooks.flag("enabled"),
         repos=repos[0] if repos else None,
         warnings=(
-            *value.unknown_keys(KNOWN_KEYS),
             *(repos[1] if repos else ()),
             *_ignored_modes(value),
             *(_resets(hooks) if hooks and shared else ()),

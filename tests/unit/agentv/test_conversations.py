@@ -73,6 +73,12 @@ def test_the_whole_conversation_is_one_more_score_with_the_transcript_as_the_ans
     assert judged(test, "A", "B").score == pytest.approx((1 + 1 + 0.5) / 3)
 
 
+def test_a_conversation_that_stops_ends_with_the_turn_that_failed(tmp_path):
+    turns = [{"input": "a", "assertions": [contains("no")]}, {"input": "b"}]
+    test = talk(tmp_path, *turns, assertions=[contains("assistant: B")], on_turn_failure="stop")
+    assert judged(test, "A", "B").score == 0
+
+
 def test_a_required_assertion_of_a_turn_makes_the_turn_score_0(tmp_path):
     turns = ({"input": "a", "assertions": [contains("A"), contains("x", required=True)]}, {"input": "b"})
     assert judged(talk(tmp_path, *turns), "A", "B").score == 0.5

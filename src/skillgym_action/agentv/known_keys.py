@@ -1,0 +1,105 @@
+"""The keys of AgentV's files, wherever they are: a key that nobody reads is told, and never dropped without a word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from skillgym_action.agentv.metric_graders import METRICS, TOKENS
+from skillgym_action.agentv.workspaces import KNOWN_KEYS as WORKSPACE_KEYS
+from skillgym_action.agentv.workspaces import STAGES
+from skillgym_action.limits import MAX_AGENTV_WARNINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from skillgym_action.documents.suite_values import SuiteValue
+    from skillgym_action.model.errors import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The known keys of a mapping; ``inner``: those of the mapping, or of the mappings in the list, below a key."""
+
+    keys: frozenset[str]
+    inner: Mapping[str, Shape] = field(default_factory=dict)
+
+
+def _keys(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_COMMON = _keys("name type weight required min_score negate")
+_JUDGED = _COMMON | _keys("prompt target config max_steps temperature preprocessors votes rubrics criteria")
+_RUBRIC = Shape(_keys("id outcome criteria operator weight required min_score required_min_score score_ranges"))
+_AGGREGATOR = Shape(_keys("type weights threshold path prompt votes"))
+_MEMBERS = ("assertions", "assert", "evaluators")
+_VALUE = Shape(_COMMON | {"value"})
+ASSERTIONS: Mapping[str, Shape] = {
+    **dict.fromkeys(
+        ("contains", "contains-any", "contains-all", "icontains", "icontains-any", "icontains-all"), _VALUE
+    ),
+    **dict.fromkeys(("starts-with", "ends-with", "equals"), _VALUE),
+    "regex": Shape(_COMMON | {"value", "flags"}),
+    "is-json": Shape(_COMMON),
+    "latency": Shape(_COMMON | {"threshold"}),
+    "cost": Shape(_COMMON | {"budget"}),
+    "token-usage": Shape(_COMMON | frozenset(TOKENS)),
+    "execution-metrics": Shape(_COMMON | {*METRICS, "target_exploration_ratio", "exploration_tolerance"}),
+    "skill-trigger": Shape(_COMMON | {"skill", "should_trigger"}),
+    "tool-trajectory": Shape(
+        _COMMON | {"mode", "minimums", "expected", "args_match"},
+        {"expected": Shape(_keys("tool args args_match max_duration_ms"))},
+    ),
+    "field-accuracy": Shape(
+        _COMMON | {"fields", "aggregation"},
+        {"fields": Shape(_keys("path match required weight tolerance relative formats"))},
+    ),
+    "composite": Shape(_COMMON | {*_MEMBERS, "aggregator"}, {"aggregator": _AGGREGATOR}),
+    "llm-grader": Shape(_JUDGED, {"rubrics": _RUBRIC}),
+    "rubrics": Shape(_JUDGED, {"criteria": _RUBRIC}),
+    "rubric": Shape(_JUDGED, {"rubrics": _RUBRIC}),
+}
+"""Types whose keys are known. Those of a program, and of a type of the suite's own, are its configuration."""
+
+EXECUTION_OF_TEST = Shape(_keys("targets threshold skip_defaults assertions assert evaluators"))
+TRIALS = Shape(_keys("count strategy cost_limit_usd costLimitUsd"))
+_HOOK = Shape(_keys("command script timeout_ms cwd reset"))
+_HOOKS = Shape(frozenset({*STAGES, "enabled"}), dict.fromkeys(STAGES, _HOOK))
+WORKSPACE = Shape(WORKSPACE_KEYS, {"hooks": _HOOKS, "env": Shape(_keys("required_commands required_python_modules"))})
+
+
+def unknown_in(value: SuiteValue | None, shape: Shape) -> Iterator[Problem]:
+    """Warnings about keys of a mapping, and of those in it, that nobody reads. What is no mapping is left to others."""
+    if value is None:
+        return
+    if isinstance(value.value, list):
+        for item in value.items():
+            yield from unknown_in(item, shape)
+    elif isinstance(value.value, dict):
+        yield from value.unknown_keys(shape.keys | set(map(_camel, shape.keys)))
+        for key, inner in shape.inner.items():
+            yield from unknown_in(value.get(key), inner)
+
+
+def unknown_in_assertions(entries: SuiteValue | None) -> Iterator[Problem]:
+    """The same for a list of assertions, and for those of composites in it."""
+    if entries is None or not isinstance(entries.value, list):
+        return
+    for entry in islice(entries.items(), MAX_AGENTV_WARNINGS):
+        type_ = entry.value.get("type") if isinstance(entry.value, dict) else None
+        if isinstance(type_, str) and (shape := ASSERTIONS.get(type_.replace("_", "-"))):
+            yield from unknown_in(entry, shape)
+            for key in _MEMBERS if type_ == "composite" else ():
+                yield from unknown_in_assertions(entry.get(key))
+
+
+def each_once(problems: Iterable[Problem], most: int) -> list[Problem]:
+    """At most so many problems, none twice."""
+    return list(dict.fromkeys(islice(problems, max(0, most))))
+
+
+def _camel(key: str) -> str:
+    first, *rest = key.split("_")
+    return first + "".join(map(str.capitalize, rest))
