@@ -202,9 +202,7 @@ class _SessionRun:
                 self._secrets.scan_output(path for path in records if path.suffix == ".jsonl")
             if capture.ending in NEVER_RAN:
                 report = replace(report, cost=NO_COST)
-            trouble = None
-            if not answered(capture.stopped_for):
-                trouble = trouble_of_ending(capture, self._execution.timeout) or agent.trouble(capture, transcript)
+            trouble = _trouble(capture, self._execution.timeout, agent.trouble(capture, transcript))
             trouble = trouble and time_limit_or_service(trouble, silence, capture.seconds, transcript.events)
         except OutputError:
             raise
@@ -356,6 +354,11 @@ def execution_result(execution: Execution, judgement: Judgement, report: Session
         final_output=report.final_output if report else None,
         session_id=report.session_id if report else None,
     )
+
+
+def _trouble(capture: Capture, timeout: float, of_agent: Trouble | None) -> Trouble | None:
+    """The trouble of a session: of how it ended, else of its agent; none if it ended since its query was answered."""
+    return None if answered(capture.stopped_for) else trouble_of_ending(capture, timeout) or of_agent
 
 
 def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
