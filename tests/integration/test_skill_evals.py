@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -208,6 +209,9 @@ def test_each_answer_has_its_evidence_in_results_junit_and_comment(tmp_path):
         text = (tmp_path / "out" / name).read_text()
         assert "It is done" in text
         assert "nothing of the kind is there" in text
+    junit = (tmp_path / "out/junit.xml").read_text()
+    assert 'name="skillgym.question" value="passed: It says 3"' in junit
+    assert 'name="skillgym.question" value="failed: It is done"' in junit
 
 
 def test_the_judge_sees_task_answer_files_and_actions_and_neither_skill_nor_hidden_file(tmp_path):
@@ -282,3 +286,24 @@ def test_format_agentv_reads_evals_json_as_before(tmp_path):
     folder = skill_repository(tmp_path, evals({"id": 1, "expected_output": "x", "assertions": ["It says 3"]}))
     ran = skillgym("list", "--format", "agentv", "--json", cwd=folder)
     assert [row["format"] for row in json.loads(ran.out)] == ["agentv"]
+
+
+def test_rejudge_asks_the_questions_again(tmp_path):
+    folder = skill_repository(tmp_path, TWO)
+    with ScriptedServer(says("yes yes"), says("yes no")) as server:
+        run_evals(folder, server)
+        ran = run_evals(folder, server, "rejudge", "out", "--output", "again")
+    assert [results(tmp_path, name)[0]["status"] for name in ("out", "again")] == ["passed", "failed"], ran.err
+    first, second = (re.sub(r"\b[0-9a-f]{16}\b", "MARK", prompt) for prompt in asked(server))
+    assert first == second
+    assert "out.txt (created by the agent)\n\nmade" in first
+
+
+def test_several_sessions_at_once_each_ask_their_own_questions(tmp_path):
+    suite = evals(*[{"id": f"c{number}", "expectations": [f"number {number}"]} for number in range(4)])
+    folder = skill_repository(tmp_path, suite)
+    with ScriptedServer(*[says("yes")] * 8) as server:
+        ran = run_evals(folder, server, "run", "--output", "out", "--jobs", "2", "--repeat", "2")
+    assert ran.code == 0, ran.err
+    prompts = asked(server)
+    assert sorted(prompt.rpartition("[q1] ")[2] for prompt in prompts) == sorted([f"number {n}" for n in range(4)] * 2)

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
 
 
+QUESTION = "question"  # the type of outcomes of questions that the judge decides one by one
+_VERDICTS = {True: "passed", False: "failed", None: "cannot tell"}
+
+
 def render(report: RunReport) -> Iterator[str]:
     """XML text, a piece for each suite and runner."""
     groups: dict[tuple[str, str], list[Result]] = {}
@@ -157,6 +161,10 @@ def _properties(result: Result, repetitions: int | None) -> Iterator[tuple[str, 
     yield "addresses-judge", findings_in_words(result, ADDRESSES_JUDGE) or None
     judge = united_judges(outcome.judge for outcome in result.judgement.outcomes)
     yield "judge", judge_name(judge) if judge else None
+    for outcome in result.judgement.outcomes:
+        if outcome.type == QUESTION:
+            says = f"{_VERDICTS[outcome.passed]}: {outcome.assertion}"
+            yield "question", clipped(says, MAX_REPORTED_MESSAGE_CHARACTERS)
 
 
 def _retried(result: Result) -> Iterator[tuple[str, str]]:

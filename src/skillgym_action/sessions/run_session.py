@@ -212,8 +212,7 @@ class _SessionRun:
         except Exception as error:  # noqa: BLE001 -- an adapter that fails on some output must not end the run
             return _AgentRun(trouble=Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"))
         if watched and is_of_skill(self._execution):
-            names = workspace.installed.names
-            report = replace(report, watched_skills=names, answered=answered(capture.stopped_for))
+            report = replace(report, watched_skills=workspace.installed.names, answered=answered(capture.stopped_for))
         report = replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(self._folder))
         return _AgentRun(report=report, trouble=trouble, records=records)
 
