@@ -41,8 +41,8 @@ def next_session(
     if may_retry(execution, sessions, options):
         return last.attempt.repetition, last.attempt.session + 1
     is_stopped = last.trouble is not None and TROUBLES[last.trouble.kind].stops_runner
-    is_trigger = execution.case.trigger is not None
-    is_decided = (options.stop_early or is_trigger) and decided(execution, sessions, options) is not None
+    stops_early = options.stop_early or execution.case.trigger is not None
+    is_decided = stops_early and decided(execution, sessions, options) is not None
     if is_stopped or is_decided or last.attempt.repetition >= planned_repetitions(execution, options):
         return None
     return last.attempt.repetition + 1, 1

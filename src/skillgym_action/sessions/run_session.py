@@ -227,9 +227,7 @@ class _SessionRun:
                 self._secrets.scan_output((path for path in records if path.suffix == ".jsonl"), prefix)
             if capture.ending in NEVER_RAN:
                 report = replace(report, cost=NO_COST)
-            trouble = None
-            if not answered(capture.stopped_for):
-                trouble = trouble_of_ending(capture, self._execution.timeout) or agent.trouble(capture, transcript)
+            trouble = _trouble(capture, self._execution.timeout, agent.trouble(capture, transcript))
             trouble = trouble and time_limit_or_service(trouble, silence, capture.seconds, transcript.events)
         except OutputError:
             raise
@@ -398,6 +396,11 @@ def _held(judgement: Judgement) -> tuple[bool | None, ...]:
     exceeded = judgement.origin in NOT_BY_ASSERTIONS
     found = tuple(False if exceeded else outcome.passed for outcome in compared(judgement.outcomes))
     return found or (not exceeded,)
+
+
+def _trouble(capture: Capture, timeout: float, of_agent: Trouble | None) -> Trouble | None:
+    """The trouble of a session: of how it ended, else of its agent; none if it ended since its query was answered."""
+    return None if answered(capture.stopped_for) else trouble_of_ending(capture, timeout) or of_agent
 
 
 def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
