@@ -25,8 +25,9 @@ from skillgym_action.reporters.markdown_sections import (
     Section,
     changed_suites_of,
     edits_of,
+    errored_of,
     findings_of,
-    groups_of,
+    first_of_each_cause,
     lengthened,
     section_of,
     suites_from_of,
@@ -103,9 +104,12 @@ def view_of(
     head = _without_sections(figures, rows, budget)
     failures = FailureList(figures.failures, rows, budget, runners=len(report.runners))
     unexpected = section(Status.UNEXPECTED_PASSED, rows.unexpected, most=extent.lines)
-    errored = section(Status.ERRORED, rows.brief)
+    not_judged = first_of_each_cause(results[Status.ERRORED], extent.lines)
+    with budget.part(1 / 2) as some:  # else their names take the room of the failures' reasons
+        errored = section_of(not_judged, NOUNS[Status.ERRORED], rows.brief, some)
     failures.add_messages()
-    errored = lengthened(errored, results[Status.ERRORED], rows.reasoned, budget)
+    errored = lengthened(errored, not_judged, rows.reasoned, budget)
+    errored, errored_groups = errored_of(errored, not_judged, results[Status.ERRORED])
     warnings = warnings_of(report.warnings, rows, budget)
     failures.add_details(excerpts or SessionExcerpts())
     failed = failures.section()
@@ -118,7 +122,7 @@ def view_of(
         unexpected_note=unexpected_note(results[Status.UNEXPECTED_PASSED], report.sampled_repetitions),
         edits=tuple(edits_of(unexpected)),
         errored=errored,
-        errored_groups=tuple(groups_of(errored, extent.lines)),
+        errored_groups=errored_groups,
         warnings=warnings,
     )
     if extent.whole:
