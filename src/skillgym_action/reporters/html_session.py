@@ -193,7 +193,7 @@ def session_data(artifacts: SessionArtifacts, baseline: SessionArtifacts | None)
     data: Json = {
         "found": True,
         "report": artifacts.report is not None,
-        "problems": list(artifacts.problems),
+        "problems": [visible(problem) for problem in artifacts.problems],
         "steps": steps_of(report),
         "cwd": text_of(report.get("cwd")),
         "prompt": long_text(report.get("prompt")),

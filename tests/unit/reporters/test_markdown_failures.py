@@ -201,6 +201,12 @@ def test_artifacts_may_be_anything(report):
     structure(shown(summary, run_report("fix failed"), excerpts=SessionExcerpts(stored)))
 
 
+def test_an_exit_code_that_no_system_has_is_not_shown():
+    commands = [("npm test", 10**400), ("npm run lint", 2)]
+    markdown = shown(comment, run_report("fix failed"), excerpts=SessionExcerpts(Stored(artifacts(*commands))))
+    assert "```console\n$ npm test\n$ npm run lint  # exit code 2\n```" in markdown
+
+
 @given(any_text)
 def test_what_sessions_left_stays_in_its_place(text):
     def one(left):

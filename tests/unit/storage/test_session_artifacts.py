@@ -96,6 +96,15 @@ def test_a_fifo_is_not_waited_for(run):
     assert source(run).session(SESSION, 100).problems == ("stdout.log cannot be read: is not a file",)
 
 
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "a" * 10_000])
+def test_a_name_that_no_file_can_have_is_a_problem(run, name):
+    stored(run, report__json=REPORT, workspace__json=json.dumps({"created": [name, "b"]}))
+    written(run / SESSION / "changes", {"b": "content"})
+    found = source(run).session(SESSION, 100)
+    assert [file.head for file in found.changed] == ["content"]
+    assert found.problems[0].startswith(f"changes/{name} cannot be read: ")
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
