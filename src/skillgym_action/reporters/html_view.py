@@ -10,7 +10,7 @@ from skillgym_action.limits import COMMIT_CHARACTERS, MAX_HTML_LISTED
 from skillgym_action.model.samples import samples_of
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import TROUBLES, Status
-from skillgym_action.reporters.failed_assertions import failed_assertions
+from skillgym_action.reporters.failed_assertions import failed_assertions, not_holding
 from skillgym_action.reporters.html_charts import charts_of
 from skillgym_action.reporters.html_matrix import CaseRows
 from skillgym_action.reporters.html_parts import (
@@ -223,14 +223,18 @@ def _provenance(report: RunReport) -> Iterator[Figure]:
 
 
 def _failures(report: RunReport) -> Iterator[ExecutionGroup]:
-    """Executions that are not green by their cause, the most frequent causes first."""
-    found: dict[tuple[Status, str, str], list[Result]] = {}
+    """Executions that are not green by their cause, the most frequent causes first.
+
+    Those of one group have the same assertions that do not hold, so that what is shown of the first holds for all.
+    """
+    found: dict[tuple[Status, str, str, tuple[tuple[str, str], ...]], list[Result]] = {}
     for result in report.results:
         if result.status in RED:
             reason = cause(result)
-            found.setdefault((result.status, reason.label, reason.message), []).append(result)
+            outcomes = tuple((outcome.assertion, outcome.explanation) for outcome in not_holding(result))
+            found.setdefault((result.status, reason.label, reason.message, outcomes), []).append(result)
     order = sorted(found.items(), key=lambda entry: (RED.index(entry[0][0]), -len(entry[1])))
-    for (status, label, message), results in order:
+    for (status, label, message, _), results in order:
         failure_class = results[0].judgement.failure_class
         kind = TROUBLES.get(failure_class.id) if failure_class else None
         yield ExecutionGroup(

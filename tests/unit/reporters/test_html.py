@@ -270,3 +270,14 @@ def test_the_names_of_files_that_cannot_be_read_may_be_any_text():
     page = page_of(run_report("a passed"), artifacts=Stored(stored))
     page.encode()
     assert data_of(page)["session-0-1-1"]["problems"] == ["changes/\ufffd cannot be read"]
+
+
+def test_failures_with_other_assertions_that_do_not_hold_are_not_one_cause():
+    first, second, third = run_report("a failed: no file\nb failed: no file\nc failed: no file").results
+    (outcome,) = second.judgement.outcomes
+    outcomes = outcome, replace(outcome, assertion="npm test", explanation="exit code 1")
+    second = replace(second, judgement=replace(second.judgement, outcomes=outcomes))
+    page = page_of(replace(run_report("a failed\nb failed\nc failed"), results=(first, second, third)))
+    causes = html.document_fromstring(page).xpath("//article")
+    assert [len(cause.xpath(".//li")) for cause in causes] == [2, 1]
+    assert ["npm test" in cause.text_content() for cause in causes] == [False, True]
