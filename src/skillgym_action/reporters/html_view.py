@@ -52,6 +52,7 @@ from skillgym_action.reporters.wording import (
     finding_problems,
     headline,
     judge_name,
+    listed,
     money,
     suites_from,
     tally,
@@ -96,6 +97,7 @@ class HtmlView:
     failures: tuple[ExecutionGroup, ...]
     failures_left_out: Markup
     flaky: tuple[Named, ...]
+    flaky_left_out: Markup
     filters: tuple[Filter, ...]
     runners: tuple[Markup, ...]
     cases: tuple[CaseRow, ...]
@@ -124,7 +126,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         for runner, results in _by_runner(report).items()
         if runner
     }
-    failures = list(_failures(report))
+    failures, mixed = list(_failures(report)), mixed_results(report)
     word = verdict(report)
     return HtmlView(
         title=inline(f"{headline(report)[:1].upper()}{headline(report)[1:]}: {report.id}"),
@@ -142,11 +144,12 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         baseline=tuple(_baselines(report.comparison)),
         failures=tuple(failures[:MAX_HTML_LISTED]),
         failures_left_out=left_out(len(failures) - MAX_HTML_LISTED, "cause"),
-        flaky=tuple(named(result, words) for result, words in mixed_results(report)[:MAX_HTML_LISTED]),
+        flaky=tuple(named(result, words) for result, words in mixed[:MAX_HTML_LISTED]),
+        flaky_left_out=left_out(len(mixed) - MAX_HTML_LISTED, "execution"),
         filters=tuple(rows.filters()),
         runners=tuple(map(inline, rows.runners)),
         cases=tuple(rows.shown()),
-        cases_left_out=left_out(rows.left_out, "green execution", "green executions"),
+        cases_left_out=_cases_left_out(rows),
         charts=charts_of(report.results, by_runner),
         warnings=tuple(_warnings(report)),
         provenance=tuple(_provenance(report)),
@@ -160,6 +163,13 @@ def _by_runner(report: RunReport) -> dict[str, list[Result]]:
     return found
 
 
+def _cases_left_out(rows: CaseRows) -> Markup:
+    if rows.red_left_out:
+        note = inline(f", {rows.red_left_out:,} of them not green")
+        return left_out(rows.left_out, "execution") + note
+    return left_out(rows.left_out, "green execution", "green executions")
+
+
 def _reasons(report: RunReport) -> Iterator[str]:
     yield from report.decision.reasons if report.decision else ()
     yield from report.incomplete
@@ -167,7 +177,7 @@ def _reasons(report: RunReport) -> Iterator[str]:
         yield changed
     if report.suites_from:
         for sentence, paths in suites_from(report.suites_from):
-            yield f"Suites of {report.suites_from.folder}: {sentence}{': ' if paths else ''}{', '.join(paths[:20])}"
+            yield f"Suites of {report.suites_from.folder}: {sentence}{': ' if paths else ''}{listed(paths)}"
 
 
 def _figures(report: RunReport, totals: Totals) -> Iterator[Figure]:
@@ -264,7 +274,10 @@ def _baselines(comparison: Comparison | None) -> Iterator[BaselineView]:
     yield BaselineView(
         verdict=inline(f"{VERDICTS[comparison.verdict]}{': ' if words else ''}{words}"),
         rate=inline(f"{before}{base}{after}"),
-        differences=tuple(inline(difference(found)) for found in comparison.differences[:MAX_HTML_LISTED]),
+        differences=(
+            *(inline(difference(found)) for found in comparison.differences[:MAX_HTML_LISTED]),
+            *filter(None, [left_out(len(comparison.differences) - MAX_HTML_LISTED, "difference")]),
+        ),
         groups=tuple(_changes(comparison)),
     )
 

@@ -45,7 +45,7 @@ class Section:
 class Group:
     """Errored executions with one cause, and what to do about it. ``left_out`` counts those not in ``rows``.
 
-    ``message``: that of the first; rows have theirs if it is another one. ``executions``: how many there are.
+    ``message``: that of the first; rows have theirs if it is another one.
     """
 
     title: Markup
@@ -53,7 +53,6 @@ class Group:
     message: Markup
     rows: tuple[Row, ...]
     left_out: Markup = NOTHING
-    executions: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,8 +121,9 @@ def errored_of(
 
     What is left out is counted once: by the group of its cause, by the section if that group is not there.
     """
-    groups = tuple(_groups(section.rows, shown, Counter(cause(result).label for result in results)))
-    absent = len(results) - sum(group.executions for group in groups)
+    rows, counts = section.rows, Counter(cause(result).label for result in results)
+    groups = tuple(_groups(rows, shown, counts))
+    absent = sum(counts.values()) - sum(counts[label] for label in {cause(one).label for one in shown[: len(rows)]})
     title = markup(counted(len(results), *NOUNS[Status.ERRORED])) if results else NOTHING
     return replace(section, title=title, left_out=left_out(absent, "row")), groups
 
@@ -140,7 +140,6 @@ def _groups(rows: Sequence[Row], shown: Sequence[Result], counts: Mapping[str, i
             message=message,
             rows=tuple(replace(row, message=NOTHING) if row.message == message else row for row in found),
             left_out=markup(f"and {missing:,} more") if missing else NOTHING,
-            executions=counts[label],
         )
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 DIFF = "changes.diff"
 CHANGES = "changes"
 _EXTENT = Extent(containers=MAX_ARTIFACT_CONTAINERS, values=MAX_ARTIFACT_VALUES, members=MAX_ARTIFACT_MEMBERS)
+_SHOWN = {"changed file": MAX_SHOWN_CHANGED_FILES, "question": MAX_SHOWN_QUESTIONS, "log": MAX_SHOWN_LOGS}
 _LOG = re.compile(r"(?:stdout|stderr)\.log|(?:bootstrap|command-\d{1,6})\.(?:stdout|stderr)\.log|session\.jsonl")
 _QUESTION = re.compile(r"judge-(\d{1,6})\.json")
 
@@ -86,13 +87,14 @@ class _SessionFolder:
         diff = next(self._texts([DIFF] if DIFF in names else []), None)
         changed = () if diff or CHANGES not in names else tuple(self._texts(self._changed(workspace)))
         questions = sorted((name for name in names if _QUESTION.fullmatch(name)), key=_number)
+        logs = sorted(filter(_LOG.fullmatch, names), key=_log_order)
         return SessionArtifacts(
             report=self._object("report.json", names),
             workspace=workspace,
-            questions=tuple(filter(None, (self._object(name, names) for name in questions[:MAX_SHOWN_QUESTIONS]))),
+            questions=tuple(filter(None, (self._object(name, names) for name in self._first(questions, "question")))),
             diff=diff,
             changed=changed,
-            logs=tuple(self._texts(sorted(filter(_LOG.fullmatch, names), key=_log_order)[:MAX_SHOWN_LOGS])),
+            logs=tuple(self._texts(self._first(logs, "log"))),
             problems=tuple(self.problems),
         )
 
@@ -130,7 +132,13 @@ class _SessionFolder:
         """Paths of changed files that are stored."""
         listed = [*_strings(workspace, "created"), *_strings(workspace, "modified")]
         paths = (path for path in listed if not {"", ".", ".."} & set(path.split("/")))
-        return [f"{CHANGES}/{path}" for path in paths][:MAX_SHOWN_CHANGED_FILES]
+        return self._first([f"{CHANGES}/{path}" for path in paths], "changed file")
+
+    def _first(self, names: list[str], noun: str) -> list[str]:
+        """As many names as are shown; how many there are besides is a problem."""
+        if more := max(0, len(names) - _SHOWN[noun]):
+            self.problems.append(f"{more:,} more {noun}{'' if more == 1 else 's'} in the run directory, not shown here")
+        return names[: _SHOWN[noun]]
 
 
 def run_directory_of(path: Path) -> Path:

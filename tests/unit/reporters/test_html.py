@@ -281,3 +281,18 @@ def test_failures_with_other_assertions_that_do_not_hold_are_not_one_cause():
     causes = html.document_fromstring(page).xpath("//article")
     assert [len(cause.xpath(".//li")) for cause in causes] == [2, 1]
     assert ["npm test" in cause.text_content() for cause in causes] == [False, True]
+
+
+def test_what_lists_leave_out_is_counted():
+    lines = [f"fl{number} passed 2of3" for number in range(203)] + [f"c{number} failed" for number in range(5_002)]
+    page = page_of(run_report("\n".join(lines)))
+    shown = [one.text_content() for one in html.document_fromstring(page).xpath("//p[@class='muted']")]
+    assert "3 more executions left out" in shown  # of those whose sessions differ
+    assert "205 more executions left out, 2 of them not green" in shown
+
+
+def test_changed_files_that_are_not_listed_are_counted():
+    stored = SessionArtifacts(report=report_json("hi"), workspace={"created": [f"f{n}" for n in range(502)]})
+    session = data_of(page_of(run_report("a passed"), artifacts=Stored(stored)))["session-0-1-1"]
+    assert len(session["changes"]["created"]) == 500
+    assert session["problems"] == ["2 more created files left out"]

@@ -56,6 +56,18 @@ def test_changed_files_are_read_where_there_is_no_diff(run):
     assert found.problems == ("changes/gone cannot be read: No such file or directory",)
 
 
+def test_files_that_are_not_shown_are_counted(run):
+    logs = {f"command-{number}__stdout__log": "x" for number in range(43)}
+    questions = {f"judge-{number}__json": '{"judge": {}}' for number in range(41)}
+    stored(run, report__json=REPORT, **logs, **questions)
+    found = source(run).session(SESSION, 100)
+    assert (len(found.logs), len(found.questions)) == (40, 40)
+    assert found.problems == (
+        "1 more question in the run directory, not shown here",
+        "3 more logs in the run directory, not shown here",
+    )
+
+
 def test_of_a_long_file_both_ends_are_read(run):
     stored(run, stdout__log="a" * 600 + "b" * 600)
     (log,) = source(run).session(SESSION, 100).logs
