@@ -123,6 +123,7 @@ class FailureList:
         self._rows, self._budget, self._runners = rows, budget, runners
         self._groups = groups
         self._entries: list[_Entry] = []
+        self.is_cut = False  # some evidence has no room, though other parts of the report have
         for group in groups[: rows.extent.failures]:
             entry = _Entry(
                 results=list(group),
@@ -162,6 +163,7 @@ class FailureList:
                     if number < len(entry.rows) and read < self._rows.extent.excerpts and not some.full:
                         read += 1
                         self._excerpt(entry, number, excerpts, some)
+        self.is_cut = some.full
 
     def _excerpt(self, entry: _Entry, number: int, excerpts: SessionExcerpts, budget: RowBudget) -> None:
         before, result = entry.rows[number], entry.results[number]

@@ -130,7 +130,7 @@ def view_of(
     return replace(
         view,
         left_out=_left_out(view, "some details" if shortened else ""),
-        in_summary=NOTHING if extent.whole else _in_summary(figures),
+        in_summary=NOTHING if extent.whole else _in_summary(figures, failures),
     )
 
 
@@ -154,11 +154,12 @@ def _with_green(view: View, figures: ReportTotals, rows: Rows, budget: RowBudget
     )
 
 
-def _in_summary(figures: ReportTotals) -> Markup:
-    """What the comment has only the number of."""
+def _in_summary(figures: ReportTotals, failures: FailureList) -> Markup:
+    """What the comment has only the number of, and evidence that it has no room for."""
     statuses = (Status.PASSED, Status.EXPECTED_FAILED, Status.SKIPPED)
     counts = [(len(figures.by_status[status]), NOUNS[status]) for status in statuses]
-    return markup(", ".join(counted(number, *nouns) for number, nouns in counts if number))
+    words = [counted(number, *nouns) for number, nouns in counts if number]
+    return markup(", ".join([*words, *(["some evidence of failures"] if failures.is_cut else [])]))
 
 
 def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> View:

@@ -310,3 +310,12 @@ def test_what_is_red_comes_first_in_changed_suites():
         "**`bench/red.json`** is not in the base",
         "- ❌ `bad` · `claude` · failed: the reason",
     ]
+
+
+def test_evidence_that_the_comment_has_no_room_for_is_said_to_be_in_the_summary():
+    report = with_answer(run_report("\n".join(f"c{n} failed: m{n} {'x' * 300}" for n in range(10))), "y" * 300)
+    note = "Only in the job summary: some evidence of failures."
+    many = SessionExcerpts(Stored(artifacts(*[("z" * 200, 0)] * 3)))
+    assert note in shown(comment, report, excerpts=many)
+    assert note not in shown(comment, replace(report, results=report.results[:2]), excerpts=many)
+    assert note not in shown(summary, report, excerpts=many)
