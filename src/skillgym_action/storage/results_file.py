@@ -153,6 +153,8 @@ def restored(results: Results, file: Path) -> RunReport:
     numbered = [
         (position if row.index is None else row.index, suite, row) for position, (suite, row) in enumerate(rows)
     ]
+    if len({index for index, _, _ in numbered}) < len(numbered):  # merged runs, as older versions wrote them
+        numbered = [(position, suite, row) for position, (suite, row) in enumerate(rows)]
     numbered.sort(key=lambda entry: entry[0])
     report: RunReport = read(
         RunEntry,
