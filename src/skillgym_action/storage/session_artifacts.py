@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 DIFF = "changes.diff"
 CHANGES = "changes"
 _EXTENT = Extent(containers=MAX_ARTIFACT_CONTAINERS, values=MAX_ARTIFACT_VALUES, members=MAX_ARTIFACT_MEMBERS)
+_AMBIGUOUS = ": it is not known which is of this session; give the suites different names"
 _SHOWN = {"changed file": MAX_SHOWN_CHANGED_FILES, "question": MAX_SHOWN_QUESTIONS, "log": MAX_SHOWN_LOGS}
 _LOG = re.compile(r"(?:stdout|stderr)\.log|(?:bootstrap|command-\d{1,6})\.(?:stdout|stderr)\.log|session\.jsonl")
 _QUESTION = re.compile(r"judge-(\d{1,6})\.json")
@@ -46,7 +47,8 @@ class ArtifactRoot:
 class RunArtifacts:
     """Fulfils ``model.session_artifacts.ArtifactSource``.
 
-    ``roots``: the run directories in which sessions are searched, in this order. ``redact``: takes out secrets.
+    ``roots``: the run directories in which sessions are searched; a session that several have is not shown. ``redact``:
+    takes out secrets.
     """
 
     roots: Sequence[ArtifactRoot]
@@ -62,13 +64,20 @@ class RunArtifacts:
         return self._read([self.baseline] if self.baseline else [], directory, most)
 
     def _read(self, roots: Iterable[ArtifactRoot], directory: str, most: int) -> SessionArtifacts:
-        for root in roots:
+        found = []
+        for root in dict.fromkeys(roots):
             parts = (*root.parts, *directory.split("/"))
             if any(part in ("", ".", "..") for part in parts):
                 continue
             with suppress(OSError):
                 if is_folder(root.folder, parts):
-                    return _SessionFolder(root.folder, parts, most, self.redact).artifacts()
+                    found.append(_SessionFolder(root.folder, parts, most, self.redact))
+        if len(found) > 1:  # jobs whose suites have the same name: another session's evidence would be a lie
+            return SessionArtifacts(
+                problems=(f"{len(found)} of the merged runs have a folder {directory}{_AMBIGUOUS}",)
+            )
+        with suppress(OSError):
+            return found[0].artifacts() if found else NOT_STORED
         return NOT_STORED
 
 

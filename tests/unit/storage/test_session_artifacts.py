@@ -68,6 +68,15 @@ def test_files_that_are_not_shown_are_counted(run):
     )
 
 
+def test_a_session_that_several_runs_have_is_not_guessed(run, tmp_path):
+    stored(run, report__json=REPORT)
+    stored(tmp_path / "other", report__json="{}")
+    found = source(run, tmp_path / "other").session(SESSION, 100)
+    assert found.report is None
+    assert found.problems[0].startswith(f"2 of the merged runs have a folder {SESSION}: it is not known which")
+    assert source(run, run).session(SESSION, 100).report is not None
+
+
 def test_of_a_long_file_both_ends_are_read(run):
     stored(run, stdout__log="a" * 600 + "b" * 600)
     (log,) = source(run).session(SESSION, 100).logs
