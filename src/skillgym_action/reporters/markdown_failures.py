@@ -163,7 +163,7 @@ class FailureList:
                     if number < len(entry.rows) and read < self._rows.extent.excerpts and not some.full:
                         read += 1
                         self._excerpt(entry, number, excerpts, some)
-        self.is_cut = some.full
+        self.is_cut = some.full and not self._budget.full
 
     def _excerpt(self, entry: _Entry, number: int, excerpts: SessionExcerpts, budget: RowBudget) -> None:
         before, result = entry.rows[number], entry.results[number]
