@@ -41,7 +41,12 @@ TEMPLATE = "report.html.j2"
 # Marks in the rendered template. All text in it is escaped, so that none can contain them.
 _POLICY, _SESSIONS = "<!-- policy -->", "<!-- sessions -->"
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL | re.IGNORECASE)
-_ELEMENT = re.compile(r"<(?:script|style|link|base|iframe|object|embed|body)\b", re.IGNORECASE)
+# What may be before the policy. Anything else, even text, begins the body, and there browsers ignore the policy.
+_ATTRIBUTES = r"""(?:[^<>"']|"[^"<>]*"|'[^'<>]*')*"""
+_HEAD = re.compile(
+    rf"(?:\s|<!doctype\b{_ATTRIBUTES}>|<(?:html|head|meta)\b{_ATTRIBUTES}>|<title>[^<]*</title>|<!--[^<>]*-->)*",
+    re.IGNORECASE,
+)
 
 
 def render(
@@ -72,8 +77,8 @@ def _page(report: RunReport, templates: Templates | None) -> str:
         page = templates.rendered(TEMPLATE, view)
     else:
         page = environment().get_template(TEMPLATE).render(view=view)
-    first = _ELEMENT.search(page)
-    if page.count(_POLICY) != 1 or page.count(_SESSIONS) > 1 or (first and first.start() < page.index(_POLICY)):
+    before = page.partition(_POLICY)[0]
+    if page.count(_POLICY) != 1 or page.count(_SESSIONS) > 1 or not _HEAD.fullmatch(before):
         message = f"{TEMPLATE}: the head has to begin with view.policy, once, and view.sessions may be there once"
         raise ConfigError.of(Problem(message=message, remedy="correct the report template; the built-in one is used"))
     return page.replace(_POLICY, policy(script, _STYLE.findall(page)))

@@ -35,11 +35,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class CaseRows:
-    """The cases of a run as rows, its runners as columns. If there are too many, green executions are left out."""
+    """The cases of a run as rows, its runners as columns. If there are too many, green executions are left out first.
+
+    ``left_out``: how many executions are, ``red_left_out`` of them not green.
+    """
 
     report: RunReport
     runners: list[str] = field(init=False)
     left_out: int = field(init=False, default=0)
+    red_left_out: int = field(init=False, default=0)
     _changed: dict[int, str] = field(init=False)
     _results: list[Result] = field(init=False)
 
@@ -50,6 +54,7 @@ class CaseRows:
             green = [result for result in results if result.status in GREEN]
             kept = {id(result) for result in (red + green)[:MAX_HTML_EXECUTIONS]}
             results = [result for result in results if id(result) in kept]
+            self.red_left_out = max(0, len(red) - MAX_HTML_EXECUTIONS)
         self.left_out = len(self.report.results) - len(results)
         self._results = results
         named = {runner_of(result) for result in results}

@@ -11,10 +11,11 @@ from urllib.parse import urlencode
 from skillgym_action.limits import MAX_HTML_STEPS, MAX_HTML_TEXT_CHARACTERS
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.reporters.html_timeline import Json, LongText, first_difference, long_text, steps_of, text_of
+from skillgym_action.reporters.wording import counted
 from skillgym_action.text.escaping import html_data, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from skillgym_action.model.errors import Location
     from skillgym_action.model.links import Links
@@ -34,6 +35,8 @@ _CUTS = (
     (200, 12),
     (80, 6),
 )
+_KINDS_OF_CHANGE = ("created", "modified", "deleted")
+_LISTED = 500  # names in a list
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _NUMBERS = {
@@ -193,7 +196,7 @@ def session_data(artifacts: SessionArtifacts, baseline: SessionArtifacts | None)
     data: Json = {
         "found": True,
         "report": artifacts.report is not None,
-        "problems": list(artifacts.problems),
+        "problems": [visible(problem) for problem in (*artifacts.problems, *_unlisted(artifacts.workspace or {}))],
         "steps": steps_of(report),
         "cwd": text_of(report.get("cwd")),
         "prompt": long_text(report.get("prompt")),
@@ -242,8 +245,14 @@ def _trouble(report: Mapping[str, Any]) -> Json | None:
     return {"kind": text_of(trouble.get("kind")), "message": long_text(trouble.get("message"))}
 
 
+def _unlisted(workspace: Mapping[str, Any]) -> Iterator[str]:
+    for kind in _KINDS_OF_CHANGE:
+        if (more := len(_list(workspace, kind)) - _LISTED) > 0:
+            yield f"{counted(more, f'more {kind} file')} left out"
+
+
 def _changes(workspace: Mapping[str, Any]) -> Json:
-    kinds: Json = {kind: _texts(workspace, kind) for kind in ("created", "modified", "deleted")}
+    kinds: Json = {kind: _texts(workspace, kind) for kind in _KINDS_OF_CHANGE}
     complete = workspace.get("complete")
     return kinds | {"complete": complete if isinstance(complete, bool) else None}
 
@@ -295,4 +304,4 @@ def _list(value: Mapping[str, Any], key: str) -> Sequence[Any]:
 
 
 def _texts(value: Mapping[str, Any], key: str) -> list[str]:
-    return [visible(item) for item in _list(value, key) if isinstance(item, str)][:500]
+    return [visible(item) for item in _list(value, key) if isinstance(item, str)][:_LISTED]

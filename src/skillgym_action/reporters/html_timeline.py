@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from skillgym_action.reporters.waiting_calls import WaitingCalls
 from skillgym_action.text.escaping import visible
 
 Json = dict[str, Any]
@@ -33,7 +34,7 @@ def steps_of(report: Mapping[str, Any]) -> list[Json]:
     whose tokens are known: numbers of a ``RoundUsage``.
     """
     steps: list[Json] = []
-    waiting: list[Json] = []  # calls without a result
+    waiting: WaitingCalls[Json] = WaitingCalls()
     began: datetime | None = None
     for event in _objects(report.get("events")):
         at = _moment(event.get("at"))
@@ -43,15 +44,15 @@ def steps_of(report: Mapping[str, Any]) -> list[Json]:
             if at and "ms" not in call and (called := call.get("called")):
                 call["ms"] = max(0, _milliseconds(called, at))
             continue
-        if event.get("type") in _EFFECTS and waiting and steps and steps[-1] is waiting[-1]:
-            waiting[-1]["effects"].append(_effect(event))
+        if event.get("type") in _EFFECTS and steps and steps[-1] is waiting.latest():
+            steps[-1]["effects"].append(_effect(event))
             continue
         if step := _step(event):
             if at and began:
                 step["after"], step["called"] = max(0, _milliseconds(began, at)), at
             steps.append(step)
             if "effects" in step:  # a call, not a result without one
-                waiting.append(step)
+                waiting.add(step["tool"], step)
     for step in steps:
         step.pop("called", None)
         step["size"] = sum(len(value) for value in step.values() if isinstance(value, LongText))
@@ -89,13 +90,10 @@ def _actions(report: Mapping[str, Any]) -> list[tuple[str, Json]]:
     return found
 
 
-def _call_of(event: Mapping[str, Any], waiting: list[Json]) -> Json | None:
+def _call_of(event: Mapping[str, Any], waiting: WaitingCalls[Json]) -> Json | None:
     """The call that a result belongs to: the first one that waits, of that tool if the result names one."""
     tool = event.get("tool")
-    call = next((call for call in waiting if tool is None or call["tool"] == text_of(tool)), None)
-    if call:
-        waiting[:] = [other for other in waiting if other is not call]
-    return call
+    return waiting.take_first() if tool is None else waiting.take(text_of(tool))
 
 
 def _step(event: Mapping[str, Any]) -> Json | None:

@@ -10,7 +10,7 @@ from skillgym_action.limits import COMMIT_CHARACTERS, MAX_HTML_LISTED
 from skillgym_action.model.samples import samples_of
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import TROUBLES, Status
-from skillgym_action.reporters.failed_assertions import failed_assertions
+from skillgym_action.reporters.failed_assertions import failed_assertions, not_holding
 from skillgym_action.reporters.html_charts import charts_of
 from skillgym_action.reporters.html_matrix import CaseRows
 from skillgym_action.reporters.html_parts import (
@@ -53,6 +53,7 @@ from skillgym_action.reporters.wording import (
     finding_problems,
     headline,
     judge_name,
+    listed,
     money,
     suites_from,
     tally,
@@ -99,6 +100,7 @@ class HtmlView:
     failures: tuple[ExecutionGroup, ...]
     failures_left_out: Markup
     flaky: tuple[Named, ...]
+    flaky_left_out: Markup
     filters: tuple[Filter, ...]
     runners: tuple[Markup, ...]
     cases: tuple[CaseRow, ...]
@@ -127,7 +129,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         for runner, results in _by_runner(report).items()
         if runner
     }
-    failures = list(_failures(report))
+    failures, mixed = list(_failures(report)), mixed_results(report)
     word = verdict(report)
     return HtmlView(
         title=inline(f"{headline(report)[:1].upper()}{headline(report)[1:]}: {report.id}"),
@@ -146,11 +148,12 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         arms=tuple(arm_rows(report)),
         failures=tuple(failures[:MAX_HTML_LISTED]),
         failures_left_out=left_out(len(failures) - MAX_HTML_LISTED, "cause"),
-        flaky=tuple(named(result, words) for result, words in mixed_results(report)[:MAX_HTML_LISTED]),
+        flaky=tuple(named(result, words) for result, words in mixed[:MAX_HTML_LISTED]),
+        flaky_left_out=left_out(len(mixed) - MAX_HTML_LISTED, "execution"),
         filters=tuple(rows.filters()),
         runners=tuple(map(inline, rows.runners)),
         cases=tuple(rows.shown()),
-        cases_left_out=left_out(rows.left_out, "green execution", "green executions"),
+        cases_left_out=_cases_left_out(rows),
         charts=charts_of(report.results, by_runner),
         warnings=tuple(_warnings(report)),
         provenance=tuple(_provenance(report)),
@@ -164,6 +167,13 @@ def _by_runner(report: RunReport) -> dict[str, list[Result]]:
     return found
 
 
+def _cases_left_out(rows: CaseRows) -> Markup:
+    if rows.red_left_out:
+        note = inline(f", {rows.red_left_out:,} of them not green")
+        return left_out(rows.left_out, "execution") + note
+    return left_out(rows.left_out, "green execution", "green executions")
+
+
 def _reasons(report: RunReport) -> Iterator[str]:
     yield from report.decision.reasons if report.decision else ()
     yield from report.incomplete
@@ -171,7 +181,7 @@ def _reasons(report: RunReport) -> Iterator[str]:
         yield changed
     if report.suites_from:
         for sentence, paths in suites_from(report.suites_from):
-            yield f"Suites of {report.suites_from.folder}: {sentence}{': ' if paths else ''}{', '.join(paths[:20])}"
+            yield f"Suites of {report.suites_from.folder}: {sentence}{': ' if paths else ''}{listed(paths)}"
 
 
 def _figures(report: RunReport, totals: Totals) -> Iterator[Figure]:
@@ -227,14 +237,18 @@ def _provenance(report: RunReport) -> Iterator[Figure]:
 
 
 def _failures(report: RunReport) -> Iterator[ExecutionGroup]:
-    """Executions that are not green by their cause, the most frequent causes first."""
-    found: dict[tuple[Status, str, str], list[Result]] = {}
+    """Executions that are not green by their cause, the most frequent causes first.
+
+    Those of one group have the same assertions that do not hold, so that what is shown of the first holds for all.
+    """
+    found: dict[tuple[Status, str, str, tuple[tuple[str, str], ...]], list[Result]] = {}
     for result in report.results:
         if result.status in RED:
             reason = cause(result)
-            found.setdefault((result.status, reason.label, reason.message), []).append(result)
+            outcomes = tuple((outcome.assertion, outcome.explanation) for outcome in not_holding(result))
+            found.setdefault((result.status, reason.label, reason.message, outcomes), []).append(result)
     order = sorted(found.items(), key=lambda entry: (RED.index(entry[0][0]), -len(entry[1])))
-    for (status, label, message), results in order:
+    for (status, label, message, _), results in order:
         failure_class = results[0].judgement.failure_class
         kind = TROUBLES.get(failure_class.id) if failure_class else None
         yield ExecutionGroup(
@@ -264,7 +278,10 @@ def _baselines(comparison: Comparison | None) -> Iterator[BaselineView]:
     yield BaselineView(
         verdict=inline(f"{VERDICTS[comparison.verdict]}{': ' if words else ''}{words}"),
         rate=inline(f"{before}{base}{after}"),
-        differences=tuple(inline(difference(found)) for found in comparison.differences[:MAX_HTML_LISTED]),
+        differences=(
+            *(inline(difference(found)) for found in comparison.differences[:MAX_HTML_LISTED]),
+            *filter(None, [left_out(len(comparison.differences) - MAX_HTML_LISTED, "difference")]),
+        ),
         groups=tuple(_changes(comparison)),
     )
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.session_artifacts import ArtifactSource, SessionArtifacts
 
+_MOST_EXIT_CODE = 2**32  # larger ones are not of any system
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Excerpt:
@@ -74,7 +76,7 @@ def _commands(report: Mapping[str, Any]) -> list[str]:
 def _command(event: Mapping[str, Any]) -> str:
     command, code = event.get("command"), event.get("exitCode")
     line = one_line(command) if isinstance(command, str) else ""
-    failed = isinstance(code, int) and not isinstance(code, bool) and code != 0
+    failed = isinstance(code, int) and not isinstance(code, bool) and code != 0 and abs(code) < _MOST_EXIT_CODE
     return f"$ {clipped(line, MAX_EXCERPT_COMMAND_CHARACTERS)}" + (f"  # exit code {code}" if failed else "")
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
     from skillgym_action.reporters.markdown_rows import Rows
 
-Reason = tuple[str, str, str]
+Reason = tuple[str, str, str, tuple[tuple[str, str], ...]]
 _NAMED_CASES = 3
 _FEW = 3  # entries: there is room for as much evidence as in the summary
 _MESSAGE_CHARACTERS = 240
@@ -54,7 +54,10 @@ class FailureGroup:
 
 
 def grouped(results: Iterable[Result], newly_failing: frozenset[int] = frozenset()) -> list[list[Result]]:
-    """Failed results by case, and cases by reason if all their failures have the same; newly failing ones first."""
+    """Failed results by case, and cases by reason if all their failures have the same; newly failing ones first.
+
+    In a group the first of each reason comes before others, so that a list that is cut has as many reasons as it can.
+    """
     cases: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         cases.setdefault((result.suite.path, result.case_id), []).append(result)
@@ -63,12 +66,24 @@ def grouped(results: Iterable[Result], newly_failing: frozenset[int] = frozenset
         reasons = {_reason(result) for result in own}
         key = (None, reasons.pop()) if len(reasons) == 1 else (case, None)
         groups.setdefault(key, []).extend(own)
-    return sorted(groups.values(), key=lambda group: not any(result.index in newly_failing for result in group))
+    ordered = [_reasons_first(group, newly_failing) for group in groups.values()]
+    return sorted(ordered, key=lambda group: not any(result.index in newly_failing for result in group))
+
+
+def _reasons_first(group: Sequence[Result], newly_failing: frozenset[int]) -> list[Result]:
+    new_first = sorted(group, key=lambda result: result.index not in newly_failing)
+    firsts: dict[Reason, int] = {}
+    for result in new_first:
+        firsts.setdefault(_reason(result), id(result))
+    kept = set(firsts.values())
+    return sorted(new_first, key=lambda result: id(result) not in kept)
 
 
 def _reason(result: Result) -> Reason:
+    """All that reports say about why; evidence, which is different in each session, apart."""
     found = cause(result)
-    return found.label, found.assertion or "", found.message.strip().partition("\n")[0]
+    outcomes = tuple((outcome.assertion, outcome.explanation) for outcome in not_holding(result))
+    return found.label, found.assertion or "", found.message.strip(), outcomes
 
 
 @dataclass(slots=True)
@@ -111,6 +126,7 @@ class FailureList:
         self._rows, self._budget, self._runners = rows, budget, runners
         self._groups = groups
         self._entries: list[_Entry] = []
+        self.is_cut = False  # some evidence has no room, though other parts of the report have
         for group in groups[: rows.extent.failures]:
             entry = _Entry(
                 results=list(group),
@@ -150,6 +166,7 @@ class FailureList:
                     if number < len(entry.rows) and read < self._rows.extent.excerpts and not some.full:
                         read += 1
                         self._excerpt(entry, number, excerpts, some)
+        self.is_cut = some.full and not self._budget.full
 
     def _excerpt(self, entry: _Entry, number: int, excerpts: SessionExcerpts, budget: RowBudget) -> None:
         before, result = entry.rows[number], entry.results[number]
@@ -218,8 +235,8 @@ class FailureList:
         notes = []
         if new:
             notes.append(markup("new" if new == len(group) else f"{new:,} new"))
-        labels = {cause(result).label for result in group} - {ASSERTION_FAILURE.label}
-        notes += [inline(label, NAME) for label in sorted(labels)[:1] if len(labels) == 1]
+        labels = {cause(result).label for result in group}
+        notes += [inline(label, NAME) for label in labels - {ASSERTION_FAILURE.label} if len(labels) == 1]
         notes += [row.sessions for row in rows if row.sessions]
         if len(group) > 1:
             reasons = len(set(map(_reason, group)))

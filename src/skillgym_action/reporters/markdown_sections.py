@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import COMMIT_CHARACTERS, MAX_LISTED_NAMES
 from skillgym_action.model.result import of_kind
 from skillgym_action.model.samples import samples_of
-from skillgym_action.model.verdicts import TROUBLES
+from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.reporters.markdown_budget import left_out, while_it_fits
 from skillgym_action.reporters.markdown_rows import NAME, Row, code, inline, linked
 from skillgym_action.reporters.template_values import NOTHING, markup
-from skillgym_action.reporters.wording import CHANGES, FINDINGS, counted, suites_from
+from skillgym_action.reporters.wording import CHANGES, FINDINGS, NOUNS, RED, cause, counted, suites_from
 from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from markupsafe import Markup
 
@@ -73,7 +74,7 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangedSuites:
-    """All of them. ``title`` counts them, ``left_out`` those without room."""
+    """All of them, those with a failure first. ``title`` counts them, ``left_out`` those without room."""
 
     title: Markup = NOTHING
     suites: tuple[Block, ...] = ()
@@ -107,19 +108,38 @@ def lengthened(section: Section, results: Sequence[Result], row: Callable[[Resul
     return replace(section, rows=tuple(rows))
 
 
-def groups_of(section: Section, most: int | None = None) -> Iterator[Group]:
-    """The rows of an errored section by their cause, ``most`` of each."""
+def first_of_each_cause(results: Sequence[Result], most: int | None) -> list[Result]:
+    """At ``most`` so many results of each cause; ``results`` are ordered by it."""
+    groups = groupby(results, key=lambda result: cause(result).label)
+    return [result for _, group in groups for result in islice(group, most)]
+
+
+def errored_of(
+    section: Section, shown: Sequence[Result], results: Sequence[Result]
+) -> tuple[Section, tuple[Group, ...]]:
+    """The section of all errored ``results``, whose rows are those of ``shown``, and its rows by their cause.
+
+    What is left out is counted once: by the group of its cause, by the section if that group is not there.
+    """
+    rows, counts = section.rows, Counter(cause(result).label for result in results)
+    groups = tuple(_groups(rows, shown, counts))
+    absent = sum(counts.values()) - sum(counts[label] for label in {cause(one).label for one in shown[: len(rows)]})
+    title = markup(counted(len(results), *NOUNS[Status.ERRORED])) if results else NOTHING
+    return replace(section, title=title, left_out=left_out(absent, "row")), groups
+
+
+def _groups(rows: Sequence[Row], shown: Sequence[Result], counts: Mapping[str, int]) -> Iterator[Group]:
     remedies = {kind.label: kind.remedy for kind in TROUBLES.values()}
-    for label, group in groupby(section.rows, key=lambda row: row.label):
-        found = tuple(group)
-        message = found[0].message
-        shown = tuple(replace(row, message=NOTHING) if row.message == message else row for row in found[:most])
+    pairs = zip(rows, shown, strict=False)
+    for label, group in groupby(pairs, key=lambda pair: cause(pair[1]).label):
+        found = tuple(row for row, _ in group)
+        message, missing = found[0].message, counts[label] - len(found)
         yield Group(
-            title=markup(f"{label} ({len(found)})"),
-            remedy=inline(remedies.get(str(label), "")),
+            title=inline(label, NAME) + markup(f" ({counts[label]:,})"),
+            remedy=inline(remedies.get(label, "")),
             message=message,
-            rows=shown,
-            left_out=markup(f"and {len(found) - len(shown):,} more") if len(found) > len(shown) else NOTHING,
+            rows=tuple(replace(row, message=NOTHING) if row.message == message else row for row in found),
+            left_out=markup(f"and {missing:,} more") if missing else NOTHING,
         )
 
 
@@ -180,7 +200,10 @@ def findings_of(id_: str, results: Sequence[Result], rows: Rows, budget: RowBudg
 def changed_suites_of(
     report: RunReport, line: Callable[[Result], Markup], budget: RowBudget, most: int | None = None
 ) -> ChangedSuites:
-    """As many suites that are not the base's, and executions of each, as there is room for; ``most`` of either."""
+    """As many suites that are not the base's, and executions of each, as there is room for; ``most`` of either.
+
+    What is red comes first.
+    """
     changed = [suite for suite in report.suites if suite.changed]
     if not changed:
         return NO_SUITES
@@ -188,6 +211,9 @@ def changed_suites_of(
     for result in report.results:
         if result.suite.path in results:
             results[result.suite.path].append(result)
+    for own in results.values():
+        own.sort(key=lambda result: result.status not in RED)
+    changed.sort(key=lambda suite: not any(result.status in RED for result in results[suite.path]))
     titles = (markup(f"**{code(suite.path)}** {CHANGES[suite.changed]}") for suite in changed if suite.changed)
     shown = []
     for suite, title in zip(changed[:most], while_it_fits(titles, budget, _ROW, lambda title: (title,)), strict=False):

@@ -25,8 +25,9 @@ from skillgym_action.reporters.markdown_sections import (
     Section,
     changed_suites_of,
     edits_of,
+    errored_of,
     findings_of,
-    groups_of,
+    first_of_each_cause,
     lengthened,
     section_of,
     suites_from_of,
@@ -105,9 +106,12 @@ def view_of(
     head = _without_sections(figures, rows, budget)
     failures = FailureList(figures.failures, rows, budget, runners=len(report.runners))
     unexpected = section(Status.UNEXPECTED_PASSED, rows.unexpected, most=extent.lines)
-    errored = section(Status.ERRORED, rows.brief)
+    not_judged = first_of_each_cause(results[Status.ERRORED], extent.lines)
+    with budget.part(1 / 2) as some:  # else their names take the room of the failures' reasons
+        errored = section_of(not_judged, NOUNS[Status.ERRORED], rows.brief, some)
     failures.add_messages()
-    errored = lengthened(errored, results[Status.ERRORED], rows.reasoned, budget)
+    errored = lengthened(errored, not_judged, rows.reasoned, budget)
+    errored, errored_groups = errored_of(errored, not_judged, results[Status.ERRORED])
     warnings = warnings_of(report.warnings, rows, budget)
     failures.add_details(excerpts or SessionExcerpts())
     failed = failures.section()
@@ -120,7 +124,7 @@ def view_of(
         unexpected_note=unexpected_note(results[Status.UNEXPECTED_PASSED], report.sampled_repetitions),
         edits=tuple(edits_of(unexpected)),
         errored=errored,
-        errored_groups=tuple(groups_of(errored, extent.lines)),
+        errored_groups=errored_groups,
         warnings=warnings,
     )
     if extent.whole:
@@ -128,7 +132,7 @@ def view_of(
     return replace(
         view,
         left_out=_left_out(view, "some details" if shortened else ""),
-        in_summary=NOTHING if extent.whole else _in_summary(figures),
+        in_summary=NOTHING if extent.whole else _in_summary(figures, failures),
     )
 
 
@@ -152,11 +156,12 @@ def _with_green(view: View, figures: ReportTotals, rows: Rows, budget: RowBudget
     )
 
 
-def _in_summary(figures: ReportTotals) -> Markup:
-    """What the comment has only the number of."""
+def _in_summary(figures: ReportTotals, failures: FailureList) -> Markup:
+    """What the comment has only the number of, and evidence that it has no room for."""
     statuses = (Status.PASSED, Status.EXPECTED_FAILED, Status.SKIPPED)
     counts = [(len(figures.by_status[status]), NOUNS[status]) for status in statuses]
-    return markup(", ".join(counted(number, *nouns) for number, nouns in counts if number))
+    words = [counted(number, *nouns) for number, nouns in counts if number]
+    return markup(", ".join([*words, *(["some evidence of failures"] if failures.is_cut else [])]))
 
 
 def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> View:

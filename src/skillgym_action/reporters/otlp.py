@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from skillgym_action.limits import MAX_TRACE_SPANS, MAX_TRACE_TEXT_CHARACTERS
 from skillgym_action.model.session_artifacts import NOT_STORED
 from skillgym_action.model.verdicts import JUDGED, Status
+from skillgym_action.reporters.waiting_calls import WaitingCalls
 from skillgym_action.text.escaping import clipped, visible
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class _Trace:
         events = stored.get("events")
         rounds: list[_Round] = []
         tools: list[_Tool] = []
-        waiting: list[_Tool] = []
+        waiting: WaitingCalls[_Tool] = WaitingCalls()
         last = before = begin
         is_model = False  # whether the event before was the model's own
         for event in events if isinstance(events, list) else ():
@@ -187,8 +188,8 @@ class _Trace:
                     rounds[-1].usage = usage
                 is_model = is_model or at is not None
             if kind == "toolCall":
-                waiting.append(self._tool(event, now, end))
-                tools.append(waiting[-1])
+                tools.append(self._tool(event, now, end))
+                waiting.add(tools[-1].name, tools[-1])
             elif kind == "toolResult":
                 _finish(waiting, event, now, content=self._content)
                 is_model, before = False, now
@@ -206,13 +207,16 @@ class _Trace:
             tool.attributes["gen_ai.tool.call.arguments"] = json.dumps(event["args"])
         return tool
 
-    def _command(self, event: Mapping[str, Any], waiting: list[_Tool], tools: list[_Tool], now: datetime) -> None:
+    def _command(
+        self, event: Mapping[str, Any], waiting: WaitingCalls[_Tool], tools: list[_Tool], now: datetime
+    ) -> None:
         """A command belongs to the tool that runs it, or is a span of its own."""
-        if not waiting:
-            tools.append(_Tool(name="shell", began=now, ended=None))
-        attributes = (waiting or tools)[-1].attributes
+        if (tool := waiting.latest()) is None:
+            tool = _Tool(name="shell", began=now, ended=None)
+            tools.append(tool)
+        attributes = tool.attributes
         exit_code = event.get("exitCode")
-        if isinstance(exit_code, int):
+        if isinstance(exit_code, int) and not isinstance(exit_code, bool) and -(2**63) <= exit_code < 2**63:
             attributes["process.exit.code"] = exit_code
         if self._content and isinstance(event.get("command"), str):
             attributes["process.command_line"] = event["command"]
@@ -258,12 +262,11 @@ class _Trace:
         }
 
 
-def _finish(waiting: list[_Tool], event: Mapping[str, Any], now: datetime, *, content: bool) -> None:
+def _finish(waiting: WaitingCalls[_Tool], event: Mapping[str, Any], now: datetime, *, content: bool) -> None:
     """End the call that a result belongs to: the first of the tool that it names, else the first."""
-    if not waiting:
+    tool = waiting.take(_text(event.get("tool")) or "") or waiting.take_first()
+    if tool is None:
         return
-    tool = next((call for call in waiting if call.name == event.get("tool")), waiting[0])
-    waiting.remove(tool)
     tool.ended = tool.ended or now
     if content and isinstance(event.get("output"), str):
         tool.attributes["gen_ai.tool.call.result"] = event["output"]

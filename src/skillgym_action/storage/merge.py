@@ -147,7 +147,14 @@ def _results(
                 own.add(key)
                 results.append(replace(result, suite=suites[suite], runner=runners[runner.id] if runner else None))
         files |= dict.fromkeys(own, file)
-    return tuple(sorted(results, key=lambda result: (order[result.suite.path], result.index)))
+    return _numbered(sorted(results, key=lambda result: (order[result.suite.path], result.index)))
+
+
+def _numbered(results: list[Result]) -> tuple[Result, ...]:
+    """The results with indexes that are all different: shards of one plan have such, runs of several plans do not."""
+    if len({result.index for result in results}) == len(results):
+        return tuple(results)
+    return tuple(replace(result, index=number) for number, result in enumerate(results))
 
 
 def _differences(reports: list[RunReport]) -> Iterator[Problem]:

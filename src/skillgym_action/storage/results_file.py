@@ -157,9 +157,12 @@ def restored(results: Results, file: Path) -> RunReport:
     }
 
     def in_order(rows: Iterable[tuple[str, ResultEntry]]) -> tuple[Result, ...]:
+        found = list(rows)
         numbered = [
-            (position if row.index is None else row.index, path, row) for position, (path, row) in enumerate(rows)
+            (position if row.index is None else row.index, path, row) for position, (path, row) in enumerate(found)
         ]
+        if len({index for index, _, _ in numbered}) < len(numbered):  # merged runs, as older versions wrote them
+            numbered = [(position, path, row) for position, (path, row) in enumerate(found)]
         numbered.sort(key=lambda entry: entry[0])
         return tuple(
             restored_result(row, index, suites[path], runners.get(row.runner_id or "")) for index, path, row in numbered

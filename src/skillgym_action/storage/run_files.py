@@ -178,7 +178,10 @@ def _look(within: int, folder: Path, parts: Sequence[str]) -> None:
 
 
 def _found(within: int, name: str) -> os.stat_result:
-    return os.stat(name, dir_fd=within, follow_symlinks=False)
+    try:
+        return os.stat(name, dir_fd=within, follow_symlinks=False)
+    except ValueError:  # the name is from a file of others and may be any text
+        raise OSError(errno.EINVAL, "is not a name that a file can have", name) from None
 
 
 def _refuse_other_than_file(found: os.stat_result, folder: Path, parts: Sequence[str]) -> None:

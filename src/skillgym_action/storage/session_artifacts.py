@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 DIFF = "changes.diff"
 CHANGES = "changes"
 _EXTENT = Extent(containers=MAX_ARTIFACT_CONTAINERS, values=MAX_ARTIFACT_VALUES, members=MAX_ARTIFACT_MEMBERS)
+_AMBIGUOUS = ": it is not known which is of this session; give the suites different names"
+_SHOWN = {"changed file": MAX_SHOWN_CHANGED_FILES, "question": MAX_SHOWN_QUESTIONS, "log": MAX_SHOWN_LOGS}
 _LOG = re.compile(r"(?:stdout|stderr)\.log|(?:bootstrap|command-\d{1,6})\.(?:stdout|stderr)\.log|session\.jsonl")
 _QUESTION = re.compile(r"judge-(\d{1,6})\.json")
 
@@ -45,7 +47,8 @@ class ArtifactRoot:
 class RunArtifacts:
     """Fulfils ``model.session_artifacts.ArtifactSource``.
 
-    ``roots``: the run directories in which sessions are searched, in this order. ``redact``: takes out secrets.
+    ``roots``: the run directories in which sessions are searched; a session that several have is not shown. ``redact``:
+    takes out secrets.
     """
 
     roots: Sequence[ArtifactRoot]
@@ -61,13 +64,20 @@ class RunArtifacts:
         return self._read([self.baseline] if self.baseline else [], directory, most)
 
     def _read(self, roots: Iterable[ArtifactRoot], directory: str, most: int) -> SessionArtifacts:
-        for root in roots:
+        found = []
+        for root in dict.fromkeys(roots):
             parts = (*root.parts, *directory.split("/"))
             if any(part in ("", ".", "..") for part in parts):
                 continue
             with suppress(OSError):
                 if is_folder(root.folder, parts):
-                    return _SessionFolder(root.folder, parts, most, self.redact).artifacts()
+                    found.append(_SessionFolder(root.folder, parts, most, self.redact))
+        if len(found) > 1:  # jobs whose suites have the same name: another session's evidence would be a lie
+            return SessionArtifacts(
+                problems=(f"{len(found)} of the merged runs have a folder {directory}{_AMBIGUOUS}",)
+            )
+        with suppress(OSError):
+            return found[0].artifacts() if found else NOT_STORED
         return NOT_STORED
 
 
@@ -86,13 +96,14 @@ class _SessionFolder:
         diff = next(self._texts([DIFF] if DIFF in names else []), None)
         changed = () if diff or CHANGES not in names else tuple(self._texts(self._changed(workspace)))
         questions = sorted((name for name in names if _QUESTION.fullmatch(name)), key=_number)
+        logs = sorted(filter(_LOG.fullmatch, names), key=_log_order)
         return SessionArtifacts(
             report=self._object("report.json", names),
             workspace=workspace,
-            questions=tuple(filter(None, (self._object(name, names) for name in questions[:MAX_SHOWN_QUESTIONS]))),
+            questions=tuple(filter(None, (self._object(name, names) for name in self._first(questions, "question")))),
             diff=diff,
             changed=changed,
-            logs=tuple(self._texts(sorted(filter(_LOG.fullmatch, names), key=_log_order)[:MAX_SHOWN_LOGS])),
+            logs=tuple(self._texts(self._first(logs, "log"))),
             problems=tuple(self.problems),
         )
 
@@ -130,7 +141,13 @@ class _SessionFolder:
         """Paths of changed files that are stored."""
         listed = [*_strings(workspace, "created"), *_strings(workspace, "modified")]
         paths = (path for path in listed if not {"", ".", ".."} & set(path.split("/")))
-        return [f"{CHANGES}/{path}" for path in paths][:MAX_SHOWN_CHANGED_FILES]
+        return self._first([f"{CHANGES}/{path}" for path in paths], "changed file")
+
+    def _first(self, names: list[str], noun: str) -> list[str]:
+        """As many names as are shown; how many there are besides is a problem."""
+        if more := max(0, len(names) - _SHOWN[noun]):
+            self.problems.append(f"{more:,} more {noun}{'' if more == 1 else 's'} in the run directory, not shown here")
+        return names[: _SHOWN[noun]]
 
 
 def run_directory_of(path: Path) -> Path:

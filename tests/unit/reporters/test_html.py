@@ -150,12 +150,27 @@ def test_styles_of_a_template_are_allowed_and_its_scripts_are_not():
         pytest.param("{policy}{policy}{sessions}", id="twice"),
         pytest.param("<script>x</script>{policy}{sessions}", id="too late for a script"),
         pytest.param("<body>{policy}{sessions}", id="in the body, where browsers ignore it"),
+        pytest.param("<p>Our report</p>{policy}{sessions}", id="behind a paragraph, which begins the body"),
+        pytest.param("<head>Our report{policy}{sessions}", id="behind text, which begins the body"),
+        pytest.param("<head></head>{policy}{sessions}", id="behind the head"),
+        pytest.param("<meta name='a{policy}'>{sessions}", id="in an attribute"),
+        pytest.param("<title>{policy}</title>{sessions}", id="in the title"),
+        pytest.param("<!-- {policy} -->{sessions}", id="in a comment"),
         pytest.param("{policy}{sessions}{sessions}", id="sessions twice"),
     ],
 )
 def test_a_template_without_the_policy_is_an_error(page):
     with pytest.raises(ConfigError, match="policy"):
         page_of(run_report("a passed"), templates=Templates(page))
+
+
+@pytest.mark.parametrize(
+    "before", ["", "<!DOCTYPE html>\n<html lang='de'>\n<head>", "<meta charset=utf-8><title>A</title>"]
+)
+def test_what_begins_a_head_may_be_before_the_policy(before):
+    page = page_of(run_report("a passed"), templates=Templates(before + "{policy}{sessions}"))
+    (policy,) = html.document_fromstring(page).xpath("//head/meta[@http-equiv='Content-Security-Policy']")
+    assert policy.get("content").startswith("default-src 'none'")
 
 
 # --- the data of sessions ---------------------------------------------------------------------------
@@ -248,3 +263,36 @@ def test_numbers_and_texts_of_a_forged_report_are_checked():
 def test_executions_are_found_at_the_same_address_in_each_run():
     page = page_of(replace(run_report("a b passed"), id="other"))
     assert 'data-address="#suite=bench%2Fcore.json&amp;case=a&amp;runner=claude"' in page
+
+
+def test_the_names_of_files_that_cannot_be_read_may_be_any_text():
+    stored = SessionArtifacts(report=report_json("hi"), problems=("changes/\ud800\0 cannot be read",))
+    page = page_of(run_report("a passed"), artifacts=Stored(stored))
+    page.encode()
+    assert data_of(page)["session-0-1-1"]["problems"] == ["changes/\ufffd cannot be read"]
+
+
+def test_failures_with_other_assertions_that_do_not_hold_are_not_one_cause():
+    first, second, third = run_report("a failed: no file\nb failed: no file\nc failed: no file").results
+    (outcome,) = second.judgement.outcomes
+    outcomes = outcome, replace(outcome, assertion="npm test", explanation="exit code 1")
+    second = replace(second, judgement=replace(second.judgement, outcomes=outcomes))
+    page = page_of(replace(run_report("a failed\nb failed\nc failed"), results=(first, second, third)))
+    causes = html.document_fromstring(page).xpath("//article")
+    assert [len(cause.xpath(".//li")) for cause in causes] == [2, 1]
+    assert ["npm test" in cause.text_content() for cause in causes] == [False, True]
+
+
+def test_what_lists_leave_out_is_counted():
+    lines = [f"fl{number} passed 2of3" for number in range(203)] + [f"c{number} failed" for number in range(5_002)]
+    page = page_of(run_report("\n".join(lines)))
+    shown = [one.text_content() for one in html.document_fromstring(page).xpath("//p[@class='muted']")]
+    assert "3 more executions left out" in shown  # of those whose sessions differ
+    assert "205 more executions left out, 2 of them not green" in shown
+
+
+def test_changed_files_that_are_not_listed_are_counted():
+    stored = SessionArtifacts(report=report_json("hi"), workspace={"created": [f"f{n}" for n in range(502)]})
+    session = data_of(page_of(run_report("a passed"), artifacts=Stored(stored)))["session-0-1-1"]
+    assert len(session["changes"]["created"]) == 500
+    assert session["problems"] == ["2 more created files left out"]

@@ -89,6 +89,49 @@ def test_a_reason_of_several_lines_is_seen_with_its_values():
     ]
 
 
+def with_message(result, message):
+    failure = replace(result.judgement.failure, message=message)
+    return replace(result, judgement=replace(result.judgement, failure=failure))
+
+
+def test_what_differs_below_the_first_line_is_another_reason():
+    report = run_report("\n".join(f"c{number} failed" for number in range(9)))
+    same, other = "expected equal values\n  actual: 1", "expected equal values\n  actual: 2"
+    results = (with_message(result, other if result.index == 8 else same) for result in report.results)
+    assert titles(shown(comment, replace(report, results=tuple(results)))) == [
+        "c0, c1, c2 and 5 more cases · the same reason 8 times<br>file:out.txt exists: expected equal values actual: 1",
+        "c8<br>file:out.txt exists: expected equal values actual: 2",
+    ]
+
+
+def test_cases_with_other_assertions_that_do_not_hold_are_not_one_entry():
+    report = run_report("a failed: no file\nb failed: no file")
+    first, second = report.results
+    (outcome,) = second.judgement.outcomes
+    outcomes = outcome, replace(outcome, assertion="npm test", explanation="exit code 1")
+    second = replace(second, judgement=replace(second.judgement, outcomes=outcomes))
+    assert titles(shown(comment, replace(report, results=(first, second)))) == [
+        "a<br>file:out.txt exists: no file",
+        "b<br>file:out.txt exists: no file (and 1 more assertion)",
+    ]
+
+
+def test_each_reason_of_a_case_is_among_the_executions_of_the_comment():
+    lines = [f"fix @r{number} failed: no file" for number in range(9)] + ["fix @last failed: not green"]
+    markdown = shown(comment, run_report("\n".join(lines)))
+    assert "2 reasons, the first:" in markdown
+    assert re.findall(r"^> `file:out.txt exists`: (.*)$", markdown, re.MULTILINE)[:2] == ["no file", "not green"]
+    assert "\nand 4 more executions\n" in markdown
+
+
+def test_a_failure_class_is_named_only_if_all_executions_of_an_entry_have_it():
+    assert titles(shown(comment, run_report("fix @x failed: a\nfix @y failed timeout: b"))) == [
+        "fix on x, y · 2 reasons, the first:<br>file:out.txt exists: a"
+    ]
+    (title,) = titles(shown(comment, run_report("fix @x failed timeout: a\nfix @y failed timeout: b")))
+    assert title.startswith("fix on x, y · timeout · 2 reasons, the first:<br>")
+
+
 def test_what_newly_fails_comes_first():
     names = [f"c{number}" for number in range(12)]
     base = run_report(
@@ -158,6 +201,12 @@ def test_a_session_is_read_once_and_only_where_it_is_shown():
 def test_artifacts_may_be_anything(report):
     stored = Stored(SessionArtifacts(report=report))
     structure(shown(summary, run_report("fix failed"), excerpts=SessionExcerpts(stored)))
+
+
+def test_an_exit_code_that_no_system_has_is_not_shown():
+    commands = [("npm test", 10**400), ("npm run lint", 2)]
+    markdown = shown(comment, run_report("fix failed"), excerpts=SessionExcerpts(Stored(artifacts(*commands))))
+    assert "```console\n$ npm test\n$ npm run lint  # exit code 2\n```" in markdown
 
 
 @given(any_text)
@@ -231,3 +280,44 @@ def test_errors_of_one_kind_say_their_message_once():
     assert "<b>Timeout (8)</b>: raise the case's timeout, or ask for less<br>no answer</summary>" in markdown
     assert "\nand 2 more\n" in markdown
     assert shown(summary, run_report(text)).count("\n- `c") == 8
+
+
+def test_many_errors_leave_room_for_the_reasons_of_failures_and_add_up():
+    lines = [f"e{number} errored {('timeout', 'rate-limit')[number % 2]}: m{number}" for number in range(3_000)]
+    markdown = shown(comment, run_report("\n".join(["boom failed: the reason", *lines])))
+    assert titles(markdown)[0] == "boom<br>file:out.txt exists: the reason"
+    assert "**The agent's answer**" in markdown
+    assert "<b>Timeout (1,500)</b>" in markdown
+    assert "<b>Rate limit (1,500)</b>" in markdown
+    assert markdown.count("\nand 1,494 more\n") == 2
+    assert "left out" not in markdown.lower()
+    lines = [f"e{number} errored timeout: {'m' * 300}{number}" for number in range(12_000)]
+    markdown = shown(summary, run_report("\n".join(["boom failed: the reason", *lines])))
+    assert titles(markdown)[0] == "boom<br>file:out.txt exists: the reason"
+    listed = len(re.findall(r"^- `e\d+`", markdown, re.MULTILINE))
+    assert f"\nand {12_000 - listed:,} more\n" in markdown
+
+
+def test_what_is_red_comes_first_in_changed_suites():
+    report = run_report(
+        "suite bench/green.json\ng passed\nsuite bench/red.json\n"
+        + "\n".join(f"c{number} passed" for number in range(20))
+        + "\nbad failed: the reason"
+    )
+    suites = tuple(replace(suite, changed="added") for suite in report.suites)
+    by_path = {suite.path: suite for suite in suites}
+    results = tuple(replace(result, suite=by_path[result.suite.path]) for result in report.results)
+    markdown = shown(comment, replace(report, suites=suites, results=results))
+    assert re.findall(r"^(?:\*\*`|- ).*", markdown, re.MULTILINE)[:2] == [
+        "**`bench/red.json`** is not in the base",
+        "- ❌ `bad` · `claude` · failed: the reason",
+    ]
+
+
+def test_evidence_that_the_comment_has_no_room_for_is_said_to_be_in_the_summary():
+    report = with_answer(run_report("\n".join(f"c{n} failed: m{n} {'x' * 300}" for n in range(10))), "y" * 300)
+    note = "Only in the job summary: some evidence of failures."
+    many = SessionExcerpts(Stored(artifacts(*[("z" * 200, 0)] * 3)))
+    assert note in shown(comment, report, excerpts=many)
+    assert note not in shown(comment, replace(report, results=report.results[:2]), excerpts=many)
+    assert note not in shown(summary, report, excerpts=many)

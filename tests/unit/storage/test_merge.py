@@ -16,6 +16,8 @@ from skillgym_action.model.session import AgentConfig
 from skillgym_action.settings.gate_options import GateOptions
 from skillgym_action.stages.gate import gate
 from skillgym_action.storage.merge import merged
+from skillgym_action.storage.results_file import render
+from skillgym_action.storage.stored_runs import stored_reports
 
 if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
@@ -291,3 +293,24 @@ def test_shards_with_one_limit_have_it_and_those_with_several_have_a_warning():
 
 def test_a_single_run_keeps_its_judge():
     assert one_of(replace(run_report(PLAN), judge=JUDGE)).judge == JUDGE
+
+
+def test_results_of_several_plans_have_indexes_of_their_own():
+    runs = [
+        run_report(f"suite bench/{name}.json\n{name}1 failed\n{name}2 passed", id=name, shard=None) for name in "ab"
+    ]
+    together = one_of(*runs)
+    assert [(result.case_id, result.index) for result in together.results] == [
+        ("a1", 0), ("a2", 1), ("b1", 2), ("b2", 3),
+    ]  # fmt: skip
+    first, _ = shards(PLAN, 2)
+    assert [result.index for result in one_of(first).results] == [0, 2, 4]
+
+
+def test_stored_results_with_equal_indexes_are_numbered_again(tmp_path):
+    report = run_report("a failed\nb passed\nc passed")
+    same = replace(report, results=tuple(replace(result, index=0) for result in report.results))
+    file = tmp_path / "results.json"
+    file.write_text("".join(render(same)))
+    ((_, stored),) = stored_reports([str(file)], tmp_path)
+    assert [(result.case_id, result.index) for result in stored.results] == [("a", 0), ("b", 1), ("c", 2)]

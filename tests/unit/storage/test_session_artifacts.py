@@ -56,6 +56,27 @@ def test_changed_files_are_read_where_there_is_no_diff(run):
     assert found.problems == ("changes/gone cannot be read: No such file or directory",)
 
 
+def test_files_that_are_not_shown_are_counted(run):
+    logs = {f"command-{number}__stdout__log": "x" for number in range(43)}
+    questions = {f"judge-{number}__json": '{"judge": {}}' for number in range(41)}
+    stored(run, report__json=REPORT, **logs, **questions)
+    found = source(run).session(SESSION, 100)
+    assert (len(found.logs), len(found.questions)) == (40, 40)
+    assert found.problems == (
+        "1 more question in the run directory, not shown here",
+        "3 more logs in the run directory, not shown here",
+    )
+
+
+def test_a_session_that_several_runs_have_is_not_guessed(run, tmp_path):
+    stored(run, report__json=REPORT)
+    stored(tmp_path / "other", report__json="{}")
+    found = source(run, tmp_path / "other").session(SESSION, 100)
+    assert found.report is None
+    assert found.problems[0].startswith(f"2 of the merged runs have a folder {SESSION}: it is not known which")
+    assert source(run, run).session(SESSION, 100).report is not None
+
+
 def test_of_a_long_file_both_ends_are_read(run):
     stored(run, stdout__log="a" * 600 + "b" * 600)
     (log,) = source(run).session(SESSION, 100).logs
@@ -94,6 +115,15 @@ def test_a_fifo_is_not_waited_for(run):
     stored(run, report__json=REPORT)
     os.mkfifo(run / SESSION / "stdout.log")
     assert source(run).session(SESSION, 100).problems == ("stdout.log cannot be read: is not a file",)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "a" * 10_000])
+def test_a_name_that_no_file_can_have_is_a_problem(run, name):
+    stored(run, report__json=REPORT, workspace__json=json.dumps({"created": [name, "b"]}))
+    written(run / SESSION / "changes", {"b": "content"})
+    found = source(run).session(SESSION, 100)
+    assert [file.head for file in found.changed] == ["content"]
+    assert found.problems[0].startswith(f"changes/{name} cannot be read: ")
 
 
 @pytest.mark.parametrize(
