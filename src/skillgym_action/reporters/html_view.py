@@ -55,6 +55,7 @@ from skillgym_action.reporters.wording import (
     money,
     suites_from,
     tally,
+    telling_reasons,
     verdict,
 )
 from skillgym_action.text.escaping import clipped, html_text
@@ -161,7 +162,7 @@ def _by_runner(report: RunReport) -> dict[str, list[Result]]:
 
 
 def _reasons(report: RunReport) -> Iterator[str]:
-    yield from report.decision.reasons if report.decision else ()
+    yield from telling_reasons(report, report.totals())
     yield from report.incomplete
     if changed := changed_suites(report):
         yield changed

@@ -105,7 +105,7 @@ def view_of(
     unexpected = section(Status.UNEXPECTED_PASSED, rows.unexpected, most=extent.lines)
     errored = section(Status.ERRORED, rows.brief)
     failures.add_messages()
-    errored = lengthened(errored, results[Status.ERRORED], rows.reasoned, budget)
+    errored = lengthened(errored, results[Status.ERRORED], rows.troubled, budget)
     warnings = warnings_of(report.warnings, rows, budget)
     failures.add_details(excerpts or SessionExcerpts())
     failed = failures.section()

@@ -38,7 +38,7 @@ def _reports(value: object) -> object:
         if kind.lower() not in REPORTERS:
             raise ValueError(f"unknown report kind {kind!r}; {did_you_mean(kind.lower(), REPORTERS)}")
         if not separator or not path:
-            raise ValueError(f"{item!r} is not KIND=PATH")
+            raise ValueError(f"{item!r} is not KIND=PATH, such as html=report.html")
         pairs.append((kind.lower(), path))
     printed = [kind for kind, path in pairs if path == PRINTED]
     if len(printed) > 1:
