@@ -270,7 +270,7 @@ def test_the_session_that_is_shown_first_is_the_one_that_the_assertions_are_of(p
     assert (row["artifactDir"], first != last) == (attempts[first - 1]["artifactDir"], True)
     page.open(report, RED.replace("write-out", "flaky-out"))
     assert page.texts("tr[aria-current] th") == [f"Repetition {first}"]
-    assert f"Of repetition {first}, which decided the status of the execution." in page.text("#assertions")
+    assert f"Of repetition {first}, which decided the status of the execution." in page.text()
     nothing_happened(page)
 
 
