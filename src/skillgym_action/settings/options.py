@@ -36,15 +36,13 @@ from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
+from skillgym_action.settings.option_errors import error_in_words
 from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop
 from skillgym_action.settings.skillgym_options import SkillgymSettings
-from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-
-    from pydantic_core import ErrorDetails
 
     from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
@@ -60,10 +58,6 @@ if TYPE_CHECKING:
 
 DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 DEFAULT_TIMEOUT = 120.0
-_ERROR, _SHOULD = "Value error, ", "Input should"  # how messages of pydantic begin
-_NUMBERS = {"int_parsing": "a whole number", "int_from_float": "a whole number", "float_parsing": "a number"}
-_BOUNDS = {"greater_than", "greater_than_equal", "less_than", "less_than_equal"}
-_SHOWN = 60  # characters of a value in a message
 
 
 class Settings(SkillgymSettings):
@@ -331,16 +325,8 @@ def validated_settings(fields: Mapping[str, Any], named: Callable[[str], str]) -
         return Settings(**{name: value for name, value in fields.items() if value not in (None, (), "")})
     except ValidationError as error:
         found = error.errors(include_url=False)
-        messages = (f"{named(str(item['loc'][0]))}: {_in_words(item)}" for item in found)
+        messages = (f"{named(str(item['loc'][0]))}: {error_in_words(item)}" for item in found)
         raise UsageError.of(*(Problem(message=message) for message in messages)) from None
-
-
-def _in_words(detail: ErrorDetails) -> str:
-    """Pydantic's error on an option, with the value that was given."""
-    message, value = detail["msg"].removeprefix(_ERROR).replace(_SHOULD, "must"), clipped(str(detail["input"]), _SHOWN)
-    if number := _NUMBERS.get(detail["type"]):
-        return f"{value!r} is not {number}"
-    return f"{message}, not {value}" if detail["type"] in _BOUNDS else message
 
 
 # --- one slice per stage ----------------------------------------------------------------------------
