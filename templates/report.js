@@ -14,7 +14,7 @@
    *   failure: {name: string, message: Text} | null, reason: Text, place: Place | null, outcomes: Outcome[],
    *   findings: {id: string, kind: string, where: string}[], usage: Record<string, number | null>,
    *   costUsd: number | null, costSource: string, durationMs: number, agent: string, model: string, version: string,
-   *   prompt: Text, finalOutput: Text, sessions: Attempt[]}} Execution */
+   *   prompt: Text, finalOutput: Text, sessions: Attempt[], decidedBy: string | null}} Execution */
   /** @typedef {{kind: string, role?: string, phase?: string, text?: Text, tool?: string, args?: Text, result?: Text,
    *   effects?: Step[], exit?: number | null, path?: string, skill?: string, signal?: string, steps?: number,
    *   after?: number, ms?: number, size?: number, step?: number, usage?: Record<string, number>}} Step */
@@ -175,7 +175,7 @@
     document.title = `${WORDS[execution.status]}: ${execution.case} on ${execution.runner}`;
     page.append(
       ...head(execution),
-      assertions(execution, attempt),
+      assertions(execution),
       ...attempts(execution, attempt, other),
       ...(session ? sessionParts(execution, session, attempt, other) : [missing(execution)]),
     );
@@ -191,9 +191,13 @@
   const chosen = (execution, name) =>
     execution.sessions.find(one => `${one.repetition}.${one.session}` === name) ?? null;
 
-  /** The session that says most about the status: the last one that has it. @param {Execution} execution */
+  /** The session that the assertions are of; in results without it, the last one with the same status. @param {Execution} execution */
   const deciding = execution =>
+    execution.sessions.find(one => one.id === execution.decidedBy) ??
     execution.sessions.filter(one => one.status === execution.status).pop() ?? execution.sessions.at(-1) ?? null;
+
+  /** @param {Attempt} one */
+  const sessionName = one => `Repetition ${one.repetition}${one.session > 1 ? `, retry ${one.session - 1}` : ""}`;
 
   /** @param {Execution} execution */
   function trail(execution) {
@@ -244,12 +248,13 @@
       after && make("a", { href: after }, "next"));
   }
 
-  /** @param {Execution} execution @param {Attempt | null} attempt */
-  function assertions(execution, attempt) {
+  /** @param {Execution} execution */
+  function assertions(execution) {
     const bad = execution.outcomes.filter(outcome => outcome.passed !== true);
     const good = execution.outcomes.filter(outcome => outcome.passed === true);
-    const several = execution.sessions.length > 1 && attempt &&
-      make("p", { class: "muted" }, "Of the session that decided the status of the execution.");
+    const own = deciding(execution);
+    const several = execution.sessions.length > 1 && own &&
+      make("p", { class: "muted" }, `Of ${sessionName(own).toLowerCase()}, which decided the status of the execution.`);
     const none = !execution.outcomes.length && make("p", {}, "No assertion was evaluated.");
     return section("assertions", `Assertions: ${good.length} of ${execution.outcomes.length} hold`,
       several, none, bad.map(assertion),
@@ -284,7 +289,7 @@
         : make("a", { href: address(execution, { session: own, with: name, view: "timeline" }) }, "compare with the one shown");
       return make("tr", { "aria-current": one === attempt ? "true" : undefined },
         make("th", { scope: "row" }, make("a", { href: address(execution, { session: name, view: "sessions" }) },
-          `Repetition ${one.repetition}${one.session > 1 ? `, retry ${one.session - 1}` : ""}`)),
+          sessionName(one))),
         make("td", {}, state(one.status)), make("td", {}, time(one.durationMs)), make("td", {}, one.class),
         make("td", {}, shown(one.message)), make("td", {}, compare));
     });
@@ -352,7 +357,7 @@
       make("p", { class: "muted" }, "Tokens are those of the whole model round, shown at its first step.");
     if (!second || !attempt || !other) return section("timeline", title, baseline, counted, steps(session, "step"));
     const [left, right] = firstDifference(session, second);
-    const name = (/** @type {Attempt} */ one) => `Repetition ${one.repetition}${one.session > 1 ? `, retry ${one.session - 1}` : ""}: `;
+    const name = (/** @type {Attempt} */ one) => `${sessionName(one)}: `;
     return section("timeline", "Two sessions side by side",
       make("p", {}, left < 0 && right < 0 ? "Their actions are the same." : "The first actions that differ are marked."),
       make("div", { class: "columns" },

@@ -177,7 +177,7 @@ def test_what_changed_since_the_baseline_is_a_table_and_so_is_what_is_flaky(page
     assert [row.split("\t") for row in rows] == [
         ["write-out · hostile", "5 of 5 → 0 of 5"],
         ["flaky-out · hostile", "5 of 5 → 3 of 5"],
-        ["flaky-out · hostile", "3 of 5 sessions passed [23, 88]"],
+        ["flaky-out · hostile", "3 of 5 sessions passed, 95 % interval [23, 88]"],
     ]
     page.click("table.changes a")
     assert page.texts("h1") == ["write-out"]
@@ -257,6 +257,20 @@ def test_two_sessions_are_shown_side_by_side(page, report):
     assert ("b/other.txt" in own, "b/out.txt" in own) == (True, False)
     assert ("b/other.txt" in other, "b/out.txt" in other) == (False, True)
     assert (own.count("The answer: "), other.count("The answer: ")) == (2, 2)
+    nothing_happened(page)
+
+
+def test_the_session_that_is_shown_first_is_the_one_that_the_assertions_are_of(page, run, report):
+    """The first repetition that failed, as in the terminal; not the last one."""
+    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    rows = [row for one in results["suites"] for row in one["results"] if row["caseId"] == "flaky-out"]
+    row = next(row for row in rows if row["status"] == "failed")
+    attempts = row["attempts"]
+    first, last = ([one for one in attempts if one["status"] == "failed"][place]["repetition"] for place in (0, -1))
+    assert (row["artifactDir"], first != last) == (attempts[first - 1]["artifactDir"], True)
+    page.open(report, RED.replace("write-out", "flaky-out"))
+    assert page.texts("tr[aria-current] th") == [f"Repetition {first}"]
+    assert f"Of repetition {first}, which decided the status of the execution." in page.text()
     nothing_happened(page)
 
 

@@ -96,7 +96,14 @@ def test_every_run_leaves_its_reports(tmp_path):
     ("args", "message"),
     [
         pytest.param(["--fail-on", "faild"], "--fail-on: unknown word 'faild'; did you mean 'failed'?", id="a word"),
-        pytest.param(["--jobs", "many"], "--jobs: must be a valid integer", id="a number"),
+        pytest.param(["--jobs", "many"], "--jobs: 'many' is not a whole number", id="a number"),
+        pytest.param(["--maxfail", "1.5"], "--maxfail: '1.5' is not a whole number", id="a fraction"),
+        pytest.param(["--max-cost", "5USD"], "--max-cost: '5USD' is not a number", id="an amount"),
+        pytest.param(["--maxfail", "0"], "--maxfail: must be greater than 0, not 0", id="too small a number"),
+        pytest.param(["--min-pass-rate", "90"], "must be less than or equal to 1, not 90", id="too large a number"),
+        pytest.param(
+            ["--report", "html"], "--report: 'html' is not KIND=PATH, such as html=report.html", id="a report"
+        ),
         pytest.param(["--config", "nope.yaml"], "no such configuration file: nope.yaml; check --config", id="a config"),
         pytest.param(
             ["--runner", "claude-cod"], "unknown runner 'claude-cod'; did you mean 'claude-code'?", id="a runner"
@@ -541,10 +548,13 @@ def test_run_directories_are_never_searched(tmp_path):
 def test_progress_goes_to_stderr_and_stdout_is_for_machines(tmp_path):
     ran = run(repository(tmp_path))
     assert ran.out == ""
-    assert re.sub(r"\d+ ms|/.*/", "…", ran.err).splitlines() == [
+    assert re.sub(r"\d[\d.]* m?s|/.*/", "…", ran.err).splitlines() == [
         "1/1 ✓ one [sh]  passed  …  unknown",
         "",
-        "rate 100 % of sessions pass; the same case again: [21, 100]; too few cases to speak of others",
+        (
+            "rate 100 % of sessions pass, 95 % interval [21, 100] for the same case again; "
+            "fewer than 5 cases say nothing about other cases"
+        ),
         "",
         "passed: 1 passed of 1, in …, cost unknown",
         "reports: out",
@@ -553,7 +563,7 @@ def test_progress_goes_to_stderr_and_stdout_is_for_machines(tmp_path):
 
 def test_quiet_leaves_the_verdict(tmp_path):
     ran = run(repository(tmp_path), "--quiet")
-    assert re.fullmatch(r"passed: 1 passed of 1, in \d+ ms, cost unknown\n", ran.err)
+    assert re.fullmatch(r"passed: 1 passed of 1, in \d[\d.]* m?s, cost unknown\n", ran.err)
 
 
 def test_what_the_agent_said_is_shown_on_demand_and_is_no_command(tmp_path):

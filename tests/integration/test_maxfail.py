@@ -117,6 +117,24 @@ def test_with_nothing_failed_or_nothing_known_everything_runs(tmp_path):
     assert (again.code, ran_cases(tmp_path, "again")) == (0, list("abcdef"))
 
 
+def test_a_run_in_which_nothing_ran_does_not_hide_the_failures_before_it(tmp_path):
+    files = {"bench/core.json": suite(*CASES), "skillgym.config.yaml": configuration(runner("true"))}
+    repository(tmp_path, files)
+    skillgym("run", "--case", "b", cwd=tmp_path)
+    assert skillgym("run", "-k", "misspelt", cwd=tmp_path).code == 2
+    again = skillgym("run", "--last-failed", "--output", "again", cwd=tmp_path)
+    assert "last-failed: 1 of 1 execution in .skillgym-results/" in again.err
+    assert ran_cases(tmp_path, "again") == ["b"]
+
+
+def test_with_only_runs_in_which_nothing_ran_everything_runs(tmp_path):
+    repository(tmp_path, {"bench/core.json": suite(*CASES)})
+    skillgym("run", "-k", "misspelt", cwd=tmp_path)
+    again = skillgym("run", "--last-failed", "--dry-run", cwd=tmp_path)
+    assert "last-failed: nothing ran in .skillgym-results/" in again.err
+    assert "6 executions" in again.out
+
+
 def test_a_named_run_directory_is_the_last_run(tmp_path):
     files = {"bench/core.json": suite(*CASES), "skillgym.config.yaml": configuration(runner("true"))}
     repository(tmp_path, files)

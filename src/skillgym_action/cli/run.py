@@ -50,25 +50,27 @@ def _run(settings: Settings, context: LaunchContext, command: str) -> int:
 def _with_last_failed(options: Options, settings: Settings, config: Config, context: LaunchContext) -> Options:
     """The options of a run of what was not green in the last run; all of it if nothing is known to be.
 
-    The last run is the one in ``--output``, if there is one, else the latest of those without that option.
+    The last run is the one in ``--output``, if there is one, else the latest of those without that option. One in
+    which nothing ran, such as after a misspelt ``-k``, says nothing about what fails: the one before it counts.
     """
-    from skillgym_action.storage.last_run import failed_executions, last_run, results_time
+    from skillgym_action.storage.last_run import failed_executions, last_runs, results_time
     from skillgym_action.storage.stored_runs import stored_reports
 
     if settings.resume:
         raise UsageError("--last-failed with --resume: a resumed run has its own executions", remedy="leave one out")
     folder = resolve.run_directories(settings, config, context)
     named = context.cwd / settings.output if settings.output else None
-    last = named if named and results_time(named) is not None else last_run(folder)
+    candidates = [named] if named and results_time(named) is not None else last_runs(folder)
+    stored = ((path, stored_reports([str(path)], context.cwd)[0][1]) for path in candidates)
+    last, report = next(((path, report) for path, report in stored if report.results), (None, None))
     terminal = terminal_for(settings, context)
-    if last is None:
-        terminal.progress(f"last-failed: no run in {terminal_line(os.path.relpath(folder, context.cwd))}: all run")
+    if last is None or report is None:
+        shown = terminal_line(os.path.relpath(candidates[0] if candidates else folder, context.cwd))
+        terminal.progress(f"last-failed: {'nothing ran' if candidates else 'no run'} in {shown}: all run")
         return options
-    report = stored_reports([str(last)], context.cwd)[0][1]
     failed, shown = failed_executions(report), terminal_line(os.path.relpath(last, context.cwd))
     if not failed:
-        what = "all was green" if report.results else "nothing ran"
-        terminal.progress(f"last-failed: {what} in {shown}: all run")
+        terminal.progress(f"last-failed: all was green in {shown}: all run")
         return options
     terminal.progress(f"last-failed: {len(failed):,} of {counted(len(report.results), 'execution')} in {shown}")
     return replace(options, plan=replace(options.plan, last_failed=failed))

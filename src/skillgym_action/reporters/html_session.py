@@ -129,6 +129,9 @@ def execution_data(result: Result, links: Links | None) -> Json:
         "prompt": long_text(result.prompt),
         "finalOutput": long_text(result.final_output),
         "sessions": [_attempt(result.index, attempt) for attempt in result.attempts],
+        "decidedBy": next(
+            (session_id(result.index, one) for one in result.attempts if one.directory == result.directory), None
+        ),
     }
 
 

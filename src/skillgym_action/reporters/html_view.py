@@ -57,6 +57,7 @@ from skillgym_action.reporters.wording import (
     money,
     suites_from,
     tally,
+    telling_reasons,
     verdict,
 )
 from skillgym_action.text.escaping import clipped, html_text
@@ -175,7 +176,7 @@ def _cases_left_out(rows: CaseRows) -> Markup:
 
 
 def _reasons(report: RunReport) -> Iterator[str]:
-    yield from report.decision.reasons if report.decision else ()
+    yield from telling_reasons(report, report.totals())
     yield from report.incomplete
     if changed := changed_suites(report):
         yield changed

@@ -13,6 +13,7 @@ from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.markdown_failures import grouped
 from skillgym_action.reporters.markdown_rows import NAME, code, inline, linked
 from skillgym_action.reporters.rate_wording import (
+    MEANS_NOTE,
     OTHER_CASES_NOTE,
     comparison_fact,
     rate_cell,
@@ -30,6 +31,7 @@ from skillgym_action.reporters.wording import (
     money,
     tallied,
     tally,
+    telling_reasons,
     verdict,
 )
 from skillgym_action.text.escaping import clipped, markdown_inline
@@ -140,11 +142,7 @@ class ReportTotals:
 
     def reasons(self) -> Iterator[Markup]:
         """Reasons of the decision that do not repeat the counts."""
-        totals = self.totals
-        shown = {f"{count} {status}" for status, count in totals.counts.items()}
-        shown.add(f"{totals.counts[Status.ERRORED]} of {totals.executions} could not be judged")
-        decision = self.report.decision
-        yield from (inline(reason) for reason in (decision.reasons if decision else ()) if reason not in shown)
+        yield from map(inline, telling_reasons(self.report, self.totals))
 
     def coverage(self) -> Markup:
         """How many of those that ran have a verdict."""
@@ -170,6 +168,7 @@ class ReportTotals:
         Not ``whole``: only what explains the table.
         """
         notes = [OTHER_CASES_NOTE] if any("†" in rate_cell(totals) for totals in self.runner_totals.values()) else []
+        notes += [MEANS_NOTE] if any(len(result.attempts) > 1 for result in self.report.results) else []
         sentences = rate_sentences(self.totals, self.report) if whole else ()
         for sentence in (*sentences, *notes) if self.totals.executions else ():
             text = sentence[:1].upper() + sentence[1:] + "."

@@ -159,6 +159,10 @@ class Rows:
             message=inline(message) + more,
         )
 
+    def troubled(self, result: Result) -> Row:
+        """A row with its reason and the folder with the logs that the remedy names."""
+        return replace(self.reasoned(result), artifacts=code(result.directory or ""))
+
     def detailed(self, result: Result) -> Row:
         """A row with its whole reason."""
         return replace(self.reasoned(result), detail=self._detail(result, evidence=False))

@@ -110,7 +110,7 @@ def view_of(
     with budget.part(1 / 2) as some:  # else their names take the room of the failures' reasons
         errored = section_of(not_judged, NOUNS[Status.ERRORED], rows.brief, some)
     failures.add_messages()
-    errored = lengthened(errored, not_judged, rows.reasoned, budget)
+    errored = lengthened(errored, not_judged, rows.troubled, budget)
     errored, errored_groups = errored_of(errored, not_judged, results[Status.ERRORED])
     warnings = warnings_of(report.warnings, rows, budget)
     failures.add_details(excerpts or SessionExcerpts())

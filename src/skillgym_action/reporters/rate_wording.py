@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from skillgym_action.model.samples import Samples
     from skillgym_action.model.totals import Totals
 
-OTHER_CASES_NOTE = f"† the same cases again: fewer than {MIN_CASES} cases are too few to speak of others"
+OTHER_CASES_NOTE = f"† interval for the same cases again: fewer than {MIN_CASES} cases say nothing about other cases"
+MEANS_NOTE = (
+    "Time and tokens of an execution are the average of its sessions that passed, or of all if none did; "
+    "its cost is the sum of all"
+)
+LEVEL = "95 % interval"
 BAD_DAY = "A bad day of the model's service looks the same: if in doubt, run the baseline again."
 STOPPED_EARLY = "Executions ended as soon as their status was certain, so only their first sessions count in rates"
 
@@ -62,12 +67,12 @@ def rate_sentences(totals: Totals, report: RunReport) -> Iterator[str]:
         yield STOPPED_EARLY
     elif stopped := stopped_for_futility(report):
         yield f"The run was {stopped}; only these first sessions count in rates"
-    if totals.unjudged_cases:
-        verb = "was" if totals.unjudged_cases == 1 else "were"
-        yield f"{counted(totals.unjudged_cases, 'case')} {verb} not judged: in no rate"
-    if totals.expected_to_fail:
-        verb = "is" if totals.expected_to_fail == 1 else "are"
-        yield f"{counted(totals.expected_to_fail, 'execution')} {verb} expected to fail: in no rate"
+    if unjudged := totals.unjudged_cases:
+        words = "was not judged and counts" if unjudged == 1 else "were not judged and count"
+        yield f"{counted(unjudged, 'case')} {words} in no pass rate"
+    if expected := totals.expected_to_fail:
+        words = "is expected to fail and counts" if expected == 1 else "are expected to fail and count"
+        yield f"{counted(expected, 'execution')} {words} in no pass rate"
 
 
 def trigger_sentences(report: RunReport) -> Iterator[str]:
@@ -97,12 +102,13 @@ def _rate(cases: Sequence[Samples], sessions: str) -> str:
     same = "the same case again" if len(cases) == 1 else f"the same {len(cases):,} cases again"
     share = f"{percent(again.rate)} of {sessions} pass"
     if len(cases) < MIN_CASES:
-        return f"{share}; {same}: {format_interval(again.interval)}; too few cases to speak of others"
+        few = f"fewer than {MIN_CASES} cases say nothing about other cases"
+        return f"{share}, {LEVEL} {format_interval(again.interval)} for {same}; {few}"
     others = format_interval(population_rate(cases).interval)
-    first = f"{share} {others} for cases like these"
+    first = f"{share}, {LEVEL} {others} for cases like these"
     if all(case.judged == 1 for case in cases):
         return first
-    return f"{first}; {same}: {format_interval(again.interval)}"
+    return f"{first} and {format_interval(again.interval)} for {same}"
 
 
 def _of_k(cases: Sequence[Samples]) -> Iterator[str]:
@@ -141,7 +147,7 @@ def mixed_results(report: RunReport) -> list[tuple[Result, str]]:
 def _flaky(result: Result, samples: Samples) -> str:
     words = "passed only after a retry" if samples.judged < 2 else f"{samples} sessions passed"  # noqa: PLR2004
     if (interval := case_interval(samples)) is not None:
-        words += f" {format_interval(interval)}"
+        words += f", {LEVEL} {format_interval(interval)}"
     if passed_after_failure(result) and samples.judged > 1:
         words += ", green only after a retry"
     return words

@@ -12,7 +12,7 @@ from skillgym_action.limits import (
     MAX_TERMINAL_MESSAGE_CHARACTERS,
 )
 from skillgym_action.model.samples import is_flaky, passed_after_failure
-from skillgym_action.model.verdicts import Status
+from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
     comparison_verdict,
@@ -21,6 +21,7 @@ from skillgym_action.reporters.rate_wording import (
     pair_change,
     rate_sentences,
     rates_compared,
+    sessions_passed,
     trigger_sentences,
 )
 from skillgym_action.reporters.uplift_wording import uplift_sentences, uplift_title
@@ -38,6 +39,7 @@ from skillgym_action.reporters.wording import (
     runner_id,
     suites_from,
     tally,
+    telling_reasons,
     verdict,
 )
 from skillgym_action.text.escaping import terminal_line, terminal_text, visible
@@ -57,6 +59,7 @@ SIGNS = {
     Status.ERRORED: ("!", "33"),
     Status.SKIPPED: ("-", "2"),
 }
+_MESSAGES_WITH_REMEDY = {"auth", "agent-missing", "suite-invalid"}
 _VERDICTS = {"passed": "32", "failed": "31", "inconclusive": "33", "not-gated": "33"}
 
 
@@ -111,7 +114,7 @@ def _with_artifacts(result: Result, run_directory: str) -> Result:
 
 
 def _most_expensive(report: RunReport) -> Iterator[str]:
-    """The slowest executions and the dearest ones, a line each; none if there are few."""
+    """The slowest executions and the most expensive ones, a line each; none if there are few."""
     ran = [result for result in report.results if result.attempts]
     if len(ran) <= MAX_MOST_EXPENSIVE:
         return
@@ -120,7 +123,7 @@ def _most_expensive(report: RunReport) -> Iterator[str]:
     by_cost = sorted(priced, key=lambda result: result.cost.usd or 0, reverse=True)[:MAX_MOST_EXPENSIVE]
     yield f"slowest {', '.join(f'{_name(result)} {duration(result.duration_ms)}' for result in by_time)}\n"
     if by_cost:
-        yield f"dearest {', '.join(f'{_name(result)} {cost(result)}' for result in by_cost)}\n"
+        yield f"most expensive {', '.join(f'{_name(result)} {cost(result)}' for result in by_cost)}\n"
     yield "\n"
 
 
@@ -183,7 +186,10 @@ def red_title(result: Result, *, color: bool = False) -> str:
     """``✗ edit [claude] failed: Assertion failure``."""
     sign, shade = SIGNS[result.status]
     title = f"{sign} {terminal_line(result.case_id)} [{terminal_line(runner_id(result))}] {result.status}"
-    return f"{_styled(title, shade, color=color)}: {terminal_line(cause(result).label)}"
+    passed = sessions_passed(result, None)
+    return (
+        f"{_styled(title, shade, color=color)}: {terminal_line(cause(result).label)}{f', {passed}' if passed else ''}"
+    )
 
 
 def red_lines(result: Result, *, color: bool = False, more: Iterable[str] = ()) -> Iterator[str]:
@@ -191,11 +197,20 @@ def red_lines(result: Result, *, color: bool = False, more: Iterable[str] = ()) 
     reason = cause(result)
     yield f"{red_title(result, color=color)}\n"
     yield from _why(result)
+    if remedy := _remedy(result):
+        yield f"    help: {remedy}\n"
     yield from more
     where = [terminal_line(str(reason.location))]
     if result.directory:
         where.append(f"artifacts: {terminal_line(result.directory)}")
     yield _styled(f"    {', '.join(where)}", "2", color=color) + "\n\n"
+
+
+def _remedy(result: Result) -> str:
+    """What to do about the failure, for a class that has a remedy which its messages do not name; else empty."""
+    class_ = result.judgement.failure_class
+    kind = TROUBLES.get(class_.id) if class_ and class_.id not in _MESSAGES_WITH_REMEDY else None
+    return kind.remedy if kind else ""
 
 
 def _why(result: Result) -> Iterator[str]:
@@ -223,7 +238,7 @@ def _verdict_line(report: RunReport, *, color: bool) -> str:
     parts.append(f"in {duration(report.duration_ms)}")
     if totals.cost_usd is not None or not totals.cost_complete:
         parts.append(f"cost {money(totals.cost_usd, complete=totals.cost_complete)}")
-    reasons = "; ".join(terminal_line(reason) for reason in report.decision.reasons) if report.decision else ""
+    reasons = "; ".join(map(terminal_line, telling_reasons(report, totals)))
     shade = f"1;{_VERDICTS[verdict(report)]}"
     title = _styled(f"{'cancelled, ' if report.cancelled else ''}{headline(report)}", shade, color=color)
     return f"{title}: {', '.join(parts)}{f' ({reasons})' if reasons else ''}\n"

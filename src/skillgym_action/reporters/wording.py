@@ -260,6 +260,13 @@ def tally(totals: Totals) -> str:
     return ", ".join(words for _, words in tallied(totals)) or "nothing ran"
 
 
+def telling_reasons(report: RunReport, totals: Totals) -> Iterator[str]:
+    """Reasons of the decision that do not repeat the counts. ``totals``: of ``report``."""
+    shown = {f"{count} {status}" for status, count in totals.counts.items()}
+    shown.add(f"{totals.counts[Status.ERRORED]} of {totals.executions} could not be judged")
+    yield from (reason for reason in (report.decision.reasons if report.decision else ()) if reason not in shown)
+
+
 def verdict(report: RunReport) -> Verdict:
     """The gate's verdict, or before the gate what the counts imply."""
     decision: Decision | None = report.decision

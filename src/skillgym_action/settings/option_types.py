@@ -39,7 +39,7 @@ def _reports(value: object) -> object:
             known = (*REPORTERS, *FOLDER_REPORTS)
             raise ValueError(f"unknown report kind {kind!r}; {did_you_mean(kind.lower(), known)}")
         if not separator or not path:
-            raise ValueError(f"{item!r} is not KIND=PATH")
+            raise ValueError(f"{item!r} is not KIND=PATH, such as html=report.html")
         if kind.lower() in FOLDER_REPORTS and path == PRINTED:
             raise ValueError(f"{kind} is a folder of files: name a folder in place of -")
         pairs.append((kind.lower(), path))

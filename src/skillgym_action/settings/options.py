@@ -38,6 +38,7 @@ from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
 from skillgym_action.settings.foreign_options import ForeignSettings
+from skillgym_action.settings.option_errors import error_in_words
 from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop
 
 if TYPE_CHECKING:
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from skillgym_action.user_templates.template_folder import TemplateSources
 
 DEFAULT_TIMEOUT = 120.0
-_ERROR, _SHOULD = "Value error, ", "Input should"  # how messages of pydantic begin
 
 
 class Settings(ForeignSettings):
@@ -344,8 +344,8 @@ def validated_settings(fields: Mapping[str, Any], named: Callable[[str], str]) -
     try:
         return Settings(**{name: value for name, value in fields.items() if value not in (None, (), "")})
     except ValidationError as error:
-        found = ((named(str(item["loc"][0])), item["msg"]) for item in error.errors(include_url=False))
-        messages = (f"{name}: {message.removeprefix(_ERROR).replace(_SHOULD, 'must')}" for name, message in found)
+        found = error.errors(include_url=False)
+        messages = (f"{named(str(item['loc'][0]))}: {error_in_words(item)}" for item in found)
         raise UsageError.of(*(Problem(message=message) for message in messages)) from None
 
 

@@ -16,12 +16,19 @@ if TYPE_CHECKING:
 
 def last_run(folder: Path) -> Path | None:
     """The run directory below ``folder`` whose results were written last; None if there is none. Links do not count."""
+    return next(iter(last_runs(folder)), None)
+
+
+def last_runs(folder: Path) -> list[Path]:
+    """The run directories below ``folder``, the one whose results were written last first. Links do not count."""
     try:
         names = os.listdir(folder)
     except OSError:
-        return None
-    _, last = max(((results_time(folder / name) or 0, name) for name in names), default=(0, ""))
-    return folder / last if last and results_time(folder / last) is not None else None
+        return []
+    timed = ((results_time(folder / name), name) for name in names)
+    return [
+        folder / name for _, name in sorted(((time, name) for time, name in timed if time is not None), reverse=True)
+    ]
 
 
 def results_time(directory: Path) -> int | None:

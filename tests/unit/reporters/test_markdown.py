@@ -267,39 +267,50 @@ def test_what_else_differs_stands_above_the_numbers():
 
 # --- rates --------------------------------------------------------------------------------------------
 
+FEW = "fewer than 5 cases say nothing about other cases"
+MEANS = (
+    "Time and tokens of an execution are the average of its sessions that passed, or of all if none did; "
+    "its cost is the sum of all."
+)
+
 
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
         pytest.param(
             "\n".join(f"c{number} passed" for number in range(4)) + "\nd failed",
-            ["80 % of sessions pass [38, 96] for cases like these."],
+            ["80 % of sessions pass, 95 % interval [38, 96] for cases like these."],
             id="one session each",
         ),
         pytest.param(
             "a passed 5of5\nb failed 4of5\nc failed 0of5\nd failed 3of5\ne passed 5of5",
             [
-                "68 % of sessions pass [31, 91] for cases like these; the same 5 cases again: [55, 79].",
+                (
+                    "68 % of sessions pass, 95 % interval [31, 91] for cases like these "
+                    "and [55, 79] for the same 5 cases again."
+                ),
                 "At least one of 5 sessions passes in 80 % of cases (pass@\u20605), all 5 pass in 40 % (pass^5).",
+                MEANS,
             ],
             id="five sessions each",
         ),
         pytest.param(
             "a passed 5of5",
             [
-                "100 % of sessions pass; the same case again: [57, 100]; too few cases to speak of others.",
+                f"100 % of sessions pass, 95 % interval [57, 100] for the same case again; {FEW}.",
                 "At least one of 5 sessions passes in 100 % of cases (pass@\u20605), all 5 pass in 100 % (pass^5).",
-                "† the same cases again: fewer than 5 cases are too few to speak of others.",
+                f"† interval for the same cases again: {FEW}.",
+                MEANS,
             ],
             id="one case",
         ),
         pytest.param(
             "a passed\nb errored timeout\nold expected-failed\nolder expected-failed",
             [
-                "100 % of sessions pass; the same case again: [21, 100]; too few cases to speak of others.",
-                "1 case was not judged: in no rate.",
-                "2 executions are expected to fail: in no rate.",
-                "† the same cases again: fewer than 5 cases are too few to speak of others.",
+                f"100 % of sessions pass, 95 % interval [21, 100] for the same case again; {FEW}.",
+                "1 case was not judged and counts in no pass rate.",
+                "2 executions are expected to fail and count in no pass rate.",
+                f"† interval for the same cases again: {FEW}.",
             ],
             id="what is in no rate",
         ),
@@ -321,7 +332,7 @@ def test_runners_are_no_independent_samples_in_the_row_of_all():
 def test_flaky_executions_are_listed_with_their_sessions():
     markdown = shown(summary, run_report("a failed 3of5\nb failed 1of3\nc passed 5of5\nd passed"))
     assert "<summary>🔀 1 flaky execution, 1 execution with mixed sessions</summary>\n\n" in markdown
-    assert "- `a` · `claude` · 3 of 5 sessions passed [23, 88]\n" in markdown
+    assert "- `a` · `claude` · 3 of 5 sessions passed, 95 % interval [23, 88]\n" in markdown
     assert "- `b` · `claude` · 1 of 3 sessions passed, too few to call it flaky\n" in markdown
     assert "· 🔀\u00a01\u00a0flaky\n" in markdown
 
@@ -344,7 +355,7 @@ def test_a_pass_after_a_retry_is_never_a_plain_pass():
 def test_a_run_that_stopped_early_has_rates_of_first_sessions_alone():
     report = run_report("\n".join(f"c{number} failed 3of5" for number in range(6)), stopped_early=True)
     markdown = shown(summary, report)
-    assert "100 % of first sessions pass [61, 100] for cases like these.\n" in markdown
+    assert "100 % of first sessions pass, 95 % interval [61, 100] for cases like these.\n" in markdown
     assert (
         "Executions ended as soon as their status was certain, so only their first sessions count in rates.\n"
         in markdown

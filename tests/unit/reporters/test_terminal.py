@@ -47,16 +47,18 @@ def test_the_end_of_a_run():
         "\n"
         "! slow [claude] errored: Timeout\n"
         "    no answer in 120 s\n"
+        "    help: raise the case's timeout, or ask for less\n"
         "    bench/core.json:20, artifacts: core/slow/claude\n"
         "\n"
         "warning bench/core.json:1: nothing was changed\n"
         "\n"
-        "rate 50 % of sessions pass; the same 2 cases again: [9, 91]; too few cases to speak of others\n"
-        "rate 1 case was not judged: in no rate\n"
-        "rate 1 execution is expected to fail: in no rate\n"
+        "rate 50 % of sessions pass, 95 % interval [9, 91] for the same 2 cases again; "
+        "fewer than 5 cases say nothing about other cases\n"
+        "rate 1 case was not judged and counts in no pass rate\n"
+        "rate 1 execution is expected to fail and counts in no pass rate\n"
         "\n"
         "slowest edit [claude] 1.0 s, slow [claude] 1.0 s, fix [codex] 1.0 s\n"
-        "dearest edit [claude] $0.20, fix [codex] $0.10, slow [claude] $0.01\n"
+        "most expensive edit [claude] $0.20, fix [codex] $0.10, slow [claude] $0.01\n"
         "\n"
         "failed: 1 failed, 1 unexpected pass, 1 could not be judged, 1 passed, 1 skipped of 5, in 1 min, cost $0.32"
         " (2 of 5 executions are red)\n"
@@ -90,9 +92,12 @@ def test_flaky_executions_and_the_comparison_stand_before_the_verdict():
     head = run_report("a failed 0of5\nb failed 3of5\nc passed 5of5")
     lines = shown(replace(head, comparison=compare(base, head))).split("\n\n")[-2].splitlines()
     assert lines == [
-        "rate 53 % of sessions pass; the same 3 cases again: [38, 68]; too few cases to speak of others",
+        (
+            "rate 53 % of sessions pass, 95 % interval [38, 68] for the same 3 cases again; "
+            "fewer than 5 cases say nothing about other cases"
+        ),
         "rate at least one of 5 sessions passes in 67 % of cases (pass@5), all 5 pass in 33 % (pass^5)",
-        "flaky b [claude] 3 of 5 sessions passed [23, 88]",
+        "flaky b [claude] 3 of 5 sessions passed, 95 % interval [23, 88]",
         "baseline differs: skillgym-action: 0.0.9 then, 1.0.0 now",
         f"baseline of 3 cases judged both in run-1 and now, 67 % of sessions passed then and 53 % now. {BAD_DAY}",
         "baseline newly failing: a [claude] 5 of 5 → 0 of 5",
@@ -201,7 +206,7 @@ def test_three_executions_have_no_list_of_the_slowest():
     assert "slowest" not in shown(run_report("a passed 9s\nb passed 5s\nc passed 3s"))
 
 
-def test_the_slowest_and_the_dearest_executions_are_listed_in_order():
+def test_the_slowest_and_the_most_expensive_executions_are_listed_in_order():
     report = run_report("a passed 9s $?\nb passed 5s $0.50\nc passed 30s $0.10\nd passed 3s $2\ne skipped")
     assert "slowest c [claude] 30 s, a [claude] 9.0 s, b [claude] 5.0 s\n" in shown(report)
-    assert "dearest d [claude] $2.00, b [claude] $0.50, c [claude] $0.10\n" in shown(report)
+    assert "most expensive d [claude] $2.00, b [claude] $0.50, c [claude] $0.10\n" in shown(report)
