@@ -211,12 +211,13 @@
       make("span", {}, time(execution.durationMs)),
       execution.place && make("span", {}, place(execution.place)),
     ];
-    const why = whole(execution.failure?.message) || whole(execution.reason);
+    const reason = execution.failure?.message || execution.reason;
+    const explained = execution.outcomes.some(one => one.passed !== true && whole(one.explanation) === whole(reason));
+    const why = !explained && whole(reason);
     const tone = TONES[execution.status] ?? "none";
     const label = [execution.class, execution.origin && `origin: ${execution.origin}`].filter(Boolean).join(", ");
-    const cause = why && make("div", { class: `cause ${tone}` },
-      label && make("p", {}, make("span", { class: "label" }, label)),
-      block(execution.failure?.message || execution.reason));
+    const cause = (label || why) && make("div", { class: `cause ${tone}` },
+      label && make("p", {}, make("span", { class: "label" }, label)), why && block(reason));
     const score = execution.score !== null &&
       make("p", {}, `Score ${execution.score}${execution.threshold === null ? "" : ` of ${execution.threshold}`}`);
     const findings = execution.findings.length > 0 && make("ul", {}, execution.findings.map(finding =>

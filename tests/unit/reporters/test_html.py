@@ -119,6 +119,12 @@ def test_causes_that_several_executions_share_are_one_entry():
     assert len(causes[0].findall(".//li")) == 2
 
 
+def test_a_cause_and_its_only_assertion_are_said_once():
+    (cause,) = html.document_fromstring(page_of(run_report("a failed: no out.txt"))).find_class("cause")
+    assert cause.text_content().count("no out.txt") == 1
+    assert cause.find(".//pre").text.startswith("file:out.txt exists\n")
+
+
 def test_nothing_ran_is_a_page_too():
     assert "Nothing ran." in page_of(run_report(""))
 
