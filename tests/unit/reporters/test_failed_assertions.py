@@ -82,7 +82,7 @@ def test_below_the_reason_nothing_of_it_is_said_again():
     assert below(one, message="no match in a") == "a\n+ 1 | x"
     assert below(one, message="the score is too low") == "a: no match in a\n+ 1 | x"
     assert below(one, other, message="no match in a") == "1. a: no match in a\n   + 1 | x\n2. b: y"
-    assert below(message="timed out") == ""
+    assert below(outcome("c", passed=True), message="timed out") == ""
 
 
 @pytest.mark.parametrize("message", ["no match in a", "the score is too low"])
