@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from skillgym_action.limits import MAX_HTML_STEPS, MAX_HTML_TEXT_CHARACTERS
+from skillgym_action.limits import MAX_HTML_PATHS, MAX_HTML_STEPS, MAX_HTML_TEXT_CHARACTERS, MAX_SKILL_EVIDENCE
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.reporters.html_timeline import Json, LongText, first_difference, long_text, steps_of, text_of
 from skillgym_action.text.escaping import html_data, visible
@@ -228,7 +228,7 @@ def _skills(report: Mapping[str, Any]) -> list[Json]:
         {
             "skill": text_of(skill.get("skill")),
             "confidence": text_of(skill.get("confidence")),
-            "evidence": _texts(skill, "evidence"),
+            "evidence": _texts(skill, "evidence")[:MAX_SKILL_EVIDENCE],
         }
         for skill in _list(report, "detectedSkills")
         if isinstance(skill, dict)
@@ -243,9 +243,13 @@ def _trouble(report: Mapping[str, Any]) -> Json | None:
 
 
 def _changes(workspace: Mapping[str, Any]) -> Json:
-    kinds: Json = {kind: _texts(workspace, kind) for kind in ("created", "modified", "deleted")}
+    kinds: Json = {kind: _paths(_texts(workspace, kind)) for kind in ("created", "modified", "deleted")}
     complete = workspace.get("complete")
     return kinds | {"complete": complete if isinstance(complete, bool) else None}
+
+
+def _paths(paths: Sequence[str]) -> Json:
+    return {"paths": paths[:MAX_HTML_PATHS], "total": len(paths)}
 
 
 def _question(question: Mapping[str, Any]) -> Json:
@@ -295,4 +299,4 @@ def _list(value: Mapping[str, Any], key: str) -> Sequence[Any]:
 
 
 def _texts(value: Mapping[str, Any], key: str) -> list[str]:
-    return [visible(item) for item in _list(value, key) if isinstance(item, str)][:500]
+    return [visible(item) for item in _list(value, key) if isinstance(item, str)]

@@ -12,7 +12,7 @@ from lxml import html
 
 from builders import run_report
 from showcase import showcase
-from skillgym_action.limits import MAX_HTML_BYTES
+from skillgym_action.limits import MAX_HTML_BYTES, MAX_HTML_PATHS
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.model.session_artifacts import NOT_STORED, SessionArtifacts, StoredText
 from skillgym_action.reporters.html import render
@@ -248,7 +248,15 @@ def test_numbers_and_texts_of_a_forged_report_are_checked():
     data = session_data(SessionArtifacts(report=report, workspace=workspace, questions=({"votes": 3},)), None)
     assert data["usage"] == {"totalTokens": 3}
     assert (data["model"], data["skills"]) == ("", [])
-    assert data["changes"] == {"created": [], "modified": ["a"], "deleted": [], "complete": None}
+    nothing = {"paths": [], "total": 0}
+    modified = {"paths": ["a"], "total": 1}
+    assert data["changes"] == {"created": nothing, "modified": modified, "deleted": nothing, "complete": None}
+
+
+def test_changed_files_that_are_not_named_are_counted():
+    names = [f"f{number}" for number in range(MAX_HTML_PATHS + 7)]
+    data = session_data(SessionArtifacts(workspace={"created": names}), None)
+    assert data["changes"]["created"] == {"paths": names[:-7], "total": len(names)}
 
 
 def test_executions_are_found_at_the_same_address_in_each_run():
