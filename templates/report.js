@@ -19,10 +19,11 @@
    *   effects?: Step[], exit?: number | null, path?: string, skill?: string, signal?: string, steps?: number,
    *   after?: number, ms?: number, size?: number, step?: number, usage?: Record<string, number>}} Step */
   /** @typedef {{name: string, text: Text, leftOut?: number, tail?: Text}} Stored */
+  /** @typedef {{paths: string[], total: number}} Paths */
   /** @typedef {{found: boolean, report?: boolean, problems: string[], steps: Step[], cwd: string, prompt: Text,
    *   finalOutput: Text, startedAt: string, sessionId: string, model: string, version: string,
    *   skills: {skill: string, confidence: string, evidence: string[]}[], trouble: {kind: string, message: Text} | null,
-   *   changes: {created: string[], modified: string[], deleted: string[], complete: boolean | null},
+   *   changes: {created: Paths, modified: Paths, deleted: Paths, complete: boolean | null},
    *   diff: Stored | null, files: Stored[],
    *   questions: {judge: string, instructions: Text, prompt: Text, costUsd: number | null,
    *     votes: {answer: Text, trouble: Text, version: string}[]}[],
@@ -215,12 +216,13 @@
       make("span", {}, time(execution.durationMs)),
       execution.place && make("span", {}, place(execution.place)),
     ];
-    const why = whole(execution.failure?.message) || whole(execution.reason);
+    const reason = execution.failure?.message || execution.reason;
+    const explained = execution.outcomes.some(one => one.passed !== true && whole(one.explanation) === whole(reason));
+    const why = !explained && whole(reason);
     const tone = TONES[execution.status] ?? "none";
     const label = [execution.class, execution.origin && `origin: ${execution.origin}`].filter(Boolean).join(", ");
-    const cause = why && make("div", { class: `cause ${tone}` },
-      label && make("p", {}, make("span", { class: "label" }, label)),
-      block(execution.failure?.message || execution.reason));
+    const cause = (label || why) && make("div", { class: `cause ${tone}` },
+      label && make("p", {}, make("span", { class: "label" }, label)), why && block(reason));
     const score = execution.score !== null &&
       make("p", {}, `Score ${execution.score}${execution.threshold === null ? "" : ` of ${execution.threshold}`}`);
     const findings = execution.findings.length > 0 && make("ul", {}, execution.findings.map(finding =>
@@ -487,7 +489,7 @@
   }
 
   /** @param {Session} session */
-  const changed = session => session.changes.created.length + session.changes.modified.length + session.changes.deleted.length;
+  const changed = session => session.changes.created.total + session.changes.modified.total + session.changes.deleted.total;
 
   /** @param {Session} session */
   const changes = session => section("changes", `Changes: ${count(changed(session), "file")}`, ...changeList(session));
@@ -495,9 +497,11 @@
   /** @param {Session} session @returns {Child[]} */
   function changeList(session) {
     const { created, modified, deleted } = session.changes;
+    /** @type {[Paths, string][]} */
     const kinds = [[created, "created"], [modified, "modified"], [deleted, "deleted"]];
-    const list = kinds.map(([paths, word]) => paths.length > 0 &&
-      make("li", {}, `${paths.length} ${word}: `, make("span", { class: "mono" }, /** @type {string[]} */ (paths).join(", "))));
+    const list = kinds.map(([{ paths, total }, word]) => total > 0 &&
+      make("li", {}, `${total.toLocaleString("en")} ${word}: `, make("span", { class: "mono" }, paths.join(", ")),
+        total > paths.length && ` and ${(total - paths.length).toLocaleString("en")} more`));
     const incomplete = session.changes.complete === false &&
       make("p", { class: "muted" }, "Not all changed files are stored: they are too many, too large, or cannot be read.");
     const without = !session.diff && session.files.length > 0 &&

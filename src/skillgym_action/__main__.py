@@ -191,10 +191,10 @@ def _leave(code: int) -> NoReturn:
 
 def _print_error(message: str, environment: Mapping[str, str] = NOTHING) -> None:
     from skillgym_action.text.escaping import terminal_text
-    from skillgym_action.text.redaction import Redactor, secret_values
+    from skillgym_action.text.redaction import Redactor
 
     # Redacted before escaping, which may change the characters of a secret, and after it, which may produce one.
-    redacted = Redactor(secret_values(environment)).text
+    redacted = Redactor.of_environment(environment).text
     text = redacted("\n".join(map(terminal_text, redacted(message).splitlines())))
     with suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)  # noqa: T201
@@ -209,9 +209,9 @@ def _error_log(environment: Mapping[str, str]) -> str:
     import traceback
     from pathlib import Path
 
-    from skillgym_action.text.redaction import Redactor, secret_values
+    from skillgym_action.text.redaction import Redactor
 
-    text = Redactor(secret_values(environment)).text(traceback.format_exc())
+    text = Redactor.of_environment(environment).text(traceback.format_exc())
     for folder in (Path(".skillgym-results"), Path(tempfile.gettempdir())):
         if folder.is_symlink():
             continue

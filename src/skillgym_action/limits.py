@@ -365,6 +365,7 @@ MAX_HTML_EXECUTIONS = 5_000  # in the tables of an HTML report; green ones are l
 MAX_HTML_LISTED = 200  # failures, changes and warnings of one kind
 MAX_HTML_TEXT_CHARACTERS = 200_000  # of one text of a session, before it is cut to the space there is
 MAX_HTML_STEPS = 2_000  # of a session's timeline; the middle of a longer one is left out
+MAX_HTML_PATHS = 500  # of files that a session created, and modified, and deleted
 MAX_CHART_POINTS = 2_000  # sessions that a chart shows one by one
 
 # --- user_templates: report templates of users ------------------------------------------------------

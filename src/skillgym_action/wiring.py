@@ -40,7 +40,7 @@ from skillgym_action.services import Observers, Services
 from skillgym_action.settings.configuration_file import Config, read_configuration
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
-from skillgym_action.text.redaction import Redactor, secret_values
+from skillgym_action.text.redaction import Redactor
 from skillgym_action.workspaces.closed_paths import closed_to_others, reopened_if_killed, suite_group
 from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
 from skillgym_action.workspaces.workspaces import Workspaces
@@ -320,7 +320,7 @@ def early_end_publisher(
     ):
         if cancelled:
             api.retry_budget.end_within(SECONDS_AFTER_CANCELLATION)
-        redactor = Redactor(secret_values(environment))
+        redactor = Redactor.of_environment(environment)
         yield Publisher(api, event, options, redactor, log=lambda _: None)
 
 

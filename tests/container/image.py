@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from functools import cache
+from typing import TYPE_CHECKING
 
 from docs_tables import REPOSITORY
+from scratch import git_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DOCKERFILE = REPOSITORY / "Dockerfile"
 BASE = re.compile(r"^FROM ((\S+)@sha256:[0-9a-f]{64}) AS base$", re.MULTILINE)
@@ -19,6 +25,15 @@ def docker(*arguments: str, given: str | None = None) -> str:
     finished = subprocess.run(["docker", *arguments], input=given, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     return finished.stdout
+
+
+def copied_sources(folder: Path) -> Path:
+    """A copy of this project without what git ignores, in a new folder."""
+    listed = git_in(REPOSITORY, "ls-files", "-z", "--cached", "--others", "--exclude-standard").rstrip("\0").split("\0")
+    for name in filter(lambda one: (REPOSITORY / one).exists(), listed):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(REPOSITORY / name, folder / name, follow_symlinks=False)
+    return folder
 
 
 def buildable(dockerfile: str) -> str:

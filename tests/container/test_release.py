@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from container.act import STAND_INS, Place
-from container.image import buildable, built, docker
+from container.consumer import committed, consumer_workflow, head, opened
+from container.image import buildable, built, copied_sources, docker
 from container.registry import manifest, registry
 from container.runner import ROOT
-from docs_tables import REPOSITORY
 from github_server import GitHubServer
 from github_state import PullRequest
 from release_sources import release, released
@@ -43,27 +43,6 @@ COPY programs docker /usr/local/bin/
 RUN git config --system safe.directory '*' \
  && git config --system url.file:///origin.git.insteadOf https://github.com/octo/skillgym-action.git
 ENTRYPOINT []
-"""
-CONSUMER = """\
-name: bench
-on: pull_request
-permissions: {}
-jobs:
-  bench:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v6
-      - id: bench
-        uses: octo/skillgym-action@v1
-        with:
-          report-dir: run
-          fail-on: INPUT
-      - id: after
-        if: always()
-        env:
-          VERDICT: ${{ steps.bench.outputs.verdict }}
-          CODE: ${{ steps.bench.outputs.exit-code }}
-        run: echo "$VERDICT $CODE"
 """
 
 
@@ -98,11 +77,7 @@ def sources(folder: Path, host: str) -> Path:
 
     Its base is taken from the registry, by its digest there.
     """
-    copy = folder / "skillgym-action"
-    listed = git_in(REPOSITORY, "ls-files", "-z", "--cached", "--others", "--exclude-standard").rstrip("\0").split("\0")
-    for name in filter(lambda one: (REPOSITORY / one).is_file(), listed):
-        (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(REPOSITORY / name, copy / name, follow_symlinks=False)
+    copy = copied_sources(folder / "skillgym-action")
     base = pushed(host, BASE.search(buildable((copy / "Dockerfile").read_text()))[1], "python:slim")
     (copy / "Dockerfile").write_text(BASE.sub(f"FROM {base} AS base", (copy / "Dockerfile").read_text()))
     changes = (copy / "CHANGELOG.md").read_text().replace("(unreleased)", "(2026-11-23)", 1)
@@ -258,24 +233,13 @@ def test_a_repository_uses_the_published_image(tagged, tmp_path, written_case, f
     files = {
         "bench/core.json": suite(written_case),
         "skillgym.config.yaml": json.dumps({"runners": {"script": {"agent": agent}}}),
-        ".github/workflows/bench.yml": CONSUMER.replace("INPUT", fail_on),
+        ".github/workflows/bench.yml": consumer_workflow('echo "$VERDICT $CODE"', fail_on),
     }
-    repository = written(tmp_path / "skills", files)
-    git_in(repository, "init", "--quiet", "--initial-branch=feature")
-    git_in(repository, "add", "--all")
-    git_in(repository, *IDENTITY, "commit", "--quiet", "--message=x")
-    git_in(repository, "remote", "add", "origin", "https://github.com/octo/skills.git")
-    head = git_in(repository, "rev-parse", "HEAD").strip()
-    pull = {
-        "number": 7,
-        "head": {"sha": head, "ref": "feature", "repo": {"full_name": "octo/skills"}},
-        "base": {"ref": "main", "sha": "0" * 40, "repo": {"full_name": "octo/skills"}},
-    }
-    event = {"action": "opened", "number": 7, "pull_request": pull, "repository": {"full_name": "octo/skills"}}
+    repository = committed(written(tmp_path / "skills", files))
     with GitHubServer(repository="octo/skills") as github:
-        github.add_pull(PullRequest(number=7, head_sha=head))
+        github.add_pull(PullRequest(number=7, head_sha=head(repository)))
         place = Place(repository=repository, artifacts=tmp_path, actions={"octo/skillgym-action@v1": tagged})
-        ran = place.run("bench.yml", "pull_request", event, github)
+        ran = place.run("bench.yml", "pull_request", opened(repository), github)
     job = ran.jobs["bench"]
     bench = job.steps["bench"]
     assert (job.result, bench.result) == (result, result), ran.log

@@ -9,12 +9,13 @@ import pytest
 import yaml
 
 from container.act import STAND_INS, Place
-from container.image import buildable
+from container.consumer import committed, consumer_workflow, head, opened
+from container.image import buildable, copied_sources
 from docs_tables import REPOSITORY
 from documented_workflows import documented
 from github_server import READ_ONLY_TOKEN, GitHubServer
 from github_state import PullRequest
-from scratch import IDENTITY, case, config, git_in, runner, suite, written
+from scratch import case, config, runner, suite, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,26 +27,6 @@ pytestmark = pytest.mark.container
 
 VERDICT = {"success": "passed", "failure": "failed"}
 MISSING = "file:other.txt exists: other.txt does not exist\ncreated by the agent: out.txt"
-CONSUMER = """\
-name: bench
-on: pull_request
-permissions: {}
-jobs:
-  bench:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v6
-      - id: bench
-        uses: octo/skillgym-action@v1
-        with:
-          report-dir: run
-      - id: after
-        if: always()
-        env:
-          VERDICT: ${{ steps.bench.outputs.verdict }}
-          JUNIT: ${{ steps.bench.outputs.junit-path }}
-        run: echo "$VERDICT, $(head -c 5 "$JUNIT")"
-"""
 
 
 @pytest.fixture
@@ -57,39 +38,9 @@ def github() -> Iterator[GitHubServer]:
 @pytest.fixture(scope="session")
 def action(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """This project as it stands, as a repository with one commit."""
-    copy = tmp_path_factory.mktemp("action") / "skillgym-action"
-    for name in (
-        git_in(REPOSITORY, "ls-files", "-z", "--cached", "--others", "--exclude-standard").rstrip("\0").split("\0")
-    ):
-        if (REPOSITORY / name).exists():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(REPOSITORY / name, copy / name, follow_symlinks=False)
+    copy = copied_sources(tmp_path_factory.mktemp("action") / "skillgym-action")
     (copy / "Dockerfile").write_text(buildable((copy / "Dockerfile").read_text()))
     return committed(copy)
-
-
-def committed(folder: Path) -> Path:
-    """The folder as a clone of octo/skills with one commit."""
-    git_in(folder, "init", "--quiet", "--initial-branch=feature")
-    git_in(folder, "add", "--all")
-    git_in(folder, *IDENTITY, "commit", "--quiet", "--message=x")
-    git_in(folder, "remote", "add", "origin", "https://github.com/octo/skills.git")
-    return folder
-
-
-def head(folder: Path) -> str:
-    return git_in(folder, "rev-parse", "HEAD").strip()
-
-
-def opened(folder: Path, number: int = 7, owner: str = "octo") -> dict[str, Any]:
-    """The payload of a pull request from the head of a repository."""
-    repository = {"full_name": f"{owner}/skills"}
-    pull = {
-        "number": number,
-        "head": {"sha": head(folder), "ref": "feature", "repo": repository},
-        "base": {"ref": "main", "sha": "0" * 40, "repo": {"full_name": "octo/skills"}},
-    }
-    return {"action": "opened", "number": number, "pull_request": pull, "repository": {"full_name": "octo/skills"}}
 
 
 def completed(folder: Path, owner: str = "octo") -> dict[str, Any]:
@@ -159,13 +110,7 @@ def test_our_own_workflow_comments_and_then_edits_its_comment(action, github, tm
         pytest.param(
             "file:other.txt exists",
             "failure",
-            [
-                (
-                    "error",
-                    "bench/core.json",
-                    "file:other.txt exists: other.txt does not exist\ncreated by the agent: out.txt",
-                )
-            ],
+            [("error", "bench/core.json", MISSING)],
             id="red: the job fails, annotated",
         ),
     ],
@@ -175,7 +120,7 @@ def test_a_repository_uses_the_action_by_its_tag(action, github, tmp_path, expec
     files = {
         "bench/core.json": suite(case(expect=(expectation,))),
         "skillgym.config.yaml": config(runner()),
-        ".github/workflows/bench.yml": CONSUMER,
+        ".github/workflows/bench.yml": consumer_workflow('echo "$VERDICT, $(head -c 5 "$JUNIT")"'),
     }
     repository = committed(written(tmp_path / "skills", files))
     github.add_pull(PullRequest(number=7, head_sha=head(repository)))

@@ -84,10 +84,10 @@ class SettingsCommand(click.Command):
 
 def _print_errors(problems: Iterable[Problem], exit_code: int, environment: Mapping[str, str] = NOTHING) -> None:
     from skillgym_action.cli.json_documents import ErrorDocument, print_document, problem_parts
-    from skillgym_action.text.redaction import Redactor, secret_values
+    from skillgym_action.text.redaction import Redactor
 
     document = ErrorDocument(exit_code=exit_code, errors=problem_parts(problems))
-    print_document(document, Redactor(secret_values(environment)))
+    print_document(document, Redactor.of_environment(environment))
 
 
 @cache

@@ -28,7 +28,7 @@ from skillgym_action.settings.context import current_context
 from skillgym_action.settings.options import Settings
 from skillgym_action.settings.report_section import UNKNOWN, KnownReportSection, known_report_section
 from skillgym_action.text.escaping import terminal_line
-from skillgym_action.text.redaction import Redactor, secret_values
+from skillgym_action.text.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ def publish_early_end(end: EarlyEnd, environment: Mapping[str, str], sections: S
     ``sections``: the configuration's ``report``, if it had been read. What the job keeps is written before GitHub's
     API is asked, which may take long.
     """
-    redactor = Redactor(secret_values(environment))
+    redactor = Redactor.of_environment(environment)
     end = replace(end, problems=tuple(placed(redactor.redacted(problem)) for problem in end.problems))
     settings = early_settings(environment, sections)
     event = None

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.errors import Problem
+from skillgym_action.processes.github_job import is_github_job
 from skillgym_action.reporters.annotations import problem_annotations
 from skillgym_action.repository.repository import repository_root
-from skillgym_action.settings.context import is_github_job
-from skillgym_action.text.redaction import Redactor, secret_values
+from skillgym_action.text.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ ELSEWHERE = "the log lists all of them"
 def annotate_check(end: EarlyEnd, environment: Mapping[str, str]) -> None:
     """Annotate why the command ``check`` ended with an error, if it runs in a job on GitHub."""
     if is_github_job(environment):
-        annotate(end.problems, (), Redactor(secret_values(environment)))
+        annotate(end.problems, (), Redactor.of_environment(environment))
 
 
 def annotate(errors: Sequence[Problem], warnings: Sequence[Problem], redactor: Redactor) -> None:

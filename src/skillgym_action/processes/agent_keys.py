@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
 from skillgym_action.limits import MAX_AGENT_SETTINGS_BYTES
+from skillgym_action.processes.github_job import is_github_job
 from skillgym_action.text.redaction import is_secret_name
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class AgentKeys:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         """``environment``: the tool's; of it only the kind of job matters."""
-        self._in_job = environment.get("GITHUB_ACTIONS") == "true"
+        self._in_job = is_github_job(environment)
         # On macOS CLIs keep logins in the system's keychain, whatever HOME is; GitHub's own machines have none.
         self._has_keychain = sys.platform == "darwin" and environment.get("RUNNER_ENVIRONMENT") != "github-hosted"
 

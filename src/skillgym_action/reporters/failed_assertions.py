@@ -46,7 +46,15 @@ class FailedAssertions:
 
     def text(self) -> str:
         """Message and assertions, with indented evidence; ``and 3 more`` at the end."""
-        lines = [self.message] if self.message else []
+        return "\n".join(filter(None, (self.message, self._listed())))
+
+    def text_below_reason(self) -> str:
+        """The same for a place below the reason, which is not repeated: the message, or what a single one explains."""
+        alone = not self.message and len(self.shown) + self.more == 1
+        return "\n".join(filter(None, (self.shown[0].title, self.shown[0].body))) if alone else self._listed()
+
+    def _listed(self) -> str:
+        lines = []
         for number, one in self.numbered():
             lines.append(f"{number}{one.title}: {one.explanation}")
             lines += [_INDENT * bool(number) + line for line in one.body.split("\n") if one.body]
@@ -69,23 +77,21 @@ def not_holding(result: Result) -> tuple[Outcome, ...]:
 
 def failed_assertions(result: Result, limit: int, *, evidence: bool = True) -> FailedAssertions:
     """As many assertions as fit into ``limit`` characters; what their titles leave is shared by their evidence."""
-    outcomes, message = not_holding(result), cause(result).message
-    if any(outcome.explanation == message for outcome in outcomes):
-        message = ""
-    message = clipped(message, limit // 2 if outcomes else limit)
-    return _fitting(outcomes, message, limit - len(message), evidence=evidence)
+    return _fitting(not_holding(result), cause(result).message, limit, evidence=evidence)
 
 
 def explanation(result: Result, limit: int) -> str:
-    """The message of the cause, its location, and all assertions that do not hold, with their evidence."""
+    """The message of the cause, unless an assertion explains it, all that do not hold, with evidence; the location."""
     reason = cause(result)
     outcomes = [outcome for outcome in deciding(result.judgement.outcomes) if outcome.passed is not True]
-    head = f"{clipped(reason.message, limit // 2)}\nat {reason.location}"
-    listed = _fitting(outcomes, "", limit - len(head) - 2).text()
-    return f"{head}\n\n{listed}" if listed else head
+    end = f"\n\nat {reason.location}"
+    return _fitting(outcomes, reason.message, limit - len(end)).text() + end
 
 
-def _fitting(outcomes: Sequence[Outcome], message: str, limit: int, *, evidence: bool = True) -> FailedAssertions:
+def _fitting(outcomes: Sequence[Outcome], reason: str, limit: int, *, evidence: bool = True) -> FailedAssertions:
+    explained = any(outcome.explanation == reason for outcome in outcomes)
+    message = "" if explained else clipped(reason, limit // 2 if outcomes else limit)
+    limit -= len(message)
     entries = [_entry(outcome, limit, evidence=evidence, several=len(outcomes) > 1) for outcome in outcomes]
     left, shown = limit - len("and 9,999 more\n"), 0
     for entry in entries:

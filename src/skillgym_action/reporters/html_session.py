@@ -8,14 +8,13 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from skillgym_action.limits import MAX_HTML_STEPS, MAX_HTML_TEXT_CHARACTERS
+from skillgym_action.limits import MAX_HTML_PATHS, MAX_HTML_STEPS, MAX_HTML_TEXT_CHARACTERS, MAX_SKILL_EVIDENCE
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.reporters.html_timeline import Json, LongText, first_difference, long_text, steps_of, text_of
-from skillgym_action.reporters.wording import counted
 from skillgym_action.text.escaping import html_data, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from skillgym_action.model.errors import Location
     from skillgym_action.model.links import Links
@@ -35,8 +34,6 @@ _CUTS = (
     (200, 12),
     (80, 6),
 )
-_KINDS_OF_CHANGE = ("created", "modified", "deleted")
-_LISTED = 500  # names in a list
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _NUMBERS = {
@@ -199,7 +196,7 @@ def session_data(artifacts: SessionArtifacts, baseline: SessionArtifacts | None)
     data: Json = {
         "found": True,
         "report": artifacts.report is not None,
-        "problems": [visible(problem) for problem in (*artifacts.problems, *_unlisted(artifacts.workspace or {}))],
+        "problems": [visible(problem) for problem in artifacts.problems],
         "steps": steps_of(report),
         "cwd": text_of(report.get("cwd")),
         "prompt": long_text(report.get("prompt")),
@@ -234,7 +231,7 @@ def _skills(report: Mapping[str, Any]) -> list[Json]:
         {
             "skill": text_of(skill.get("skill")),
             "confidence": text_of(skill.get("confidence")),
-            "evidence": _texts(skill, "evidence"),
+            "evidence": _texts(skill, "evidence")[:MAX_SKILL_EVIDENCE],
         }
         for skill in _list(report, "detectedSkills")
         if isinstance(skill, dict)
@@ -248,16 +245,14 @@ def _trouble(report: Mapping[str, Any]) -> Json | None:
     return {"kind": text_of(trouble.get("kind")), "message": long_text(trouble.get("message"))}
 
 
-def _unlisted(workspace: Mapping[str, Any]) -> Iterator[str]:
-    for kind in _KINDS_OF_CHANGE:
-        if (more := len(_list(workspace, kind)) - _LISTED) > 0:
-            yield f"{counted(more, f'more {kind} file')} left out"
-
-
 def _changes(workspace: Mapping[str, Any]) -> Json:
-    kinds: Json = {kind: _texts(workspace, kind) for kind in _KINDS_OF_CHANGE}
+    kinds: Json = {kind: _paths(_texts(workspace, kind)) for kind in ("created", "modified", "deleted")}
     complete = workspace.get("complete")
     return kinds | {"complete": complete if isinstance(complete, bool) else None}
+
+
+def _paths(paths: Sequence[str]) -> Json:
+    return {"paths": paths[:MAX_HTML_PATHS], "total": len(paths)}
 
 
 def _question(question: Mapping[str, Any]) -> Json:
@@ -307,4 +302,4 @@ def _list(value: Mapping[str, Any], key: str) -> Sequence[Any]:
 
 
 def _texts(value: Mapping[str, Any], key: str) -> list[str]:
-    return [visible(item) for item in _list(value, key) if isinstance(item, str)][:_LISTED]
+    return [visible(item) for item in _list(value, key) if isinstance(item, str)]

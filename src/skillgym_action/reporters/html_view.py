@@ -257,10 +257,16 @@ def _failures(report: RunReport) -> Iterator[ExecutionGroup]:
             title=inline(clipped(message, MESSAGE)),
             members=tuple(named(result, _sessions(result, report)) for result in results[:MAX_HTML_LISTED]),
             remedy=inline(kind.remedy) if kind and status is Status.ERRORED else NOTHING,
-            detail=markup(html_text(failed_assertions(results[0], _DETAIL).text())),
+            detail=_detail(results[0], message),
             tone=tone_of(status),
             left_out=left_out(len(results) - MAX_HTML_LISTED, "execution"),
         )
+
+
+def _detail(result: Result, message: str) -> Markup:
+    """What does not hold, below a title with the message; with all of the message if the title has not."""
+    found = failed_assertions(result, _DETAIL)
+    return markup(html_text(found.text() if len(message) > MESSAGE else found.text_below_reason()))
 
 
 def _sessions(result: Result, report: RunReport) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillgym_action.processes.github_job import is_github_job
 from skillgym_action.repository.checkout import Checkout
 from skillgym_action.repository.repository import repository_root
 from skillgym_action.repository.suite_source import SuiteSource, checkout_as_source
-from skillgym_action.text.redaction import Redactor, secret_values
+from skillgym_action.text.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,15 +74,10 @@ class LaunchContext:
         return self.environment.get("SKILLGYM_NODE")
 
 
-def is_github_job(environment: Mapping[str, str]) -> bool:
-    """Whether a process with this environment is in a job on GitHub."""
-    return environment.get("GITHUB_ACTIONS", "").lower() == "true"
-
-
 def current_context(cwd: Path, environment: Mapping[str, str], job: Job | None = None) -> LaunchContext:
     """The context of a process that was started in ``cwd``."""
     absolute = Path(os.path.realpath(cwd))
-    redactor = Redactor(secret_values(environment))
+    redactor = Redactor.of_environment(environment)
     root = repository_root(absolute)
     return LaunchContext(
         cwd=absolute, root=root, checkout=Checkout(root), environment=environment, redactor=redactor, job=job

@@ -84,6 +84,11 @@ class Redactor:
         self._parts = tuple(dict.fromkeys(parts))[:MAX_REDACTED_PARTS]
         self.learn(secrets)
 
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str]) -> Redactor:
+        """Return a redactor for the values of variables that are secret."""
+        return cls(secret_values(environment))
+
     def learn(self, secrets: Iterable[str]) -> None:
         """Replace these values as well, from now on."""
         values = self._values | {value.strip() for value in secrets}

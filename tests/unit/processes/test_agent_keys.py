@@ -81,6 +81,11 @@ def test_a_pipe_in_place_of_settings_is_not_waited_for(tmp_path: Path):
     assert HERE.missing_key(AgentConfig(type="claude-code"), [tmp_path]) is not None
 
 
+@pytest.mark.parametrize("value", ["true", "True", "TRUE"])
+def test_in_a_job_secrets_are_the_remedy_however_it_is_written(value):
+    assert "secrets.GEMINI_API_KEY" in AgentKeys({"GITHUB_ACTIONS": value}).remedy("gemini")
+
+
 def test_outside_of_a_job_nothing_is_said_of_secrets(tmp_path):
     told = HERE.missing_key(AgentConfig(type="gemini"), [tmp_path])
     assert told == "gemini needs GEMINI_API_KEY, and none is set: set GEMINI_API_KEY"

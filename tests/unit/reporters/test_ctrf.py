@@ -85,7 +85,7 @@ def test_a_failed_execution():
         "retries": 0,
         "flaky": False,
         "message": "expected a file",
-        "trace": "expected a file\nat bench/core.json:20\n\nfile:out.txt exists: expected a file\nsrc/\nREADME.md",
+        "trace": "file:out.txt exists: expected a file\nsrc/\nREADME.md\n\nat bench/core.json:20",
         "extra": {
             "agent": "codex", "model": "codex-model", "tokens": 120, "score": 0.5, "threshold": 0.8,
             "failureClass": "assertion", "artifactDir": "core/fix/codex",

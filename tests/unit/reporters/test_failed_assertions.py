@@ -72,6 +72,29 @@ def test_a_reason_that_is_no_explanation_stands_first():
     assert found.startswith("the score is too low\n1. contains-x (score 0.25): no match in a\n")
 
 
+def test_below_the_reason_nothing_of_it_is_said_again():
+    def below(*outcomes, message):
+        (result,) = report_with(*outcomes).results
+        judgement = replace(result.judgement, failure=Failure(name="AssertionError", message=message))
+        return failed_assertions(replace(result, judgement=judgement), 3_000).text_below_reason()
+
+    one, other = outcome("a"), outcome("b", "y", None)
+    assert below(one, message="no match in a") == "a\n+ 1 | x"
+    assert below(one, message="the score is too low") == "a: no match in a\n+ 1 | x"
+    assert below(one, other, message="no match in a") == "1. a: no match in a\n   + 1 | x\n2. b: y"
+    assert below(outcome("c", passed=True), message="timed out") == ""
+
+
+@pytest.mark.parametrize("message", ["no match in a", "the score is too low"])
+def test_an_explanation_says_a_reason_once_and_where_it_is(message):
+    (result,) = report_with(outcome("a"), outcome("b", "y")).results
+    judgement = replace(result.judgement, failure=Failure(name="AssertionError", message=message))
+    text = explanation(replace(result, judgement=judgement), 3_000)
+    assert text.count(message) == 1
+    assert "1. a: no match in a" in text
+    assert text.endswith("\n\nat bench/core.json:10")
+
+
 def test_only_what_exceeds_the_limit_is_counted():
     many = [outcome(f"file:f{number:02} exists", f"f{number:02} does not exist", "e" * 500) for number in range(40)]
     whole = text_of(*many, limit=100_000)

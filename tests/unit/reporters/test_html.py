@@ -12,7 +12,7 @@ from lxml import html
 
 from builders import run_report
 from showcase import showcase
-from skillgym_action.limits import MAX_HTML_BYTES
+from skillgym_action.limits import MAX_HTML_BYTES, MAX_HTML_PATHS
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.model.session_artifacts import NOT_STORED, SessionArtifacts, StoredText
 from skillgym_action.reporters.html import render
@@ -117,6 +117,12 @@ def test_causes_that_several_executions_share_are_one_entry():
     causes = html.document_fromstring(page).find_class("cause")
     assert [" ".join(one.find("h3").text_content().split()) for one in causes] == ["no out.txt", "other"]
     assert len(causes[0].findall(".//li")) == 2
+
+
+def test_a_cause_and_its_only_assertion_are_said_once():
+    (cause,) = html.document_fromstring(page_of(run_report("a failed: no out.txt"))).find_class("cause")
+    assert cause.text_content().count("no out.txt") == 1
+    assert cause.find(".//pre").text.startswith("file:out.txt exists\n")
 
 
 def test_nothing_ran_is_a_page_too():
@@ -257,7 +263,15 @@ def test_numbers_and_texts_of_a_forged_report_are_checked():
     data = session_data(SessionArtifacts(report=report, workspace=workspace, questions=({"votes": 3},)), None)
     assert data["usage"] == {"totalTokens": 3}
     assert (data["model"], data["skills"]) == ("", [])
-    assert data["changes"] == {"created": [], "modified": ["a"], "deleted": [], "complete": None}
+    nothing = {"paths": [], "total": 0}
+    modified = {"paths": ["a"], "total": 1}
+    assert data["changes"] == {"created": nothing, "modified": modified, "deleted": nothing, "complete": None}
+
+
+def test_changed_files_that_are_not_named_are_counted():
+    names = [f"f{number}" for number in range(MAX_HTML_PATHS + 7)]
+    data = session_data(SessionArtifacts(workspace={"created": names}), None)
+    assert data["changes"]["created"] == {"paths": names[:-7], "total": len(names)}
 
 
 def test_executions_are_found_at_the_same_address_in_each_run():
@@ -294,5 +308,5 @@ def test_what_lists_leave_out_is_counted():
 def test_changed_files_that_are_not_listed_are_counted():
     stored = SessionArtifacts(report=report_json("hi"), workspace={"created": [f"f{n}" for n in range(502)]})
     session = data_of(page_of(run_report("a passed"), artifacts=Stored(stored)))["session-0-1-1"]
-    assert len(session["changes"]["created"]) == 500
-    assert session["problems"] == ["2 more created files left out"]
+    assert len(session["changes"]["created"]["paths"]) == 500
+    assert session["changes"]["created"]["total"] == 502

@@ -104,9 +104,7 @@ def test_a_class_of_the_suite_is_part_of_the_type():
 
 def test_a_failure_lists_all_that_does_not_hold():
     failure = tree(run_report("fix failed: expected a file")).find(".//failure")
-    assert failure.text == (
-        "expected a file\nat bench/core.json:10\n\nfile:out.txt exists: expected a file\nsrc/\nREADME.md"
-    )
+    assert failure.text == ("file:out.txt exists: expected a file\nsrc/\nREADME.md\n\nat bench/core.json:10")
 
 
 @pytest.mark.parametrize(

@@ -283,6 +283,9 @@ def test_a_stream_tells_what_was_in_it():
 )
 def test_what_of_an_environment_is_secret(variable, values):
     assert secret_values(dict([variable])) == values
+    told = "=".join(variable)
+    hidden = Redactor.of_environment(dict([variable])).text(told)
+    assert hidden == (told.replace(values[0], "***") if values else told)
 
 
 def test_a_path_is_no_personal_access_token():
