@@ -88,8 +88,16 @@ def test_every_word_of_the_gate_is_accepted(word):
         pytest.param(
             {"report": ("junti=x",)}, "--report: unknown report kind 'junti'; did you mean 'junit'?", id="report kind"
         ),
-        pytest.param({"report": ("junit",)}, "--report: 'junit' is not KIND=PATH", id="report without a path"),
-        pytest.param({"report": ("junit=",)}, "--report: 'junit=' is not KIND=PATH", id="report with an empty path"),
+        pytest.param(
+            {"report": ("junit",)},
+            "--report: 'junit' is not KIND=PATH, such as html=report.html",
+            id="report without a path",
+        ),
+        pytest.param(
+            {"report": ("junit=",)},
+            "--report: 'junit=' is not KIND=PATH, such as html=report.html",
+            id="report with an empty path",
+        ),
         pytest.param(
             {"fail_on": "none,failed"}, "--fail-on: 'none' cannot be combined with other values", id="none and more"
         ),
@@ -99,13 +107,13 @@ def test_every_word_of_the_gate_is_accepted(word):
             "and --report for other reports",
             id="a reporter module",
         ),
-        pytest.param({"max_parallel": "0"}, "--max-parallel: must be greater than 0", id="nothing in parallel"),
-        pytest.param({"jobs": "0"}, "--jobs: must be greater than 0", id="no jobs"),
+        pytest.param({"max_parallel": "0"}, "--max-parallel: must be greater than 0, not 0", id="nothing in parallel"),
+        pytest.param({"jobs": "0"}, "--jobs: must be greater than 0, not 0", id="no jobs"),
         pytest.param({"timeout": "inf"}, "--timeout: must be a finite number", id="infinite time"),
         pytest.param({"max_cost": "nan"}, "--max-cost: must be a finite number", id="not a number"),
-        pytest.param({"max_cost": "-1"}, "--max-cost: must be greater than 0", id="negative money"),
-        pytest.param({"retry": "-1"}, "--retry: must be greater than or equal to 0", id="negative retries"),
-        pytest.param({"min_pass_rate": "80"}, "--min-pass-rate: must be less than or equal to 1", id="percent"),
+        pytest.param({"max_cost": "-1"}, "--max-cost: must be greater than 0, not -1", id="negative money"),
+        pytest.param({"retry": "-1"}, "--retry: must be greater than or equal to 0, not -1", id="negative retries"),
+        pytest.param({"min_pass_rate": "80"}, "--min-pass-rate: must be less than or equal to 1, not 80", id="percent"),
         pytest.param({"shard": "0/2"}, "--shard: '0/2' is not I/N with 1 <= I <= N, such as 2/4", id="shard 0"),
         pytest.param({"shard": "3/2"}, "--shard: '3/2' is not I/N with 1 <= I <= N, such as 2/4", id="shard too high"),
         pytest.param({"shard": "2"}, "--shard: '2' is not I/N with 1 <= I <= N, such as 2/4", id="half a shard"),
