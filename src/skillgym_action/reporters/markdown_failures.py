@@ -194,8 +194,8 @@ class FailureList:
             )
 
     def _title(self, group: Sequence[Result]) -> Markup:
-        cases = list(dict.fromkeys((result.suite, result.case_id) for result in group))
-        names = [self._case(suite.name, case) for suite, case in cases[:_NAMED_CASES]]
+        cases = list({(result.suite.path, result.case_id): result.suite.name for result in group}.items())
+        names = [self._case(suite, case) for (_, case), suite in cases[:_NAMED_CASES]]
         title = markup("<b>") + markup(", ").join(names) + markup("</b>")
         if len(cases) > _NAMED_CASES:
             title += markup(f" and {counted(len(cases) - _NAMED_CASES, 'more case')}")
