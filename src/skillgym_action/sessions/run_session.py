@@ -183,10 +183,7 @@ class _SessionRun:
         stdout, stderr = self._folder / "stdout.log", self._folder / "stderr.log"
         self._log_command(invocation)
         capture = self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
-        code = "" if capture.exit_code is None else f" with {capture.exit_code}"
-        self._services.observer.detail(
-            f"{self._name()} {capture.ending}{code} after {duration(round(capture.seconds * 1000))}"
-        )
+        self._log_end(capture)
         silence = limits.silence() if limits and AGENTS[agent_type].streams else None
         ended = began + timedelta(seconds=capture.seconds)
         runner, started_at, ended_at = runner_ref(self._execution), iso_timestamp(began), iso_timestamp(ended)
@@ -220,6 +217,11 @@ class _SessionRun:
             report = replace(report, watched_skills=names, answered=answered(capture.stopped_for))
         report = replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(self._folder))
         return _AgentRun(report=report, trouble=trouble, records=records)
+
+    def _log_end(self, capture: Capture) -> None:
+        code = "" if capture.exit_code is None else f" with {capture.exit_code}"
+        taken = duration(round(capture.seconds * 1000))
+        self._services.observer.detail(f"{self._name()} {capture.ending}{code} after {taken}")
 
     def _limits(self, agent: Agent, session: Session) -> SessionLimits:
         """What may stop the session: a limit, or that its trigger query is answered."""
