@@ -52,6 +52,15 @@ def with_answer(report, answer):
 # --- entries ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("reporter", [summary, comment])
+def test_suites_may_have_mappings(reporter):
+    (result,) = run_report("fix failed: no file").results
+    runner = replace(result.runner, agent=replace(result.runner.agent, env={"MODE": "ci"}))
+    suite = replace(result.suite, runners=(runner,))
+    report = replace(run_report("fix failed"), suites=(suite,), results=(replace(result, suite=suite),))
+    assert titles(shown(reporter, report)) == ["fix<br>file:out.txt exists: no file"]
+
+
 def test_a_case_that_fails_on_several_runners_is_one_entry_that_names_them():
     report = run_report("\n".join(f"fix @{runner} failed: no file" for runner in ("x", "y", "z", "u", "v")))
     for reporter in (summary, comment):
