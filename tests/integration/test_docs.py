@@ -188,7 +188,10 @@ def keys(name: str) -> dict[str, Any]:
     ("document", "schema", "prefix"),
     [
         pytest.param(
-            "configuration", "config", r"(?:run|defaults|report|snapshots|prices|runners|skills)\.", id="configuration"
+            "configuration",
+            "config",
+            r"(?:run|defaults|report|snapshots|prices|runners|skills|plugins|arms)\.",
+            id="configuration",
         ),
         pytest.param("x-bench", "x-bench", r"[a-zA-Z.\[\]]+$", id="x-bench suites"),
     ],
