@@ -45,6 +45,16 @@ def test_a_named_run_is_opened_and_compared(ran):
     assert shown.err == ""
 
 
+def test_the_report_is_written_through_no_link(ran):
+    target = ran / "kept.html"
+    target.write_text("mine")
+    (ran / ".skillgym-results/second/report.html").unlink()
+    (ran / ".skillgym-results/second/report.html").symlink_to(target)
+    shown = skillgym("view", ".skillgym-results/second", cwd=ran)
+    assert (shown.code, target.read_text()) == (2, "mine"), shown.err
+    assert "the HTML report" in shown.err
+
+
 def test_no_run_is_an_error(tmp_path):
     shown = skillgym("view", cwd=tmp_path)
     assert (shown.code, shown.err) == (2, "error: there is no run in .skillgym-results; name a run directory\n")

@@ -60,7 +60,7 @@ class CaseRows:
         named = {runner_of(result) for result in results}
         self.runners = [runner.id for runner in self.report.runners if runner.id in named]
         self.runners += sorted(named - set(self.runners))
-        self._changed = _news(self.report.comparison)
+        self._changed = _changes_by_result(self.report.comparison)
 
     def shown(self) -> Iterator[CaseRow]:
         cases: dict[tuple[str, str], dict[str, Result]] = {}
@@ -131,7 +131,7 @@ def _filter(name: str, label: str, values: Iterable[tuple[str, str]], *, least: 
         yield Filter(name=inline(name), label=inline(label), choices=choices[:MAX_HTML_LISTED])
 
 
-def _news(comparison: Comparison | None) -> dict[int, str]:
+def _changes_by_result(comparison: Comparison | None) -> dict[int, str]:
     """What the comparison says about executions of this run, by the identity of their results."""
     if comparison is None:
         return {}

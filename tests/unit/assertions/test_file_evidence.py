@@ -7,7 +7,9 @@ import time
 import pytest
 
 from fakes_context import context_of, judged
+from skillgym_action.assertions.file_evidence import nearest_names
 from skillgym_action.assertions.line_evidence import excerpt
+from skillgym_action.limits import MAX_COMPARED_LINES, MAX_EVIDENCE_NAMES
 
 LOG = "# Changelog\n\n## Unreleased\n\n- [API] Carts survive a restart\n- [API] Prices are rounded half up\n"
 ENTRY = r"file:log matches /^- \[CLI\] .*--json/im"
@@ -127,3 +129,8 @@ def test_the_same_files_give_the_same_evidence(tmp_path):
     found = {judged("file:d7/f.py exists", context_of(tmp_path / str(n), files)).evidence for n in range(3)}
     assert len(found) == 1
     assert found.pop().startswith("nearest: d7/f7.py, ")
+
+
+def test_of_very_many_names_without_a_word_of_the_wanted_one_some_are_compared():
+    names = [f"{number:04}" for number in range(MAX_COMPARED_LINES + 1)]
+    assert len(nearest_names("gone.txt", names)) == MAX_EVIDENCE_NAMES

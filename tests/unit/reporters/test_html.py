@@ -12,10 +12,11 @@ from lxml import html
 
 from builders import run_report
 from showcase import showcase
-from skillgym_action.limits import MAX_HTML_BYTES, MAX_HTML_PATHS
+from skillgym_action.limits import MAX_HTML_BYTES, MAX_HTML_EXECUTIONS, MAX_HTML_PATHS
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.model.session_artifacts import NOT_STORED, SessionArtifacts, StoredText
 from skillgym_action.reporters.html import render
+from skillgym_action.reporters.html_matrix import CaseRows
 from skillgym_action.reporters.html_session import fitted, session_data
 from skillgym_action.reporters.html_timeline import LongText
 
@@ -123,6 +124,28 @@ def test_a_cause_and_its_only_assertion_are_said_once():
     (cause,) = html.document_fromstring(page_of(run_report("a failed: no out.txt"))).find_class("cause")
     assert cause.text_content().count("no out.txt") == 1
     assert cause.find(".//pre").text.startswith("file:out.txt exists\n")
+
+
+def test_of_very_many_executions_green_ones_are_left_out_first():
+    cases = [f"c{number} passed" for number in range(MAX_HTML_EXECUTIONS)]
+    rows = CaseRows(run_report("\n".join([*cases, "last failed"])))
+    names = [str(row.case) for row in rows.shown()]
+    assert (rows.left_out, len(names), names[0], names[-1]) == (1, MAX_HTML_EXECUTIONS, "c0", "last")
+
+
+def test_of_the_baseline_a_session_that_ended_differently_is_compared_with():
+    report = showcase()
+    pair = report.comparison.newly_failing[0]
+    one = pair.before.attempts[0]
+    own = pair.after.attempts[0].status
+    attempts = (replace(one, status=own, directory="same"), replace(one, status="passed", directory="different"))
+    before = replace(pair.before, attempts=attempts)
+    comparison = replace(report.comparison, newly_failing=(replace(pair, before=before),))
+    stored = Stored(SessionArtifacts(report=report_json("text")))
+    page_of(replace(report, comparison=comparison), artifacts=stored)
+    assert own != "passed"
+    assert "baseline different" in stored.read
+    assert "baseline same" not in stored.read
 
 
 def test_nothing_ran_is_a_page_too():

@@ -52,6 +52,11 @@ def with_answer(report, answer):
 # --- entries ------------------------------------------------------------------------------------------
 
 
+def test_details_that_are_those_of_the_row_before_are_not_repeated():
+    text = shown(summary, run_report("fix failed: no file\nfix @codex failed: no file"))
+    assert text.count("The same assertions and evidence.") == 1
+
+
 @pytest.mark.parametrize("reporter", [summary, comment])
 def test_suites_may_have_mappings(reporter):
     (result,) = run_report("fix failed: no file").results

@@ -144,6 +144,11 @@ def test_what_is_no_session_report_is_a_problem(run, text, reason):
     assert found.logs[0].head == "out"
 
 
+def test_secrets_are_taken_out_of_keys_too(run):
+    stored(run, report__json=json.dumps({"nested": [{"secret-1234": 1}]}))
+    assert source(run, secrets=["secret-1234"]).session(SESSION, 1_000).report == {"nested": [{"***": 1}]}
+
+
 def test_secrets_of_this_process_are_taken_out_also_where_json_escapes_them(run):
     secret = 'quoted"secret-1234'
     stored(run, report__json=json.dumps({"finalOutput": f"it is {secret}"}), stdout__log=f"also {secret}")
