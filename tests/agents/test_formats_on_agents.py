@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_clis import ALWAYS, more_agents
+from agent_clis import more_agents
 from format_agents import MEASURED, QUALITIES, SUITES, cells, measured
 from model_server import ModelServer
 
@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.agents
-EACH = [pytest.param(agent, marks=() if agent in ALWAYS else more_agents) for agent in MEASURED]
+ALL_FORMATS_ON, ON_ALL_AGENTS = "claude-code", "`skill-evals`, `evals.json`"
+# Every format on one agent, and one format on every agent; format_agents.py measures all pairs.
+PAIRS = [
+    pytest.param(suite, agent, marks=() if agent == ALL_FORMATS_ON else more_agents)
+    for suite in SUITES
+    for agent in MEASURED
+    if agent == ALL_FORMATS_ON or suite == ON_ALL_AGENTS
+]
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +30,7 @@ def models() -> Iterator[ModelServer]:
         yield server
 
 
-@pytest.mark.parametrize("agent", EACH)
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize(("suite", "agent"), PAIRS)
 def test_a_format_on_an_agent_is_as_in_the_table(tmp_path, models, suite, agent):
     found = measured(suite, agent, tmp_path / "r", models)
     assert found == cells()[suite][agent]
