@@ -118,7 +118,7 @@ def measured(suite: str, agent: str, folder: Path, models: ModelServer) -> dict[
     before = len(models.requests)
     options = ("--runner", runner, *chosen.options)
     checked = skillgym("check", *options, cwd=root, limit=120, **env)
-    skillgym("run", *options, "--output", "out", "--timeout", "110", cwd=root, limit=550, **env)
+    skillgym("run", *options, "--arms", "with", "--output", "out", "--timeout", "110", cwd=root, limit=550, **env)
     asked = [text for request in models.requests[before:] if PROMPT in (text := json.dumps(request.body))]
     stored = json.loads((root / "out" / "results.json").read_text())
     results = [result for one in stored["suites"] for result in one["results"]]
