@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.documents.skill_files import EVAL_FOLDERS, RESULTS_ENDING, SKILL_FILE, frontmatter, name_refusal
 from skillgym_action.filesystem.folder import SKILLS as SKILL_FOLDERS
 from skillgym_action.filesystem.folder import Folder
+from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.limits import MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES
 from skillgym_action.repository.walk import GIT, PathRefusedError, open_regular
 
@@ -294,15 +295,15 @@ def _name_at(repository: Repository, path: str) -> str | None:
 
 
 def copy_inputs(files: Iterable[InputFile], repository: Repository, root: Path) -> None:
-    """Copy the input files of a suite to the template at ``root``. Raises OSError."""
-    for file in files:
-        path = posixpath.normpath(file.path)
-        if path.startswith(("/", "../")) or path in {"..", "."}:
-            raise OSError(None, "leads out of the workspace", file.path)
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
+    """Copy the input files of a suite to the template at ``root``, in place of what it has there. Raises OSError.
+
+    What is copied first may contain links, which lead nothing out of the template. Folders are copied before files.
+    """
+    for file in sorted(files, key=lambda one: (one.source is None or not one.source.is_dir(), one.path.count("/"))):
+        target = _place_for(file, root)
         if file.source is None:
-            target.write_text(file.content, encoding="utf-8", errors="backslashreplace")
+            with open(target, "x", encoding="utf-8", errors="backslashreplace") as made:
+                made.write(file.content)
             continue
         source, is_folder = _opened_input(file.source, repository)
         try:
@@ -314,6 +315,24 @@ def copy_inputs(files: Iterable[InputFile], repository: Repository, root: Path) 
             os.close(source)
         if file.read_only:
             _protect(target)
+
+
+def _place_for(file: InputFile, root: Path) -> Path:
+    """Where a file belongs in the template at ``root``, with nothing there. Raises OSError.
+
+    Only the tool changes a template, so that what was no link still is none.
+    """
+    path = PurePosixPath(posixpath.normpath(file.path))
+    if path.is_absolute() or path.parts[:1] == ("..",) or not path.parts:
+        raise OSError(None, "leads out of the workspace", file.path)
+    for above in reversed(path.parents):
+        if (root / above).is_symlink():
+            raise PathRefusedError(f"{file.path} is below the symbolic link {above}, which is not followed")
+        (root / above).mkdir(exist_ok=True)
+    target = root / path
+    if os.path.lexists(target):
+        remove_path(target)
+    return target
 
 
 def _protect(target: Path) -> None:

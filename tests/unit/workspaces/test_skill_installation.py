@@ -254,3 +254,38 @@ def test_an_input_file_never_leads_out_of_the_workspace(tmp_path, path):
         wanted = spec(services, files=(InputFile(path=path, source=services.repository.root / "README.md"),))
         with pytest.raises(OSError, match="leads out of the workspace"):
             services.workspaces.create(wanted, (".agents/skills",))
+
+
+@pytest.mark.parametrize("source", ["empty", "repository"])
+def test_an_input_file_is_not_written_through_a_link_that_is_copied_before(tmp_path, source):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    with world(tmp_path) as services:
+        inputs = services.repository.root / "inputs"
+        inputs.mkdir()
+        (inputs / "link").symlink_to(outside)
+        files = (InputFile(path="inputs", source=inputs), InputFile(path="inputs/link/new.txt", content="x"))
+        with pytest.raises(OSError, match="below the symbolic link inputs/link"):
+            services.workspaces.create(spec(services, source=source, files=files), (".agents/skills",))
+    assert files_in(outside) == []
+
+
+def test_an_input_file_takes_the_place_of_a_link_and_leaves_its_target(tmp_path):
+    outside = tmp_path / "outside.txt"
+    outside.write_text("kept")
+    with world(tmp_path) as services:
+        root = services.repository.root
+        (root / "link.txt").symlink_to(outside)
+        files = (InputFile(path="link.txt", content="x"), InputFile(path="README.md", source=root / "a/SKILL.md"))
+        workspace = started(services, "codex", spec(services, source="repository", files=files))
+        assert (workspace.path / "link.txt").read_text() == "x"
+        assert (workspace.path / "README.md").read_text() == SKILL
+    assert outside.read_text() == "kept"
+
+
+def test_a_file_in_an_input_folder_is_replaced_by_one_that_is_listed_wherever_it_is_listed(tmp_path):
+    with world(tmp_path) as services:
+        folder = services.repository.root / "a/evals/files"
+        files = (InputFile(path="in/in.csv", content="other"), InputFile(path="in", source=folder))
+        workspace = started(services, "codex", spec(services, files=files))
+        assert (workspace.path / "in/in.csv").read_text() == "other"
