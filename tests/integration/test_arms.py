@@ -327,3 +327,12 @@ def test_the_bootstrap_cannot_bring_back_what_an_arm_removes(tmp_path):
     assert run(tmp_path, "--fail-on", "none").code == 0
     assert [row["status"] for row in rows(tmp_path, "results")] == ["failed"]
     assert [row["status"] for row in rows(tmp_path, "otherArms")] == ["passed"]
+
+
+def test_an_arm_whose_agent_cannot_start_stops_no_session_of_the_deciding_arm(tmp_path):
+    scene(tmp_path, {"with": {"files": "arms/with"}, "other": {"env": {"PATH": "/nowhere"}}}, cases="abc")
+    ran = run(tmp_path)
+    assert ran.code == 0, ran.err
+    assert [row["status"] for row in rows(tmp_path, "results")] == ["passed"] * 3
+    assert [row["status"] for row in rows(tmp_path, "otherArms")] == ["errored"] * 3
+    assert not uplift(tmp_path)["complete"]

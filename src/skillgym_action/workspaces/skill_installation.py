@@ -73,7 +73,7 @@ def files_of_skill(skill: SkillUnderTest, repository: Repository, hidden: Iterab
         if SKILL_FILE not in names:
             raise SkillRefusedError(f"the skill {skill.name}: there is no {SKILL_FILE} in {skill.folder}")
         nested = {posixpath.dirname(name) for name in names if posixpath.basename(name) == SKILL_FILE} - {""}
-    own = {os.path.relpath(repository.root / path, skill.folder) for path in hidden}
+    own = {os.path.relpath(repository.root / path, skill.origin or skill.folder) for path in hidden}
     kept = tuple(name for name in names if not _is_left_out(name, nested | own))
     if len(kept) > MAX_SKILL_FILES:
         raise SkillRefusedError(

@@ -12,6 +12,7 @@ from scratch import committed, git_in, repository, world_in, written
 from skillgym_action.agents import AGENTS
 from skillgym_action.limits import MAX_SKILL_FILES
 from skillgym_action.model.suite import InputFile, SkillUnderTest, WorkspaceSpec
+from skillgym_action.workspaces.skill_installation import files_of_skill
 
 SKILL = "---\nname: b\ndescription: Does b.\n---\n"
 FILES = {
@@ -289,3 +290,11 @@ def test_a_file_in_an_input_folder_is_replaced_by_one_that_is_listed_wherever_it
         files = (InputFile(path="in/in.csv", content="other"), InputFile(path="in", source=folder))
         workspace = started(services, "codex", spec(services, files=files))
         assert (workspace.path / "in/in.csv").read_text() == "other"
+
+
+def test_what_is_hidden_in_the_checkout_is_hidden_in_an_earlier_version(tmp_path):
+    base = written(tmp_path / "base", {"a/plugin.json": "{}", "a/checks/one/prompt.md": "Question"})
+    with world(tmp_path) as services:
+        now = services.repository.root / "a"
+        earlier = SkillUnderTest(name="b", folder=base / "a", packaging="plugin", origin=now)
+        assert files_of_skill(earlier, services.repository, ["a/checks"]) == ("plugin.json",)
