@@ -291,3 +291,14 @@ def test_an_arm_in_stored_results_is_no_path_for_skill_creator(tmp_path):
     ran = skillgym("report", "out", "--report", "skill-creator=deep/er/report", cwd=tmp_path)
     assert (tmp_path / "deep/er/report/benchmark.json").exists(), ran.err
     assert not list(tmp_path.rglob("evil"))
+
+
+def test_sessions_with_another_skill_do_not_count_in_a_resumed_run(tmp_path):
+    scene(tmp_path, MADE)
+    assert run(tmp_path).code == 0
+    written(tmp_path, {"skills/pdf/SKILL.md": SKILL.replace("Count the pages.", "Do nothing.")})
+    ran = skillgym("run", "--resume", "out", "--arms", "with,without", cwd=tmp_path)
+    assert [row["status"] for row in rows(tmp_path, "results")] == ["failed"], ran.err
+    assert "run again" in ran.err
+    assert "eval-1 [sh] with_skill" in ran.err
+    assert "eval-1 [sh] without_skill" not in ran.err.partition("run again")[2].partition("\n")[0]

@@ -9,7 +9,9 @@ import os
 import posixpath
 import re
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -18,11 +20,13 @@ from skillgym_action.filesystem.folder import SKILLS as SKILL_FOLDERS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.limits import MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES
+from skillgym_action.repository.suite_digests import kind_and_digest
 from skillgym_action.repository.walk import GIT, PathRefusedError, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from skillgym_action.model.execution import Execution
     from skillgym_action.model.suite import InputFile, SkillUnderTest
     from skillgym_action.repository.repository import Repository
 
@@ -164,6 +168,32 @@ def _copy(source: int, target: Path) -> None:
         while chunk := os.read(source, 1024 * 1024):
             copy.write(chunk)
         os.fchmod(copy.fileno(), stat.S_IMODE(os.fstat(source).st_mode) | stat.S_IRUSR | stat.S_IWUSR)
+
+
+class SkillDigests:
+    """SHA-256 over what is installed of skills: names, modes and contents. Each skill is read once."""
+
+    def __init__(self, repository: Repository, hidden: Iterable[str]) -> None:
+        """``hidden``: paths of the repository that agents do not see."""
+        self._repository, self._hidden = repository, tuple(hidden)
+        self._known: dict[SkillUnderTest, str] = {}
+
+    def of(self, execution: Execution) -> tuple[str, ...]:
+        """A digest for each skill that the sessions have; of one that cannot be installed, over the reason."""
+        skills = (execution.case.workspace or execution.suite.workspace).skills
+        skills = execution.arm.skills(skills) if execution.arm else skills
+        return tuple(self._known.get(skill) or self._known.setdefault(skill, self._made(skill)) for skill in skills)
+
+    def _made(self, skill: SkillUnderTest) -> str:
+        lines = [f"{skill.name}\0{skill.packaging}\n"]
+        try:
+            for name in files_of_skill(skill, self._repository, self._hidden):
+                with suppress(FileNotFoundError):  # git lists files that were deleted, too
+                    mode = stat.S_IMODE(os.lstat(skill.folder / name).st_mode)
+                    lines.append(f"{name}\0{mode:o} {kind_and_digest(skill.folder / name)}\n")
+        except OSError as error:
+            lines.append(str(error.strerror))
+        return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 # --- in a template ----------------------------------------------------------------------------------
